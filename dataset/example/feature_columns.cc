@@ -153,9 +153,10 @@ void FeatureColumns::read(size_t row, WireReader features) {
 }
 
 void FeatureColumns::end_row(size_t row) {
-  const std::span<const Found> found = in_row(found_, row, columns_.size());
+  const std::span<Found> found = in_row(found_, row, columns_.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
+    if (feature.empty_is_missing && found[i].size.values == 0) found[i] = {};
     check(feature, found[i].size);
     if (feature.utf8 && !holds_utf8(pieces_of(found[i].entry))) refuse_text("feature", feature);
     if (!has_place(feature)) continue;
@@ -294,7 +295,8 @@ void FeatureListColumns::end_row(size_t row) {
 
 void FeatureListColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(i), columns_[i]);
+    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(std::min(i, found_.size())),
+            columns_[i]);
   }
   rows_ = rows_to_finish_;
 }

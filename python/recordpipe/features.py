@@ -81,7 +81,8 @@ class FixedLenFeature:
         dtype: "bytes", "string", "int64" or "float32". A string is text: bytes objects in NumPy,
             where nothing is checked, and a string in Arrow, where it must be UTF-8.
         default_value: for Examples without the feature: a scalar, or values of ``shape``. Without
-            it, a missing feature is an error; in Arrow, null.
+            it, a missing feature is an error; in Arrow, null. There, a feature with an empty list
+            is missing, too, because some writers encode nulls so.
     """
 
     shape: Sequence[int]

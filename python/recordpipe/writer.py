@@ -113,14 +113,18 @@ class Writer:
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
-                batches and readers of pyarrow, frames of polars and pandas, relations of DuckDB.
+                batches and readers of pyarrow, frames of polars and pandas (whose index is not a
+                column; see reset_index()), relations of DuckDB.
         """
-        if hasattr(table, "__arrow_c_stream__"):
-            stream = table.__arrow_c_stream__()
-            self.records += _native.write_arrow_stream(stream, self._files, self.records)
-        else:
-            schema, array = table.__arrow_c_array__()
-            self.records += _native.write_arrow_array(schema, array, self._files, self.records)
+        try:
+            if hasattr(table, "__arrow_c_stream__"):
+                stream = table.__arrow_c_stream__()
+                _native.write_arrow_stream(stream, self._files, self.records)
+            else:
+                schema, array = table.__arrow_c_array__()
+                _native.write_arrow_array(schema, array, self._files, self.records)
+        finally:
+            self.records = sum(file.records for file in self._files)
 
     def close(self) -> None:
         """Completes the files."""

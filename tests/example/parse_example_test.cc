@@ -155,6 +155,18 @@ TEST(ParseExample, ValidityTellsWhichRowsHaveAFeature) {
   EXPECT_EQ(error_of([&] { batch.validity("c"); }).kind(), ErrorKind::invalid_argument);
 }
 
+TEST(ParseExample, AnEmptyListMayCountAsMissing) {
+  const std::string empty = example_of_k("1a00");
+  FixedLen form{FeatureKind::int64s, {}, std::vector<int64_t>{4}};
+  EXPECT_EQ(refusal(empty, {{"k", form}}).kind(), ErrorKind::unsupported);
+  form.empty_is_missing = true;
+  const ExampleBatch batch = parse({empty, example_of_k("1a020807")}, {{"k", form}});
+  EXPECT_THAT(batch.dense<FeatureKind::int64s>("k").values, ElementsAre(4, 7));
+  EXPECT_THAT(batch.validity("k"), ElementsAre(0b1111'1110));
+  form.default_values = {};
+  EXPECT_EQ(refusal(empty, {{"k", form}}).kind(), ErrorKind::not_found);
+}
+
 TEST(ParseExample, AKeptBatchGivesItsScratchAway) {
   const std::vector<std::string> examples(100, ExampleBuilder().set_int64("k", 5).serialize());
   const ExampleSchema schema = {{"k", FixedLen{FeatureKind::int64s}}};

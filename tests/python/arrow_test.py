@@ -120,6 +120,19 @@ class Reading(FilesTest):
         nulls = rows_of(self.dataset([{}] * 3, alone, "nulls.tfrecord"))
         self.assertEqual(nulls, {"n": [None] * 3})
 
+    def test_an_empty_list_of_a_fixed_feature_is_null(self):
+        dataset = self.dataset(
+            [{"n": [], "raw": [], "d": []}, {"n": [1], "raw": [b"ab"], "d": [2]}],
+            {
+                "n": rp.FixedLenFeature([], "int64"),
+                "raw": rp.RawFeature([2], "uint8"),
+                "d": rp.FixedLenFeature([], "int64", 9),
+            },
+        )
+        self.assertEqual(rows_of(dataset), {"n": [None, 1], "raw": [None, [97, 98]], "d": [9, 2]})
+        with self.assertRaisesRegex(rp.UnsupportedError, "holds 0 values"):
+            list(dataset)
+
     def test_no_rows(self):
         features = {
             "n": rp.FixedLenFeature([], "int64"),
@@ -601,6 +614,10 @@ class Writing(FilesTest):
                 self.assertRaisesRegex(rp.UnsupportedError, "column 'c' is .*cast|flatten"),
             ):
                 self.written(table(Column(format, 0, [None], children, name="c")))
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "UTF-8"):
+            column = Column("c", 1, [None, b"1"], name="c")
+            column.schema.name = b"\xff"
+            self.written(table(column))
         same = [Column("c", 1, [None, b"1"], name="c") for _ in range(2)]
         with self.assertRaisesRegex(rp.UnsupportedError, "two columns are named 'c'"):
             self.written(table(*same))

@@ -22,6 +22,7 @@ struct WantedFeature {
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
   bool utf8 = false;
+  bool empty_is_missing = false;
 };
 
 class WantedFeatures {
