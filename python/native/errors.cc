@@ -22,6 +22,22 @@ nb::object traceback_of(const nb::python_error& error) {
   return traceback ? traceback : nb::none();
 }
 
+// Sets Python's error indicator to the exception of recordpipe/errors.py, or to KeyboardInterrupt,
+// which Python may raise while it makes that exception.
+void set_error(const Error& error) {
+  try {
+    const nb::object make = nb::module_::import_("recordpipe.errors").attr("_make");
+    const std::string kind(to_string(error.kind()));
+    const nb::object offset =
+        error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
+    const nb::object exception = make(kind.c_str(), error.what(), text_or_none(error.path()),
+                                      offset, error.reason().c_str(), error.hint().c_str());
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  }
+}
+
 }  // namespace
 
 PythonException::PythonException(nb::python_error& error)
@@ -42,13 +58,7 @@ void translate_errors() {
     } catch (const PythonException& exception) {
       exception.raise();
     } catch (const Error& error) {
-      const nb::object make = nb::module_::import_("recordpipe.errors").attr("_make");
-      const std::string kind(to_string(error.kind()));
-      const nb::object offset =
-          error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
-      const nb::object exception = make(kind.c_str(), error.what(), text_or_none(error.path()),
-                                        offset, error.reason().c_str(), error.hint().c_str());
-      PyErr_SetObject(exception.type().ptr(), exception.ptr());
+      set_error(error);
     }
   });
 }

@@ -341,10 +341,8 @@ class Lifetime(FilesTest):
             self.dataset().__arrow_c_schema__()
 
     def test_exported_batches_keep_little_more_than_their_values(self):
-        path = records.write(
-            self.folder / "wide.tfrecord",
-            [records.example({f"f{i}": [i] for i in range(30)})] * 20_000,
-        )
+        path = self.folder / "wide.tfrecord"
+        path.write_bytes(records.frame(records.example({f"f{i}": [i] for i in range(30)})) * 20_000)
         program = """
 import sys, recordpipe as rp
 from arrow_c import Stream
@@ -366,7 +364,7 @@ print(resident() - before)
             capture_output=True,
             text=True,
             check=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:1] + sys.path[1:])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         values = 20_000 * 30 * 8 // 1024
         self.assertLess(int(run.stdout), 5 * values)
@@ -437,7 +435,7 @@ class Interrupts(FilesTest):
                 self.drain(stream)
             timer.join()
 
-    def test_a_wait_ends_at_once_and_can_be_continued(self):
+    def test_a_wait_ends_at_once(self):
         # Nothing ever comes out of skip(): the whole time is spent in one get_next().
         dataset = self.endless().skip(10**15)
         with Stream(dataset) as stream:
@@ -456,6 +454,20 @@ class Interrupts(FilesTest):
             self.assertLess(time.monotonic() - begin, 10)
             timer.join()
         self.assertEqual(seen[-1], "KeyboardInterrupt")
+
+    def test_ctrl_c_while_a_table_is_written(self):
+        dataset = self.endless()
+
+        class Table:
+            def __arrow_c_stream__(self, requested_schema=None):
+                return dataset.__arrow_c_stream__()
+
+        timer = self.interrupt_soon()
+        with self.assertRaises(KeyboardInterrupt):
+            rp.write_tfrecords(self.folder / "out.tfrecord", Table(), index=True)
+        timer.join()
+        gc.collect()
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["examples.tfrecord"])
 
     def test_a_handler_that_does_not_raise_interrupts_nothing(self):
         calls = []
