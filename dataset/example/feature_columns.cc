@@ -198,6 +198,7 @@ void FeatureColumns::end_row(size_t row) {
   const std::span<Found> found = in_row(found_, row, columns_.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
+    if (feature.empty_is_missing && found[i].size.values == 0) found[i] = {};
     check(feature, found[i].size);
     if (!has_place(feature)) {
       if (feature.tensor) read_tensor(feature, row, found[i], columns_[i]);
@@ -409,7 +410,8 @@ void FeatureListColumns::end_row(size_t row) {
 
 void FeatureListColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(i), columns_[i]);
+    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(std::min(i, found_.size())),
+            columns_[i]);
   }
   rows_ = rows_to_finish_;
 }

@@ -80,7 +80,8 @@ struct Want {
                           .size = values_of(name, fixed.shape),
                           .default_values = fixed.default_values,
                           .value_bytes = fixed.value_bytes,
-                          .utf8 = fixed.utf8};
+                          .utf8 = fixed.utf8,
+                          .empty_is_missing = fixed.empty_is_missing};
     check_default(feature);
     check_value_bytes(feature);
     return feature;
@@ -154,6 +155,7 @@ std::string text_of(const WantedFeature& feature) {
   text += to_string(feature.kind);
   if (!feature.shape.empty()) text += list(feature.shape);
   if (feature.value_bytes) text += " of " + std::to_string(*feature.value_bytes);
+  if (feature.empty_is_missing) text += " or empty";
   if (feature.fixed && !feature.required) text += " or " + text_of(feature.default_values);
   return text;
 }

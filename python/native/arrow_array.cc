@@ -183,32 +183,50 @@ Array column_of(const FeatureListColumns& columns, size_t, const OutputFeature& 
 }
 
 template <class Features>
-void add_columns(const Features& columns, const std::vector<OutputFeature>& features, Array& root) {
+std::vector<Bits> presence_in(const Features& columns, const std::vector<OutputFeature>& features) {
+  std::vector<Bits> presence;
   for (const OutputFeature& feature : features) {
+    presence.push_back(feature.has_default ? Bits() : columns.validity(feature.name));
+  }
+  return presence;
+}
+
+template <class Features>
+void add_columns(const Features& columns, const std::vector<OutputFeature>& features,
+                 std::vector<Bits> presence, Array& root) {
+  for (size_t i = 0; i < features.size(); ++i) {
+    const OutputFeature& feature = features[i];
     Array column = feature.kind == FeatureKind::floats
                        ? column_of<FeatureKind::floats>(columns, root.length, feature)
                    : feature.kind == FeatureKind::int64s
                        ? column_of<FeatureKind::int64s>(columns, root.length, feature)
                        : column_of<FeatureKind::bytes>(columns, root.length, feature);
-    if (!feature.has_default) column.validity = columns.validity(feature.name);
+    column.validity = std::move(presence[i]);
     root.children.push_back(std::move(column));
   }
 }
 
 }  // namespace
 
+Presence presence_of(const ParsedBatch& batch, const ParseSpec& spec) {
+  if (!spec.collator.is_sequence()) return {presence_in(batch.example, spec.outputs), {}};
+  return {presence_in(batch.sequence.context(), spec.outputs),
+          presence_in(batch.sequence.feature_lists(), spec.feature_lists)};
+}
+
 void export_batch(std::unique_ptr<ParsedBatch> lent, std::shared_ptr<LeasePool> pool,
-                  const ParseSpec& spec, ArrowArray& out) {
+                  const ParseSpec& spec, Presence presence, ArrowArray& out) {
   const auto owner = std::make_shared<const Lent>(std::move(lent), std::move(pool));
   const ParsedBatch& batch = owner->batch();
   Array root;
   if (spec.collator.is_sequence()) {
     root.length = batch.sequence.size();
-    add_columns(batch.sequence.context(), spec.outputs, root);
-    add_columns(batch.sequence.feature_lists(), spec.feature_lists, root);
+    add_columns(batch.sequence.context(), spec.outputs, std::move(presence.outputs), root);
+    add_columns(batch.sequence.feature_lists(), spec.feature_lists,
+                std::move(presence.feature_lists), root);
   } else {
     root.length = batch.example.size();
-    add_columns(batch.example, spec.outputs, root);
+    add_columns(batch.example, spec.outputs, std::move(presence.outputs), root);
   }
   export_array(std::move(root), owner, out);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe::python {
 namespace {
@@ -70,6 +71,7 @@ std::string described(std::string_view format) {
 }  // namespace
 
 ArrowColumn::ArrowColumn(const ArrowSchema& schema) : name_(schema.name ? schema.name : "") {
+  if (!is_utf8(name_)) damaged("a name that is not UTF-8");
   const ArrowSchema* field = &schema;
   while (const auto list = list_of(*field)) {
     if (!lists_.empty() &&

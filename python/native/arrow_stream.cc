@@ -87,7 +87,7 @@ void handle_signals() {
 class Stream {
  public:
   explicit Stream(const PythonDataset& dataset)
-      : batches_(batches_of(dataset)), spec_(dataset.spec()) {}
+      : batches_(batches_of(dataset)), spec_(*dataset.spec()) {}
   ~Stream() {
     // The threads of the pass exist in the process that began it only.
     if (pass_ && getpid() != process_) (void)pass_.release();
@@ -95,7 +95,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  const ParseSpec& spec() const { return *spec_; }
+  const ParseSpec& spec() const { return spec_; }
   const std::string& error() const { return error_; }
 
   // Calls function(), and returns 0, or an errno value after an exception, whose message is error()
@@ -127,7 +127,9 @@ class Stream {
     const std::lock_guard lock(mutex_);
     begin();
     ParsedBatch* const batch = next_batch();
-    if (batch) export_batch(pool_->lend(*batch), pool_, *spec_, out);
+    if (!batch) return;
+    Presence presence = presence_of(*batch, spec_);
+    export_batch(pool_->lend(*batch), pool_, spec_, std::move(presence), out);
   }
 
   void close() {
@@ -186,7 +188,7 @@ class Stream {
   }
 
   const Dataset<ParsedBatch> batches_;
-  const std::shared_ptr<const ParseSpec> spec_;
+  const ParseSpec spec_;  // a copy: that of `dataset` is Python's
   const std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::string error_;
   std::mutex mutex_;

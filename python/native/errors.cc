@@ -42,6 +42,21 @@ nb::object to_python(const Error& error) {
               error.reason().c_str(), error.hint().c_str());
 }
 
+namespace {
+
+// Sets Python's error indicator to the exception of recordpipe/errors.py, or to KeyboardInterrupt,
+// which Python may raise while it makes that exception.
+void set_error(const Error& error) {
+  try {
+    const nb::object exception = to_python(error);
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  }
+}
+
+}  // namespace
+
 void translate_errors() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
@@ -49,8 +64,7 @@ void translate_errors() {
     } catch (const PythonException& exception) {
       exception.raise();
     } catch (const Error& error) {
-      const nb::object exception = to_python(error);
-      PyErr_SetObject(exception.type().ptr(), exception.ptr());
+      set_error(error);
     }
   });
 }

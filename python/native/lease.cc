@@ -159,6 +159,7 @@ std::unique_ptr<ParsedBatch> LeasePool::take() {
 std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch) {
   std::unique_ptr<ParsedBatch> lent = take();
   std::swap(*lent, batch);
+  lent->exchange_scratch(batch);  // stays in the pipeline
   return lent;
 }
 

@@ -72,6 +72,7 @@ FixedLen raw_feature(const OutputFeature& output, MissingFeatures missing) {
   FixedLen feature{.kind = FeatureKind::bytes, .value_bytes = bytes};
   if (missing == MissingFeatures::null) {
     feature.default_values = std::vector<std::string>{std::string(bytes, '\0')};
+    feature.empty_is_missing = true;
   }
   return feature;
 }
@@ -126,7 +127,8 @@ ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
       schema[output.name] = FixedLen{.kind = output.kind,
                                      .shape = output.shape,
                                      .default_values = std::move(values),
-                                     .utf8 = nulls && output.is_text};
+                                     .utf8 = nulls && output.is_text,
+                                     .empty_is_missing = nulls};
     } else {
       schema[output.name] = Ragged{output.kind, nulls && output.is_text};
     }

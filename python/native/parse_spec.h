@@ -46,8 +46,8 @@ struct ParseSpec {
 enum class MissingFeatures {
   // As parse() documents it: an error for a feature that is required.
   strict,
-  // No error: zeros, or empty bytes; validity() of the batch tells which rows they are in. Text
-  // must be UTF-8.
+  // No error: zeros, or empty bytes; validity() of the batch tells which rows they are in. Of a
+  // feature of fixed shape, an empty list is missing, too. Text must be UTF-8.
   null,
 };
 

@@ -19,6 +19,11 @@ struct ParsedBatch {
   ExampleBatch example;
   SequenceExampleBatch sequence;
 
+  void exchange_scratch(ParsedBatch& other) noexcept {
+    example.exchange_scratch(other.example);
+    sequence.exchange_scratch(other.sequence);
+  }
+
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
     return heap_bytes(batch.example) + heap_bytes(batch.sequence);
   }

@@ -34,22 +34,24 @@ def _with_nulls(dataset: Dataset) -> Dataset:
     from recordpipe.dataset import _apply, _call
 
     make, arguments = dataset.__reduce__()
+    rebuilt = dataset
     if make is _apply:
         source, method, parameters, keywords = arguments
         if method == "parse":
             spec = _native.example_spec(native_features(*parameters), True)
-            return source._parsed(method, parameters, spec)
-        if method == "parse_sequence_example":
+            rebuilt = source._parsed(method, parameters, spec)
+        elif method == "parse_sequence_example":
             context, feature_lists = parameters
             spec = _native.sequence_example_spec(
                 native_features(context), native_feature_lists(feature_lists), True
             )
-            return source._parsed(method, parameters, spec)
-        return _apply(_with_nulls(source), method, _members(parameters), keywords)
-    if make is _call:
+            rebuilt = source._parsed(method, parameters, spec)
+        else:
+            rebuilt = _apply(_with_nulls(source), method, _members(parameters), keywords)
+    elif make is _call:
         function, parameters, keywords = arguments
-        return _call(function, _members(parameters), keywords)
-    return dataset
+        rebuilt = _call(function, _members(parameters), keywords)
+    return rebuilt
 
 
 def _members(parameters: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -55,6 +55,9 @@ class Dataset:
     exceptions are raised where the element would have been returned, after all elements before it,
     with a note that names the record.
 
+    **Tables.** pyarrow, polars, DuckDB and pandas read a parsed Dataset as a table
+    (:meth:`__arrow_c_stream__`); :func:`write_tfrecords` writes one.
+
     **Errors** are raised in order, for the same element at any number of threads
     (:class:`recordpipe.Error`).
     """
@@ -448,11 +451,13 @@ class Dataset:
 
         ``pyarrow.table(ds)``, ``polars.DataFrame(ds)``, ``pandas.DataFrame.from_arrow(ds)`` and
         DuckDB's ``select ... from ds`` read a parsed Dataset, of single records or of batches.
-        Columns are the features: int64, float, binary, string if declared so, lists, and fixed-size
-        lists for shapes; context and feature lists of SequenceExamples side by side. They are
-        the batches' memory, not copies of it. A missing feature is null, unless it has a
-        default value. A batch() becomes a record batch; without batch(), record batches have up to
-        1,024 rows. Each call makes a new pass, in epoch 0 or that of :meth:`epoch`.
+        Each call makes a new pass, in epoch 0 or that of :meth:`epoch`.
+
+        Columns are the features: int64, float, large_binary, large_string if declared so, their
+        large_lists, and fixed_size_lists for shapes; of SequenceExamples, context and feature lists
+        side by side. They are the memory of the batches, not copies. A missing feature is null,
+        unless it has a default value; and so is an empty list of a fixed-length feature. A batch()
+        becomes a record batch; without batch(), record batches have up to 1,024 rows.
 
         Errors end the stream, with the message that iterating would raise; their class is the
         consumer's. Elements made by functions in Python, and records without parse(), have no

@@ -143,8 +143,9 @@ class FixedLenFeature:
         dtype: "bytes", "string", "int64" or "float32". A string is text: bytes objects in NumPy,
             where nothing is checked, and a string in Arrow, where it must be UTF-8.
         default_value: for Examples without the feature: as many values as ``shape`` has, or a
-            single one that fills it. Without it, a missing feature is an error; in Arrow, null. A
-            feature that is present without values is an error in all cases, as in tf.io.
+            single one that fills it. Without it, a missing feature is an error. A feature that is
+            present without values is an error in both cases, as in tf.io. In Arrow, both are null,
+            because some writers encode nulls as empty lists.
     """
 
     shape: Sequence[int]

@@ -108,19 +108,23 @@ class Writer:
         fixed-size lists are flattened. Null leaves the feature out. Reads batch by batch.
 
         Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
-        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name; records
-        before it are written.
+        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name. The
+        rows before it are written.
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
-                batches and readers of pyarrow, frames of polars and pandas, relations of DuckDB.
+                batches and readers of pyarrow, frames of polars and pandas (whose index is not a
+                column; see reset_index()), relations of DuckDB.
         """
-        if hasattr(table, "__arrow_c_stream__"):
-            stream = table.__arrow_c_stream__()
-            self.records += _native.write_arrow_stream(stream, self._files, self.records)
-        else:
-            schema, array = table.__arrow_c_array__()
-            self.records += _native.write_arrow_array(schema, array, self._files, self.records)
+        try:
+            if hasattr(table, "__arrow_c_stream__"):
+                stream = table.__arrow_c_stream__()
+                _native.write_arrow_stream(stream, self._files, self.records)
+            else:
+                schema, array = table.__arrow_c_array__()
+                _native.write_arrow_array(schema, array, self._files, self.records)
+        finally:
+            self.records = sum(file.records for file in self._files)
 
     def close(self) -> None:
         """Completes the files."""

@@ -136,6 +136,67 @@ TEST(ParseExample, WhatIsMissingGetsItsDefaults) {
   EXPECT_THAT(batch.ragged<FeatureKind::floats>("ragged").row_splits, ElementsAre(0, 0, 0, 0));
 }
 
+TEST(ParseExample, ValidityTellsWhichRowsHaveAFeature) {
+  std::vector<std::string> examples(10);
+  examples[1] = examples[9] = ExampleBuilder().set_int64("a", 5).set_int64("b", 6).serialize();
+  examples[2] = example_of_k("1a00");  // an empty list is there
+  const ExampleSchema schema = {
+      {"a", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{-1}}},
+      {"b", Ragged{FeatureKind::int64s}},
+      {"k", Ragged{FeatureKind::int64s}},
+      {"none", FixedLen{FeatureKind::bytes, {}, std::vector<std::string>{""}}}};
+  const ExampleBatch batch = parse(examples, schema);
+  EXPECT_THAT(batch.validity("a"), ElementsAre(0b0000'0010, 0b1111'1110));
+  EXPECT_THAT(batch.validity("b"), ElementsAre(0b0000'0010, 0b1111'1110));
+  EXPECT_THAT(batch.validity("k"), ElementsAre(0b0000'0100, 0b1111'1100));
+  EXPECT_THAT(batch.validity("none"), ElementsAre(0, 0b1111'1100));
+  EXPECT_THAT(parse({examples[1]}, schema).validity("a"), IsEmpty());
+  EXPECT_THAT(parse({}, schema).validity("none"), IsEmpty());
+  EXPECT_EQ(error_of([&] { batch.validity("c"); }).kind(), ErrorKind::invalid_argument);
+}
+
+TEST(ParseExample, AnEmptyListMayCountAsMissing) {
+  const std::string empty = example_of_k("1a00");
+  FixedLen form{FeatureKind::int64s, {}, std::vector<int64_t>{4}};
+  EXPECT_EQ(refusal(empty, {{"k", form}}).kind(), ErrorKind::unsupported);
+  form.empty_is_missing = true;
+  const ExampleBatch batch = parse({empty, example_of_k("1a020807")}, {{"k", form}});
+  EXPECT_THAT(batch.dense<FeatureKind::int64s>("k").values, ElementsAre(4, 7));
+  EXPECT_THAT(batch.validity("k"), ElementsAre(0b1111'1110));
+  form.default_values = {};
+  EXPECT_EQ(refusal(empty, {{"k", form}}).kind(), ErrorKind::not_found);
+}
+
+TEST(ParseExample, AKeptBatchGivesItsScratchAway) {
+  const std::vector<std::string> examples(100, ExampleBuilder().set_int64("k", 5).serialize());
+  const ExampleSchema schema = {{"k", FixedLen{FeatureKind::int64s}}};
+  ExampleBatch kept = parse(examples, schema);
+  const uint64_t before = heap_bytes(kept);
+  ExampleBatch next;
+  kept.exchange_scratch(next);
+  EXPECT_LT(heap_bytes(kept), before / 4);
+  EXPECT_EQ(heap_bytes(kept) + heap_bytes(next), before);
+  next = parse_example(examples_as_records(examples), ExampleCollator(schema), std::move(next));
+  EXPECT_EQ(next.dense<FeatureKind::int64s>("k").values[99], 5);
+  EXPECT_EQ(kept.dense<FeatureKind::int64s>("k").values[99], 5);
+}
+
+TEST(ParseExample, TextMustBeUtf8WhereTheSchemaSaysSo) {
+  const std::string bad = ExampleBuilder().set_bytes("k", "\xc3(").serialize();
+  const std::string good = ExampleBuilder().set_bytes("k", "\xc3\xbc").serialize();
+  const ExampleSchema schemas[] = {{{"k", FixedLen{.kind = FeatureKind::bytes, .utf8 = true}}},
+                                   {{"k", Ragged{FeatureKind::bytes, true}}}};
+  for (const ExampleSchema& schema : schemas) {
+    EXPECT_EQ(parse({good}, schema).size(), 1u);
+    const Error error = refusal(bad, schema);
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("'k' holds text that is not UTF-8"));
+  }
+  EXPECT_EQ(parse({bad}, {{"k", Ragged{FeatureKind::bytes}}}).size(), 1u);
+  // Bytes that an int64 list replaces are no values: 1 value "\xff", a list of 7, 1 value "a".
+  EXPECT_EQ(parse({example_of_k("0a030a01ff1a0208070a030a0161")}, schemas[1]).size(), 1u);
+}
+
 TEST(ParseExample, AFeatureThatMustBeThereIsNamed) {
   const ExampleSchema schema = {{"label", FixedLen{FeatureKind::int64s}}};
   const std::string example = ExampleBuilder().set_int64("k", 1).serialize();
@@ -343,7 +404,12 @@ TEST(ParseExample, SchemasThatMakeNoSenseAreRefused) {
   refused(FixedLen{.kind = FeatureKind::bytes,
                    .default_values = std::vector<std::string>{"abc"},
                    .value_bytes = 2});
+  refused(FixedLen{.kind = FeatureKind::int64s, .utf8 = true});
+  refused(FixedLen{.kind = FeatureKind::bytes,
+                   .default_values = std::vector<std::string>{"\xff"},
+                   .utf8 = true});
   EXPECT_THROW(ExampleCollator({{"k", Ragged{FeatureKind::none}}}), Error);
+  EXPECT_THROW(ExampleCollator({{"k", Ragged{FeatureKind::floats, true}}}), Error);
 }
 
 TEST(SparseIndices, AreThoseOfTensorFlow) {

@@ -62,6 +62,31 @@ TEST(ParseSequenceExample, AContextAndStepsOfBothForms) {
   EXPECT_THAT(words.step(2, 2), ElementsAre(3));
 }
 
+TEST(ParseSequenceExample, ValidityTellsWhichRowsHaveAList) {
+  SequenceExampleBatch batch = parse_sequences(
+      {golden_sequence("steps"), golden_sequence("no-steps"), golden_sequence("steps")},
+      {.context = {{"label", Ragged{FeatureKind::int64s}}},
+       .feature_lists = {{"none", FixedLenSequence{FeatureKind::bytes, {}, true}},
+                         {"words", Ragged{FeatureKind::int64s}}}});
+  EXPECT_THAT(batch.context().validity("label"), ElementsAre(0b1111'1101));
+  EXPECT_THAT(batch.feature_lists().validity("none"), ElementsAre(0b1111'1000));
+  EXPECT_THAT(batch.feature_lists().validity("words"), ElementsAre(0b1111'1101));
+  SequenceExampleBatch next;
+  batch.exchange_scratch(next);
+  EXPECT_LT(heap_bytes(batch), heap_bytes(next) + heap_bytes(batch));
+  EXPECT_EQ(batch.feature_lists().ragged<FeatureKind::int64s>("words").values.size(), 6u);
+}
+
+TEST(ParseSequenceExample, AListOfTextMustBeUtf8) {
+  const SequenceExampleSchema schema = {
+      .feature_lists = {{"frames", FixedLenSequence{.kind = FeatureKind::bytes, .utf8 = true}}}};
+  std::string steps = golden_sequence("steps");
+  EXPECT_EQ(parse_sequences({steps}, schema).size(), 1u);
+  steps.replace(steps.find("two"), 1, "\xff");
+  EXPECT_THAT(sequence_refusal(steps, schema).what(),
+              HasSubstr("feature list 'frames' holds text that is not UTF-8"));
+}
+
 TEST(ParseSequenceExample, PiecesMerge) {
   const SequenceExampleBatch batch =
       parse_sequences({golden_sequence("pieces")},

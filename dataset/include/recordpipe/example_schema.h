@@ -10,9 +10,9 @@
 //     };
 //
 // A feature is missing if the Example has no feature of its name, or if that feature has no list. A
-// feature with an empty list is present: it has 0 values, which is an error for FixedLen. A feature
-// of another kind than in the schema is always an error. Features that are not in the schema are
-// validated as part of the message and ignored.
+// feature with an empty list is present: it has 0 values, which is an error for FixedLen, unless
+// empty_is_missing is set. A feature of another kind than in the schema is always an error.
+// Features that are not in the schema are validated as part of the message and ignored.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +47,8 @@ struct FixedLen {
   std::optional<size_t> value_bytes = {};
   // For kind bytes: a value that is not UTF-8 is an error.
   bool utf8 = false;
+  // true: a feature with an empty list is missing, as some writers encode a null.
+  bool empty_is_missing = false;
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.

@@ -57,6 +57,14 @@ class ExampleBatch {
   // Throws Error{invalid_argument} if the schema has no feature with this name.
   std::vector<uint8_t> validity(std::string_view name) const { return features_.validity(name); }
 
+  // Exchanges the memory that only the building of columns and validity() need, several times as
+  // much as a number takes: for a batch that is kept, while `other` is used for the next one.
+  // Before the next reset(), neither batch has a validity().
+  void exchange_scratch(ExampleBatch& other) noexcept {
+    features_.exchange_scratch(other.features_);
+    records_.swap(other.records_);
+  }
+
  private:
   friend class ExampleCollator;
   friend uint64_t heap_bytes(const ExampleBatch& batch) {

@@ -36,6 +36,13 @@ class SequenceExampleBatch {
   const FeatureColumns& context() const { return context_; }
   const FeatureListColumns& feature_lists() const { return feature_lists_; }
 
+  // As in ExampleBatch.
+  void exchange_scratch(SequenceExampleBatch& other) noexcept {
+    context_.exchange_scratch(other.context_);
+    feature_lists_.exchange_scratch(other.feature_lists_);
+    records_.swap(other.records_);
+  }
+
  private:
   friend class SequenceExampleCollator;
   friend uint64_t heap_bytes(const SequenceExampleBatch& batch) {

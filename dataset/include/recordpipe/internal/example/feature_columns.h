@@ -77,6 +77,8 @@ class FeatureColumns : public ColumnTable {
   // Which rows have the feature, as in Arrow: row i has it if bit i % 8 of byte i / 8 is 1. Empty
   // if all rows have it. Throws Error{invalid_argument} if the schema has no feature `name`.
   std::vector<uint8_t> validity(std::string_view name) const;
+  // Exchanges the memory that only the building of columns and validity() need.
+  void exchange_scratch(FeatureColumns& other) noexcept { found_.swap(other.found_); }
 
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
@@ -133,8 +135,9 @@ class FeatureListColumns : public ColumnTable {
     return {column.values.values<kind>(static_cast<size_t>(steps.back())), steps, splits};
   }
 
-  // Which rows have the list, like FeatureColumns::validity().
+  // Like the functions of FeatureColumns.
   std::vector<uint8_t> validity(std::string_view name) const;
+  void exchange_scratch(FeatureListColumns& other) noexcept { found_.swap(other.found_); }
 
   // Like the functions of FeatureColumns. read() reads one FeatureLists message; end_row() throws
   // not_found if a required list is missing, unsupported if a step has the wrong kind or number of

@@ -23,6 +23,7 @@ struct WantedFeature {
   std::optional<size_t> value_bytes = {};
   std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
   bool utf8 = false;
+  bool empty_is_missing = false;
 };
 
 class WantedFeatures {

@@ -1,0 +1,432 @@
+"""Tables of pyarrow, polars, DuckDB, pandas and Hugging Face, from TFRecords and to them."""
+
+import gc
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+import numpy as np
+import recordpipe as rp
+import records
+from support import FilesTest
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    pa = None
+try:
+    import polars as pl
+except ImportError:
+    pl = None
+try:
+    import duckdb
+except ImportError:
+    duckdb = None
+try:
+    import pandas as pd
+except ImportError:
+    pd = None
+try:
+    import datasets
+except ImportError:
+    datasets = None
+
+
+def needs(package, name):
+    return unittest.skipIf(package is None, f"{name} is not installed")
+
+
+FEATURES = {
+    "id": rp.FixedLenFeature([], "int64"),
+    "label": rp.FixedLenFeature([], "int64"),
+    "name": rp.FixedLenFeature([], "string"),
+    "blob": rp.FixedLenFeature([], "bytes"),
+    "box": rp.FixedLenFeature([2], "float32"),
+    "tokens": rp.RaggedFeature("int64"),
+    "words": rp.RaggedFeature("string"),
+}
+
+
+def row(i):
+    """Row i as Arrow libraries show it; None is a missing feature."""
+    if i % 7 == 3:
+        return dict.fromkeys(FEATURES) | {"id": i}
+    return {
+        "id": i,
+        "label": i % 3,
+        "name": f"näme {i}",
+        "blob": bytes([i % 256, 255]),
+        "box": [i + 0.25, i + 0.5],
+        "tokens": list(range(i % 4)),
+        "words": [f"w{k}" for k in range(i % 3)],
+    }
+
+
+def example_of(i):
+    def values(name, value):
+        value = value if isinstance(value, list) else [value]
+        if not value:
+            return _EMPTY_BYTES if name == "words" else []
+        return [v.encode() if isinstance(v, str) else v for v in value]
+
+    features = {name: values(name, v) for name, v in row(i).items() if v is not None}
+    entries = []
+    for name, content in sorted(features.items()):
+        feature = records.field(1, b"") if content is _EMPTY_BYTES else records.feature(content)
+        entries.append(
+            records.field(1, records.field(1, name.encode()) + records.field(2, feature))
+        )
+    return records.field(1, b"".join(entries))
+
+
+_EMPTY_BYTES = object()
+
+
+class TablesTest(FilesTest):
+    def dataset(self, count=3000, name="rows.tfrecord"):
+        path = records.write(self.folder / name, [example_of(i) for i in range(count)])
+        return rp.tfrecords(path).parse(FEATURES)
+
+    def rows(self, count=3000):
+        return [row(i) for i in range(count)]
+
+
+@needs(pa, "pyarrow")
+class PyArrow(TablesTest):
+    def test_table(self):
+        table = pa.table(self.dataset())
+        table.validate(full=True)
+        self.assertEqual(table.to_pylist(), self.rows())
+        self.assertEqual(
+            table.schema,
+            pa.schema(
+                {
+                    "id": pa.int64(),
+                    "label": pa.int64(),
+                    "name": pa.large_string(),
+                    "blob": pa.large_binary(),
+                    "box": pa.list_(pa.float32(), 2),
+                    "tokens": pa.large_list(pa.int64()),
+                    "words": pa.large_list(pa.large_string()),
+                }
+            ),
+        )
+        self.assertEqual(pa.schema(self.dataset(0)), table.schema)
+
+    def test_reader_takes_batches_one_by_one(self):
+        reader = pa.RecordBatchReader.from_stream(self.dataset(25).batch(10))
+        sizes = []
+        for batch in reader:
+            batch.validate(full=True)
+            sizes.append(batch.num_rows)
+        self.assertEqual(sizes, [10, 10, 5])
+
+    def test_no_rows_and_all_null(self):
+        empty = pa.table(self.dataset(0))
+        empty.validate(full=True)
+        self.assertEqual((empty.num_rows, empty.num_columns), (0, 7))
+        path = records.write(self.folder / "nulls", [b""] * 9)
+        nulls = pa.table(rp.tfrecords(path).parse(FEATURES).batch(4))
+        nulls.validate(full=True)
+        self.assertEqual([column.null_count for column in nulls.columns], [9] * 7)
+        nothing = pa.table(rp.tfrecords(path).parse({}))
+        self.assertEqual(nothing.num_columns, 0)
+
+    def test_slices_outlive_everything_else(self):
+        dataset = self.dataset().batch(100)
+        reader = pa.RecordBatchReader.from_stream(dataset)
+        slices = [batch.slice(7, 30) for batch in reader][::3]
+        del dataset, reader
+        gc.collect()
+        for k, part in enumerate(slices):
+            part.validate(full=True)
+            first = 300 * k + 7
+            self.assertEqual(part.to_pylist(), [row(i) for i in range(first, first + 30)])
+
+    def test_released_on_another_thread(self):
+        table = [pa.table(self.dataset())]
+        thread = threading.Thread(target=table.clear)
+        thread.start()
+        thread.join()
+
+    def test_raw_arrays_are_zero_copy(self):
+        pixels = np.arange(2 * 3 * 4, dtype=np.uint8)
+        flags = np.array([1, 0, 1], bool)
+        example = records.example({"p": [pixels.tobytes()], "f": [flags.tobytes()]})
+        path = records.write(self.folder / "raw", [example] * 5)
+        table = pa.table(
+            rp.tfrecords(path).parse(
+                {"p": rp.RawFeature([2, 3, 4], "uint8"), "f": rp.RawFeature([3], "bool")}
+            )
+        )
+        table.validate(full=True)
+        flat = table["p"].combine_chunks().flatten(recursive=True)
+        np.testing.assert_array_equal(flat.to_numpy(), np.tile(pixels, 5))
+        self.assertEqual(table["f"].to_pylist(), [[True, False, True]] * 5)
+
+    def test_errors_name_file_and_offset(self):
+        broken = [example_of(i) for i in range(20)]
+        broken[15] = records.example({"id": [b"text"]})
+        path = records.write(self.folder / "broken.tfrecord", broken)
+        with self.assertRaisesRegex(pa.ArrowInvalid, "broken.tfrecord.*'id' holds bytes.* at "):
+            pa.table(rp.tfrecords(path).parse(FEATURES))
+        damaged = path.read_bytes()
+        path.write_bytes(damaged[:100] + b"\0" + damaged[101:])
+        with self.assertRaisesRegex(pa.ArrowInvalid, "broken.tfrecord.* at "):
+            pa.table(rp.tfrecords(path).parse(FEATURES))
+
+    def test_ctrl_c(self):
+        program = """
+import os, signal, sys, threading
+import pyarrow as pa, recordpipe as rp
+endless = rp.tfrecords(sys.argv[1]).parse({"id": rp.FixedLenFeature([], "int64")}).repeat()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    if sys.argv[2] == "table":
+        pa.table(endless)
+    for batch in pa.RecordBatchReader.from_stream(endless):
+        pass
+except OSError as error:
+    print(error)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+        path = self.examples(1000)
+        for how in ("table", "batches"):
+            begin = time.monotonic()
+            run = subprocess.run(
+                [sys.executable, "-B", "-c", program, path, how],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            self.assertLess(time.monotonic() - begin, 20)
+            # pyarrow may raise its own error first; Python raises KeyboardInterrupt next.
+            self.assertIn("KeyboardInterrupt", run.stdout + run.stderr)
+
+    def test_parquet_both_ways(self):
+        table = pa.table(self.dataset())
+        pq.write_table(table, self.folder / "t.parquet")
+        read = pq.read_table(self.folder / "t.parquet")
+        self.assertTrue(read.equals(table))
+        for source in (read, pq.ParquetFile(self.folder / "t.parquet").iter_batches(700)):
+            paths = rp.write_tfrecords(self.folder / "back.tfrecord", source)
+            back = rp.tfrecords(paths)
+            self.assertEqual(list(back), [example_of(i) for i in range(3000)])
+            self.assertTrue(pa.table(back.parse(FEATURES)).equals(table))
+
+    def test_all_types_that_features_have(self):
+        arrays = {
+            **{
+                str(t): pa.array([0, 1, None, 7], t)
+                for t in (
+                    *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32()),
+                    *(pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()),
+                )
+            },
+            "bool": pa.array([True, None, False, True]),
+            **{
+                str(t): pa.array([b"a", None, b"", b"longer than a view's prefix"], t)
+                for t in (
+                    *(pa.binary(), pa.large_binary(), pa.binary_view()),
+                    *(pa.string(), pa.large_string(), pa.string_view()),
+                )
+            },
+            "fixed": pa.array([b"ab", b"cd", None, b"ef"], pa.binary(2)),
+            "categories": pa.array(["x", None, "y", "x"]).dictionary_encode(),
+            **{
+                f"list {i}": pa.array([[1, 2], None, [], [3]], t(pa.int16()))
+                for i, t in enumerate((pa.list_, pa.large_list, pa.list_view, pa.large_list_view))
+            },
+            "pairs": pa.array([[1, 2], None, [3, 4], [5, 6]], pa.list_(pa.float64(), 2)),
+            "list of categories": pa.array(
+                [["x"], None, [], ["y", "x"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))
+            ),
+            "null": pa.nulls(4),
+        }
+        whole = pa.table(arrays)
+        doubled = pa.concat_tables([whole, whole])
+        expected = [
+            {
+                k: v if isinstance(v, list) else [v.encode() if isinstance(v, str) else v]
+                for k, v in r.items()
+                if v is not None
+            }
+            for r in whole.to_pylist()
+        ]
+
+        def kind_of(type):
+            if hasattr(type, "value_type"):  # of lists and dictionaries
+                return kind_of(type.value_type)
+            if pa.types.is_floating(type):
+                return "float32"
+            return (
+                "int64" if pa.types.is_integer(type) or type in (pa.bool_(), pa.null()) else "bytes"
+            )
+
+        def written(table):
+            paths = rp.write_tfrecords(self.folder / "types", table)
+            kinds = {k: kind_of(column.type) for k, column in arrays.items()}
+            parsed = rp.tfrecords(paths).parse({k: rp.RaggedFeature(t) for k, t in kinds.items()})
+            rows = []
+            for element, present in zip(parsed, pa.table(parsed).to_pylist(), strict=True):
+                rows.append({k: v.tolist() for k, v in element.items() if present[k] is not None})
+            return rows
+
+        for rows in (written(doubled), written(doubled.combine_chunks())):
+            self.assertEqual(
+                rows,
+                [
+                    {k: [x.encode() if isinstance(x, str) else x for x in v] for k, v in e.items()}
+                    for e in expected
+                ]
+                * 2,
+            )
+        for first in range(8):  # arrays with offsets
+            self.assertEqual(written(doubled.slice(first, 3)), written(doubled)[first : first + 3])
+        self.assertEqual(written(whole.slice(1, 2).to_batches()[0]), written(whole)[1:3])
+
+    def test_refused_types_name_the_column(self):
+        for column in (
+            pa.array([{"a": 1}]),
+            pa.array([[[1]]]),
+            pa.array([0], pa.timestamp("s")),
+            pa.array([0], pa.date32()),
+            pa.array([1], pa.decimal128(5, 2)),
+            pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())),
+            pa.array([[1, None]]),
+            pa.array([2**63], pa.uint64()),
+        ):
+            path = self.folder / "out.tfrecord"
+            with (
+                self.subTest(type=column.type),
+                self.assertRaisesRegex(rp.UnsupportedError, "column 'bad column'"),
+            ):
+                rp.write_tfrecords(path, pa.table({"good": [1], "bad column": column}))
+            self.assertFalse(path.exists())
+
+    def test_a_generator_that_raises(self):
+        def batches():
+            yield pa.record_batch({"n": [1]})
+            raise RuntimeError("out of data")
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema({"n": pa.int64()}), batches())
+        with self.assertRaisesRegex(rp.FileSystemError, "out of data"):
+            rp.write_tfrecords(self.folder / "out.tfrecord", reader)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_memory_is_bounded(self):
+        batch = pa.record_batch({"x": pa.array(np.zeros(1 << 17))})
+        reader = pa.RecordBatchReader.from_batches(batch.schema, (batch for _ in range(20)))
+        before = pa.total_allocated_bytes()
+        rp.write_tfrecords(self.folder / "out.tfrecord", reader, compression="zstd")
+        self.assertLessEqual(pa.total_allocated_bytes(), before)
+
+
+@needs(pl, "polars")
+class Polars(TablesTest):
+    def test_both_ways(self):
+        dataset = self.dataset()
+        frame = pl.DataFrame(dataset)
+        self.assertEqual(frame.schema["name"], pl.String)
+        expected = self.rows()
+        self.assertEqual(
+            [{k: _listed(v) for k, v in r.items()} for r in frame.to_dicts()], expected
+        )
+        paths = rp.write_tfrecords(self.folder / "back", frame)
+        self.assertEqual(list(rp.tfrecords(paths)), [example_of(i) for i in range(3000)])
+        part = frame.filter(pl.col("label") == 1).select("id", "name")
+        paths = rp.write_tfrecords(self.folder / "back", part)
+        self.assertEqual(
+            [int(e["id"]) for e in rp.tfrecords(paths).parse({"id": FEATURES["id"]})],
+            [i for i in range(3000) if row(i)["label"] == 1],
+        )
+
+    def test_categories(self):
+        frame = pl.DataFrame({"c": ["a", "b", "a", None]}, schema={"c": pl.Categorical})
+        paths = rp.write_tfrecords(self.folder / "c", frame)
+        read = rp.tfrecords(paths).parse({"c": rp.FixedLenFeature([], "string", "missing")})
+        self.assertEqual([e["c"] for e in read], [b"a", b"b", b"a", b"missing"])
+        self.assertEqual(pl.DataFrame(read)["c"].to_list(), ["a", "b", "a", "missing"])
+
+
+@needs(duckdb, "duckdb")
+class DuckDB(TablesTest):
+    def test_both_ways(self):
+        ds = self.dataset()
+        counts = duckdb.sql("select label, count(*) from ds group by 1 order by 1").fetchall()
+        expected = [(k, sum(row(i)["label"] == k for i in range(3000))) for k in (0, 1, 2, None)]
+        self.assertEqual(counts, expected)
+        self.assertEqual(duckdb.sql("select count(*) from ds").fetchall(), [(3000,)])
+        self.assertEqual(
+            duckdb.sql("select name, words from ds where id = 2998").fetchall(),
+            [("näme 2998", ["w0"])],
+        )
+        values = sum(len(row(i)["tokens"] or []) for i in range(3000))
+        lengths = duckdb.from_arrow(ds.batch(50)).aggregate("sum(len(tokens))::int")
+        self.assertEqual(lengths.fetchall(), [(values,)])
+        relation = duckdb.sql("select id, label, blob from ds where label = 2 order by id")
+        paths = rp.write_tfrecords(self.folder / "back", relation)
+        read = rp.tfrecords(paths).parse({k: FEATURES[k] for k in ("id", "label", "blob")})
+        self.assertEqual(
+            [(int(e["id"]), int(e["label"]), e["blob"]) for e in read], relation.fetchall()
+        )
+
+    def test_limit_stops_the_pass(self):
+        endless = duckdb.from_arrow(self.dataset(100).repeat())
+        self.assertEqual(len(endless.limit(250).fetchall()), 250)
+
+    def test_errors(self):
+        path = records.write(self.folder / "broken.tfrecord", [records.example({"id": [0.5]})])
+        broken = rp.tfrecords(path).parse(FEATURES)
+        self.assertIsNotNone(broken)
+        with self.assertRaisesRegex(duckdb.Error, "broken.tfrecord.*'id'"):
+            duckdb.sql("select id from broken").fetchall()
+
+
+@needs(pd, "pandas")
+class Pandas(TablesTest):
+    @needs(pa, "pyarrow, which pandas needs for Arrow,")
+    def test_both_ways(self):
+        dataset = self.dataset(100)
+        for frame in (pd.DataFrame.from_arrow(dataset), pa.table(dataset).to_pandas()):
+            self.assertEqual(frame["id"].tolist(), list(range(100)))
+            self.assertEqual(frame["name"].isna().sum(), sum(i % 7 == 3 for i in range(100)))
+        frame = pd.DataFrame(
+            {"n": [1, 2], "x": [0.5, 1.5], "s": ["a", None], "c": pd.Categorical(["u", "v"])}
+        )
+        paths = rp.write_tfrecords(self.folder / "back", frame)
+        self.assertEqual(
+            list(rp.tfrecords(paths)),
+            [
+                records.example({"c": [b"u"], "n": [1], "s": [b"a"], "x": [0.5]}),
+                records.example({"c": [b"v"], "n": [2], "x": [1.5]}),
+            ],
+        )
+
+
+@needs(datasets, "datasets")
+class HuggingFace(TablesTest):
+    def test_both_ways(self):
+        table = datasets.Dataset(pa.table(self.dataset()))
+        self.assertEqual(table[:], {k: [r[k] for r in self.rows()] for k in FEATURES})
+        numpy = table.with_format("numpy")
+        self.assertEqual(numpy[1]["box"].tolist(), [1.25, 1.5])
+        arrow = table.select(range(10)).with_format("arrow")
+        paths = rp.write_tfrecords(self.folder / "back", arrow[:])
+        self.assertEqual(list(rp.tfrecords(paths)), [example_of(i) for i in range(10)])
+
+
+def _listed(value):
+    return value.to_list() if pl is not None and isinstance(value, pl.Series) else value
+
+
+if __name__ == "__main__":
+    unittest.main()
