@@ -60,27 +60,24 @@ template <class T>
 T* PythonIterator::next_of(Iterator<T>& pass) {
   if (pass.ready() > 0) return pass.next();
   while (true) {
-    if (std::exchange(is_interrupted_, false)) {
+    if (is_interrupted_.exchange(false)) {
       const nb::gil_scoped_release no_gil;
       pass.restore(pass.state());
     }
-    std::atomic<bool> interrupted = false;
     try {
+      // The request may come at any time before the end of the scope, also after the element.
       const InterruptScope scope([&] {
-        interrupted = true;
+        is_interrupted_ = true;
         pass.request_stop();
       });
       // A signal that came before the scope is noticed here.
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       const nb::gil_scoped_release no_gil;
-      T* const element = pass.next();
-      is_interrupted_ = interrupted;  // too late for this element
-      return element;
+      return pass.next();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::cancelled || !(interrupted || is_closing_)) throw;
+      if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
     }
     if (is_closing_) return nullptr;
-    is_interrupted_ = true;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 }

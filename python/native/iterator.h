@@ -59,7 +59,7 @@ class PythonIterator {
   std::mutex mutex_;
   std::mutex close_mutex_;  // held while pass_ is replaced, or stopped without mutex_
   Pass pass_;
-  bool is_interrupted_ = false;
+  std::atomic<bool> is_interrupted_ = false;  // the pass is stopped, or is being stopped
   std::atomic<bool> is_closing_ = false;
 };
 

@@ -58,7 +58,7 @@ TbbArena::~TbbArena() {
 }
 
 void TbbArena::enqueue(void (*function)(void*), void* argument) {
-  const std::shared_ptr<Calls>& calls = state_->calls;
+  const std::shared_ptr<Calls> calls = state_->calls;
   const std::lock_guard lock(calls->mutex);
   calls->waiting.emplace_back(function, argument);
   // A thread that was notified counts as idle, and its call as waiting, until it wakes up.

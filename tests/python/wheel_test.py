@@ -1,0 +1,103 @@
+"""A wheel, installed: the `tfrecord` command, metadata, and the engine's own threads."""
+
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+import zipfile
+
+import recordpipe as rp
+import records
+from support import FilesTest
+
+TFRECORD = pathlib.Path(sys.executable).with_name("tfrecord")
+
+
+def is_installed():
+    try:
+        return bool(importlib.metadata.version("recordpipe"))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+@unittest.skipUnless(is_installed(), "no wheel is installed")
+class WheelTest(FilesTest):
+    def tfrecord(self, *arguments):
+        command = [TFRECORD, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+
+    def test_is_what_is_imported(self):
+        package = importlib.metadata.distribution("recordpipe").locate_file("recordpipe")
+        self.assertEqual(pathlib.Path(rp.__file__).parent, pathlib.Path(str(package)))
+
+    def test_metadata(self):
+        metadata = importlib.metadata.metadata("recordpipe")
+        self.assertEqual(metadata["Requires-Python"], ">=3.11")
+        self.assertLessEqual(
+            {"arrow", "cloud", "grain", "ray", "torch"}, set(metadata.get_all("Provides-Extra"))
+        )
+        needed = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
+        self.assertEqual(needed, ["numpy>=1.26"])
+
+    def test_tfrecord_has_the_version_of_the_package(self):
+        version = importlib.metadata.version("recordpipe")
+        self.assertEqual(self.tfrecord("--version").stdout, f"tfrecord {version}\n")
+
+    def test_tfrecord_checks_files(self):
+        self.examples(10, "good.tfrecord")
+        self.assertEqual(self.tfrecord("verify", "good.tfrecord").returncode, 0)
+        damaged = bytearray((self.folder / "good.tfrecord").read_bytes())
+        damaged[100] ^= 1
+        (self.folder / "bad.tfrecord").write_bytes(damaged)
+        found = self.tfrecord("verify", "bad.tfrecord")
+        self.assertEqual(found.returncode, 1)
+        self.assertIn("bad.tfrecord", found.stdout + found.stderr)
+
+    def test_tfrecord_reads_what_python_has_compressed(self):
+        # gzip through the bundled ISA-L.
+        records.write(self.folder / "plain.tfrecord", [b"record"] * 1000)
+        self.assertEqual(
+            self.tfrecord("convert", "plain.tfrecord", "-o", "packed.tfrecord.gz").returncode, 0
+        )
+        packed = str(self.folder / "packed.tfrecord.gz")
+        self.assertEqual([bytes(record) for record in rp.tfrecords(packed)], [b"record"] * 1000)
+
+    def test_what_needs_curl_or_libarchive_says_so(self):
+        url = self.tfrecord("info", "https://user:secret@example.com/a.tfrecord?token=secret")
+        self.assertNotEqual(url.returncode, 0)
+        self.assertIn("built without libcurl", url.stderr)
+        self.assertIn("download the file first", url.stderr)
+        self.assertNotIn("secret", url.stderr)
+
+        with zipfile.ZipFile(self.folder / "a.npz", "w") as file:
+            file.writestr("a.npy", b"")
+        npz = self.tfrecord("create", "a.npz", "-o", "a.tfrecord")
+        self.assertNotEqual(npz.returncode, 0)
+        self.assertIn("a.npz", npz.stderr)
+        self.assertIn("built without libarchive", npz.stderr)
+        self.assertFalse((self.folder / "a.tfrecord").exists())
+
+        self.examples(3, "b.tfrecord")
+        npz = self.tfrecord("export", "b.tfrecord", "--select", "id", "-o", "b.npz")
+        self.assertNotEqual(npz.returncode, 0)
+        self.assertIn("built without libarchive", npz.stderr)
+        self.assertFalse((self.folder / "b.npz").exists())
+
+    def test_threads_end_with_their_iterators(self):
+        path = self.numbered(2000)
+        threads = len(os.listdir("/proc/self/task"))
+        for _ in range(50):
+            iterator = iter(rp.tfrecords(str(path)).map(lambda record: len(record)).prefetch())
+            next(iterator)
+            del iterator
+        deadline = time.monotonic() + 10
+        while len(os.listdir("/proc/self/task")) > threads and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(len(os.listdir("/proc/self/task")), threads)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
