@@ -313,6 +313,8 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
+  // Objects that live until the interpreter ends are no error of the user, and nothing to print.
+  nb::set_leak_warnings(false);
   translate_errors();
   define_random(module);
   define_dataset(module);
