@@ -16,6 +16,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/gil.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -231,7 +232,7 @@ void define_dataset(nb::module_& module) {
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
            [](Self self) {
-             const nb::gil_scoped_release no_gil;
+             const ReleasedGil no_gil;
              return self.visit([](const auto& d) { return d.cardinality(); });
            })
       .def("explain", [](Self self) {
@@ -277,7 +278,7 @@ void define_writer(nb::module_& module) {
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {
              const std::span data(static_cast<const std::byte*>(record.data()), record.size());
-             const nb::gil_scoped_release no_gil;
+             const ReleasedGil no_gil;
              self.write(data);
            })
       .def("close", &RecordFileWriter::close, nb::call_guard<nb::gil_scoped_release>())

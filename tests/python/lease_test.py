@@ -6,8 +6,8 @@ import threading
 import unittest
 
 import numpy as np
-import records
 import recordpipe as rp
+import records
 from support import FilesTest
 
 

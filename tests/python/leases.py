@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import numpy as np
-import records
 import recordpipe as rp
+import records
 
 ROWS = 16
 FEATURES = {

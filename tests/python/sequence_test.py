@@ -53,9 +53,7 @@ class Sequences(FilesTest):
         self.assertEqual(lists["words"][1:3].to_list(), [[[]], [[], [0]]])
 
     def test_what_is_written_to_a_batch_does_not_reach_the_next(self):
-        dataset = (
-            rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS).repeat(10).batch(2)
-        )
+        dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS).repeat(10).batch(2)
         expected = [(lists["frames"].to_list(), lists["words"].to_list()) for _, lists in dataset]
         for (_, lists), values in zip(dataset, expected, strict=True):
             frames, words = lists["frames"], lists["words"]
