@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
 
@@ -13,7 +14,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
                                nb::object at_end)
     : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
   const PythonDataset computed = dataset.computed();
-  const nb::gil_scoped_release no_gil;
+  const ReleasedGil no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
     pass_ = elements.iterate({.epoch = epoch});
@@ -24,7 +25,7 @@ PythonIterator::~PythonIterator() { close(); }
 
 void PythonIterator::close() {
   // The threads that are waited for may need the GIL.
-  const nb::gil_scoped_release no_gil;
+  const ReleasedGil no_gil;
   is_closing_ = true;
   {
     const std::lock_guard lock(close_mutex_);
@@ -36,13 +37,22 @@ void PythonIterator::close() {
         },
         pass_);
   }
+  if (mutex_.is_mine()) return;  // next() ends now
   const std::scoped_lock locks(mutex_, close_mutex_);
   pass_ = std::monostate();
 }
 
+void PythonIterator::require_not_in_use() const {
+  if (!mutex_.is_mine()) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "the iterator is in the middle of next()",
+               .hint = "in a signal handler, set a flag, and look at it after next()"});
+}
+
 template <class Function>
 auto PythonIterator::locked(const Function& function) {
-  const nb::gil_scoped_release no_gil;
+  require_not_in_use();
+  const ReleasedGil no_gil;
   const std::lock_guard lock(mutex_);
   using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
   return std::visit(
@@ -61,9 +71,10 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
   if (pass.ready() > 0) return pass.next();
   while (true) {
     if (is_interrupted_.exchange(false)) {
-      const nb::gil_scoped_release no_gil;
+      const ReleasedGil no_gil;
       pass.restore(pass.state());
     }
+    if (is_closing_) return nullptr;  // also by the handler of a signal
     try {
       // The request may come at any time before the end of the scope, also after the element.
       const InterruptScope scope([&] {
@@ -72,22 +83,22 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
       });
       // A signal that came before the scope is noticed here.
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const nb::gil_scoped_release no_gil;
+      const ReleasedGil no_gil;
       return pass.next();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
     }
-    if (is_closing_) return nullptr;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 }
 
 nb::object PythonIterator::next() {
+  require_not_in_use();
   // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
   // the GIL.
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) {
-    const nb::gil_scoped_release no_gil;
+    const ReleasedGil no_gil;
     lock.lock();
   }
   if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {

@@ -12,12 +12,14 @@
 
 #include "python/native/dataset.h"
 #include "python/native/lease.h"
+#include "python/native/owned_mutex.h"
 #include "recordpipe/iterator.h"
 
 namespace recordpipe::python {
 
 // All functions are called with the GIL, and release it while they wait. Calls from several threads
-// wait for each other.
+// wait for each other. In the middle of next(), a signal handler, or a function of the pipeline
+// that runs on the same thread, may call close(); other calls throw Error{invalid_argument}.
 class PythonIterator {
  public:
   // Calls at_end(), unless it is None, when the pass has ended.
@@ -47,6 +49,7 @@ class PythonIterator {
   // not raised an exception. Needs the lock.
   template <class T>
   T* next_of(Iterator<T>& pass);
+  void require_not_in_use() const;
   // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
   template <class Function>
   auto locked(const Function& function);
@@ -56,7 +59,7 @@ class PythonIterator {
   nb::object at_end_;
   uint64_t plan_hash_ = 0;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
-  std::mutex mutex_;
+  OwnedMutex mutex_;
   std::mutex close_mutex_;  // held while pass_ is replaced, or stopped without mutex_
   Pass pass_;
   std::atomic<bool> is_interrupted_ = false;  // the pass is stopped, or is being stopped

@@ -18,6 +18,7 @@
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
+#include "python/native/gil.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -226,7 +227,7 @@ void define_dataset(nb::module_& module) {
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
            [](Self self) {
-             const nb::gil_scoped_release no_gil;
+             const ReleasedGil no_gil;
              return self.visit([](const auto& d) { return d.cardinality(); });
            })
       .def("explain", &PythonDataset::explain);
@@ -270,7 +271,7 @@ void define_writer(nb::module_& module) {
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {
              const std::span data(static_cast<const std::byte*>(record.data()), record.size());
-             const nb::gil_scoped_release no_gil;
+             const ReleasedGil no_gil;
              self.write(data);
            })
       .def("close", &RecordFileWriter::close, nb::call_guard<nb::gil_scoped_release>())
@@ -306,6 +307,8 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
+  // Objects that live until the interpreter ends are no error of the user, and nothing to print.
+  nb::set_leak_warnings(false);
   translate_errors();
   define_random(module);
   define_dataset(module);

@@ -15,12 +15,16 @@ __all__ = ["Iterator"]
 
 _VERSION = 1
 
-# The threads of a pipeline must not run functions while the interpreter ends.
+# The threads of a pipeline must not run functions while the interpreter ends, also not those of
+# iterators that a daemon thread makes then.
 _open: weakref.WeakSet[Iterator] = weakref.WeakSet()
+_is_ending = False
 
 
 @atexit.register
 def _close_all() -> None:
+    global _is_ending
+    _is_ending = True
     for iterator in list(_open):
         iterator.close()
 
@@ -40,6 +44,8 @@ class Iterator(_native.Iterator):
     ) -> None:
         super().__init__(dataset, epoch, at_end)
         _open.add(self)
+        if _is_ending:
+            self.close()
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the place after the last returned element, as a dict of JSON's types.

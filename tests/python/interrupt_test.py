@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from support import FilesTest
@@ -71,6 +72,58 @@ next(iterator)
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.stdout.readline(), "noted\n")
         self.assertIsNone(process.poll())
+
+    def test_a_handler_that_uses_the_iterator_in_the_middle_of_next(self):
+        process = self.start(
+            """
+def save(*_):
+    for method in (iterator.state_dict, iterator.stats, iterator.__next__):
+        try:
+            method()
+        except rp.InvalidArgumentError as error:
+            print(error.reason, flush=True)
+    iterator.close()
+signal.signal(signal.SIGINT, save)
+print("waiting", flush=True)
+print(list(iterator))
+""",
+            "plain",
+        )
+        self.assertEqual(process.stdout.readline(), "waiting\n")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        expected = "the iterator is in the middle of next()\n" * 3 + "[]\n"
+        self.assertEqual((process.returncode, output, errors), (0, expected, ""))
+
+    def test_a_daemon_thread_may_wait_for_the_interpreter_when_it_ends(self):
+        script = """
+import os, sys, threading
+import recordpipe as rp
+path = sys.argv[1]
+def forever(function):
+    while True:
+        function()
+records = rp.tfrecords(path)
+started = threading.Barrier(4)
+def thread(function):
+    function()
+    started.wait()
+    forever(function)
+for function in (
+    lambda: list(rp.tfrecords(path).batch(3).prefetch()),
+    lambda: list(rp.tfrecords(path).map(len).batch(3)),
+    lambda: records[7],
+):
+    threading.Thread(target=thread, args=[function], daemon=True).start()
+started.wait()
+"""
+        path = self.numbered(100)
+        for _ in range(10):
+            ended = subprocess.run(
+                [sys.executable, "-c", script, path], capture_output=True, text=True, timeout=60
+            )
+            self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
 
     def test_the_interpreter_may_end_while_iterators_run(self):
         for script in (

@@ -1,11 +1,13 @@
 """Batches are lent: what Python holds is never overwritten, and memory is used again."""
 
 import gc
+import queue
 import threading
 import unittest
 
 import numpy as np
 import recordpipe as rp
+import records
 from support import FilesTest
 
 
@@ -84,6 +86,94 @@ class Leases(FilesTest):
         self.assertEqual(next(iter(self.batches()))["id"].tolist(), list(range(10)))
         self.assertEqual(np.from_dlpack(batch["id"]).tolist(), [1] * 10)
         self.assertEqual(memoryview(batch["box"]).shape, (10, 2))
+
+    def test_what_is_written_to_a_batch_does_not_reach_the_next(self):
+        def columns(batch):
+            tokens = batch["tokens"]
+            return {"id": batch["id"], "box": batch["box"], 1: tokens.values, 2: tokens.row_splits}
+
+        expected = [{k: v.tolist() for k, v in columns(batch).items()} for batch in self.batches()]
+        for batch, values in zip(self.batches(), expected, strict=True):
+            self.assertEqual({k: v.tolist() for k, v in columns(batch).items()}, values)
+            for array in columns(batch).values():
+                array[...] = 99
+
+    def test_columns_without_values(self):
+        path = records.write(
+            self.folder / "empty.tfrecord", [records.example({"id": [i]}) for i in range(40)]
+        )
+        dataset = rp.tfrecords(path).parse(
+            {"tokens": rp.RaggedFeature("int64"), "names": rp.RaggedFeature("bytes")}
+        )
+        for batch in dataset.batch(10):
+            self.assertEqual(batch["tokens"].to_list(), [[]] * 10)
+            self.assertEqual(batch["names"].to_list(), [[]] * 10)
+            self.assertEqual(np.from_dlpack(batch["tokens"].values).shape, (0,))
+            self.assertEqual(bytes(batch["tokens"].values), b"")
+
+    def test_bytes_hold_no_batch(self):
+        iterator = iter(
+            rp.tfrecords(self.examples(40))
+            .parse({"name": rp.FixedLenFeature([], "bytes")})
+            .batch(10)
+        )
+        batches = list(iterator)
+        self.assertEqual(batches[3]["name"][9], b"name 39")
+        self.assertEqual(iterator.stats()["batches_held"], 0)
+
+    def test_arrays_can_not_be_resized(self):
+        batch = next(iter(self.batches()))
+        for array in (batch["box"], batch["tokens"].values, batch["tokens"].row_splits):
+            with self.assertRaises(ValueError):
+                array.resize((1_000_000,), refcheck=False)
+        self.assertEqual(batch["box"].tolist()[1], [1.25, 1.5])
+
+    def test_a_view_of_a_view_after_an_error_and_close(self):
+        path = self.examples(40)
+        data = bytearray(path.read_bytes())
+        data[-20] ^= 1
+        path.write_bytes(data)
+        iterator = iter(
+            rp.tfrecords(path).parse({"box": rp.FixedLenFeature([2], "float32")}).batch(10)
+        )
+        views = []
+        with self.assertRaises(rp.DataLossError):
+            for batch in iterator:
+                views.append(batch["box"][::-1].T[1][2:].reshape(2, 4)[1])
+        del batch
+        self.assertEqual(iterator.stats()["batches_held"], 3)
+        for i, view in enumerate(views):
+            self.assertEqual(view.tolist(), [10 * i + k + 0.5 for k in (3, 2, 1, 0)])
+        del view
+        kept = views.pop()
+        views.clear()
+        self.assertEqual(iterator.stats()["batches_held"], 1)
+        iterator.close()
+        del iterator
+        gc.collect()
+        self.assertEqual(kept.tolist(), [20 + k + 0.5 for k in (3, 2, 1, 0)])
+
+    def test_other_threads_free_arrays(self):
+        lent = queue.Queue(maxsize=6)
+        wrong = []
+
+        def check():
+            while (item := lent.get()) is not None:
+                box, expected = item
+                if box.tolist() != expected:
+                    wrong.append(expected)
+                del item, box
+
+        threads = [threading.Thread(target=check) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for batch in self.batches().repeat(5):
+            lent.put((batch["box"][1:], batch["box"][1:].tolist()))
+        for _ in threads:
+            lent.put(None)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
     def test_threads_share_an_iterator(self):
         iterator = iter(self.batches())

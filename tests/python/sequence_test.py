@@ -52,6 +52,17 @@ class Sequences(FilesTest):
         self.assertEqual(lists["words"].to_padded(-1)[3].tolist(), [[-1, -1], [0, -1], [0, 1]])
         self.assertEqual(lists["words"][1:3].to_list(), [[[]], [[], [0]]])
 
+    def test_what_is_written_to_a_batch_does_not_reach_the_next(self):
+        dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS).repeat(10).batch(2)
+        expected = [(lists["frames"].to_list(), lists["words"].to_list()) for _, lists in dataset]
+        for (_, lists), values in zip(dataset, expected, strict=True):
+            frames, words = lists["frames"], lists["words"]
+            self.assertEqual((frames.to_list(), words.to_list()), values)
+            steps = words.values
+            for array in (frames.values, steps.values, steps.row_splits, words.row_splits):
+                array[...] = 99
+            frames.row_splits[...] = 99
+
     def test_rows(self):
         dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS)
         for i, (context, lists) in enumerate(dataset):
