@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe::python {
@@ -327,27 +328,25 @@ std::span<const std::byte> ArrowColumn::bytes(int64_t place) const {
   return bytes_at(2 + buffer, begin, size);
 }
 
-void ArrowColumn::set(ExampleBuilder& example, int64_t row, uint64_t number) {
+std::optional<std::string> ArrowColumn::feature(int64_t row, uint64_t number) {
   number_ = number;
   const auto range = range_of(row);
-  if (!range) return;
-  const auto collect = [&](auto& out, const auto& value_at) {
+  if (!range || values_.type == ValueType::null) return std::nullopt;
+  const auto collect = [&](auto& out, const auto& value_at) -> const auto& {
     out.clear();
     out.reserve(static_cast<size_t>(range->count));
     for (int64_t i = 0; i < range->count; ++i) {
       out.push_back(value_at(place_of(range->begin + i)));
     }
+    return out;
   };
   if (values_.type >= ValueType::binary) {
-    collect(texts_, [&](int64_t place) { return bytes(place); });
-    example.set_bytes_list(name_, texts_);
-  } else if (values_.type >= ValueType::float16) {
-    collect(floats_, [&](int64_t place) { return real(place); });
-    example.set_floats(name_, floats_);
-  } else if (values_.type != ValueType::null) {
-    collect(int64s_, [&](int64_t place) { return integer(values_, place); });
-    example.set_int64s(name_, int64s_);
+    return bytes_feature(collect(texts_, [&](int64_t place) { return bytes(place); }));
   }
+  if (values_.type >= ValueType::float16) {
+    return floats_feature(collect(floats_, [&](int64_t place) { return real(place); }));
+  }
+  return int64s_feature(collect(int64s_, [&](int64_t place) { return integer(values_, place); }));
 }
 
 void ArrowColumn::refuse(const std::string& reason, const std::string& hint) const {
