@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/native/arrow_buffers.h"
 #include "python/native/arrow_column.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
@@ -59,10 +60,8 @@ std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
 }
 
 bool has_null_rows(const ArrowArray& batch) {
-  if (batch.null_count == 0 || batch.n_buffers == 0 || !batch.buffers[0]) return false;
-  const auto* const bits = static_cast<const uint8_t*>(batch.buffers[0]);
-  for (int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
-    if ((bits[i / 8] >> i % 8 & 1) == 0) return true;
+  for (int64_t row = 0; batch.null_count != 0 && row < batch.length; ++row) {
+    if (is_null(batch, batch.offset + row)) return true;
   }
   return false;
 }
