@@ -71,7 +71,11 @@ std::string floats_feature(std::span<const float> values) {
   return floats_feature_of(values.size(), [&](size_t i) { return values[i]; });
 }
 
-void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out) {
+namespace {
+
+// `features`: a range of pairs, sorted by name.
+template <class Features>
+void append_sorted(uint32_t field, const Features& features, std::string& out) {
   if (features.empty()) return;
   size_t size = 0;
   for (const auto& [name, feature] : features) size += field_size(entry_size(name, feature));
@@ -81,6 +85,16 @@ void append_feature_map(uint32_t field, const SerializedFeatures& features, std:
     append_length_header(kFeaturesEntry, entry_size(name, feature), out);
     append_entry(name, feature, out);
   }
+}
+
+}  // namespace
+
+void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out) {
+  append_sorted(field, features, out);
+}
+
+void append_example(std::span<const NamedSerializedFeature> sorted, std::string& out) {
+  append_sorted(kExampleFeatures, sorted, out);
 }
 
 }  // namespace recordpipe

@@ -1,49 +1,16 @@
 #include "python/native/arrow_column.h"
 
-#include <bit>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <string_view>
 
+#include "python/native/arrow_buffers.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe::python {
 namespace {
-
-bool bit(const void* bits, int64_t i) {
-  return (static_cast<const uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0;
-}
-
-// `place` counts the array's offset.
-bool is_null(const ArrowArray& array, int64_t place) {
-  return array.n_buffers > 0 && array.buffers[0] && array.null_count != 0 &&
-         !bit(array.buffers[0], place);
-}
-
-// A value of a buffer, which need not be aligned.
-template <class T>
-T load(const void* buffer, int64_t i) {
-  T value;
-  std::memcpy(&value, static_cast<const std::byte*>(buffer) + i * static_cast<int64_t>(sizeof(T)),
-              sizeof(T));
-  return value;
-}
-
-float from_half(uint16_t half) {
-  const bool negative = half >> 15 != 0;
-  const int exponent = half >> 10 & 31;
-  const int fraction = half & 1023;
-  float value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                              : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  if (exponent == 31) {
-    value = fraction == 0 ? std::numeric_limits<float>::infinity()
-                          : std::numeric_limits<float>::quiet_NaN();
-  }
-  return negative ? -value : value;
-}
 
 // The number in "+w:12"; -1 if there is none.
 int64_t width_of(std::string_view format) {
@@ -327,27 +294,25 @@ std::span<const std::byte> ArrowColumn::bytes(int64_t place) const {
   return bytes_at(2 + buffer, begin, size);
 }
 
-void ArrowColumn::set(ExampleBuilder& example, int64_t row, uint64_t number) {
+std::optional<std::string> ArrowColumn::feature(int64_t row, uint64_t number) {
   number_ = number;
   const auto range = range_of(row);
-  if (!range) return;
-  const auto collect = [&](auto& out, const auto& value_at) {
+  if (!range || values_.type == ValueType::null) return std::nullopt;
+  const auto collect = [&](auto& out, const auto& value_at) -> const auto& {
     out.clear();
     out.reserve(static_cast<size_t>(range->count));
     for (int64_t i = 0; i < range->count; ++i) {
       out.push_back(value_at(place_of(range->begin + i)));
     }
+    return out;
   };
   if (values_.type >= ValueType::binary) {
-    collect(texts_, [&](int64_t place) { return bytes(place); });
-    example.set_bytes_list(name_, texts_);
-  } else if (values_.type >= ValueType::float16) {
-    collect(floats_, [&](int64_t place) { return real(place); });
-    example.set_floats(name_, floats_);
-  } else if (values_.type != ValueType::null) {
-    collect(int64s_, [&](int64_t place) { return integer(values_, place); });
-    example.set_int64s(name_, int64s_);
+    return bytes_feature(collect(texts_, [&](int64_t place) { return bytes(place); }));
   }
+  if (values_.type >= ValueType::float16) {
+    return floats_feature(collect(floats_, [&](int64_t place) { return real(place); }));
+  }
+  return int64s_feature(collect(int64s_, [&](int64_t place) { return integer(values_, place); }));
 }
 
 void ArrowColumn::refuse(const std::string& reason, const std::string& hint) const {

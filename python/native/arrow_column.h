@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "python/native/arrow_abi.h"
-#include "recordpipe/example_builder.h"
 
 namespace recordpipe::python {
 
@@ -24,9 +23,10 @@ class ArrowColumn {
   // structure contradicts the schema. The sizes of buffers are not known, and trusted.
   void bind(const ArrowArray* array, int64_t rows);
 
-  // Sets the feature of row `row` of the array; nothing if it is null. Throws Error{unsupported}
-  // for a value that a feature can't hold, with the column's name, and `number` of the row.
-  void set(ExampleBuilder& example, int64_t row, uint64_t number);
+  // Returns the serialised Feature of row `row` of the array; nullopt if it is null. Throws
+  // Error{unsupported} for a value that a feature can't hold, with the column's name, and `number`
+  // of the row.
+  std::optional<std::string> feature(int64_t row, uint64_t number);
 
  private:
   enum class ValueType {

@@ -1,13 +1,15 @@
 #include "python/native/arrow_reader.h"
 
+#include <algorithm>
 #include <cstring>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "python/native/arrow_buffers.h"
 #include "python/native/arrow_column.h"
 #include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/internal/example/feature_writer.h"
 
 namespace recordpipe::python {
 namespace {
@@ -29,35 +31,43 @@ struct Owned {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
-std::vector<ArrowColumn> columns_of(const ArrowSchema& schema) {
+struct NumberedColumn {
+  ArrowColumn column;
+  int64_t number;  // in the schema
+};
+
+// Sorted by name.
+std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
   if (!schema.release) refuse("the Arrow schema is released already");
   if (!schema.format || std::strcmp(schema.format, "+s") != 0) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the Arrow data has no columns: it is a single array"});
   }
-  std::vector<ArrowColumn> columns;
-  std::set<std::string> names;
+  std::vector<NumberedColumn> columns;
   for (int64_t i = 0; i < schema.n_children; ++i) {
-    columns.emplace_back(*schema.children[i]);
-    if (!names.insert(columns.back().name()).second) {
-      throw Error({.kind = ErrorKind::unsupported,
-                   .reason = "two columns are named '" + printable(columns.back().name()) + "'"});
-    }
+    columns.push_back({ArrowColumn(*schema.children[i]), i});
+  }
+  const auto name = [](const NumberedColumn& column) -> const auto& {
+    return column.column.name();
+  };
+  std::ranges::sort(columns, {}, name);
+  const auto same = std::ranges::adjacent_find(columns, {}, name);
+  if (same != columns.end()) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "two columns are named '" + printable(name(*same)) + "'"});
   }
   return columns;
 }
 
 bool has_null_rows(const ArrowArray& batch) {
-  if (batch.null_count == 0 || batch.n_buffers == 0 || !batch.buffers[0]) return false;
-  const auto* const bits = static_cast<const uint8_t*>(batch.buffers[0]);
-  for (int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
-    if ((bits[i / 8] >> i % 8 & 1) == 0) return true;
+  for (int64_t row = 0; batch.null_count != 0 && row < batch.length; ++row) {
+    if (is_null(batch, batch.offset + row)) return true;
   }
   return false;
 }
 
 // Returns `number` + the rows of the batch.
-uint64_t write_batch(std::vector<ArrowColumn>& columns, const ArrowArray& batch, uint64_t number,
+uint64_t write_batch(std::vector<NumberedColumn>& columns, const ArrowArray& batch, uint64_t number,
                      const WriteExample& write, const std::function<void()>& tick) {
   constexpr int64_t kRowsPerTick = 4096;
   if (batch.length < 0 || batch.offset < 0 ||
@@ -65,18 +75,23 @@ uint64_t write_batch(std::vector<ArrowColumn>& columns, const ArrowArray& batch,
     refuse("an Arrow batch that contradicts its schema");
   }
   if (has_null_rows(batch)) refuse("an Arrow struct array with null rows");
-  for (size_t i = 0; i < columns.size(); ++i) {
-    columns[i].bind(batch.children[i], batch.offset + batch.length);
+  for (NumberedColumn& numbered : columns) {
+    numbered.column.bind(batch.children[numbered.number], batch.offset + batch.length);
   }
-  ExampleBuilder example;
-  std::string bytes;
+  std::vector<NamedSerializedFeature> features;
+  std::string example;
   for (int64_t row = 0; row < batch.length; ++row) {
     if (row % kRowsPerTick == 0) tick();
+    features.clear();
+    for (NumberedColumn& numbered : columns) {
+      ArrowColumn& column = numbered.column;
+      if (auto feature = column.feature(batch.offset + row, number)) {
+        features.emplace_back(column.name(), std::move(*feature));
+      }
+    }
     example.clear();
-    for (ArrowColumn& column : columns) column.set(example, batch.offset + row, number);
-    bytes.clear();
-    example.append_to(bytes);
-    write(std::as_bytes(std::span(bytes)));
+    append_example(features, example);
+    write(std::as_bytes(std::span(example)));
     ++number;
   }
   return number;
@@ -98,7 +113,7 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
   };
   Owned<ArrowSchema> schema;
   check(input.value.get_schema(&input.value, &schema.value));
-  std::vector<ArrowColumn> columns = columns_of(schema.value);
+  std::vector<NumberedColumn> columns = columns_of(schema.value);
   uint64_t rows = 0;
   while (true) {
     tick();
@@ -111,7 +126,7 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
 
 uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
                         const WriteExample& write, const std::function<void()>& tick) {
-  std::vector<ArrowColumn> columns = columns_of(schema);
+  std::vector<NumberedColumn> columns = columns_of(schema);
   if (!batch.release) refuse("the Arrow array is read already");
   return write_batch(columns, batch, 0, write, tick);
 }

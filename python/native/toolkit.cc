@@ -47,8 +47,8 @@ nb::tuple facts_of(const FileFacts& facts) {
       facts.compression ? nb::object(text(to_string(*facts.compression))) : nb::object(nb::none());
   if (!facts.was_read) {
     const nb::object none = nb::none();
-    return nb::make_tuple(FilePath{facts.path}, none, facts.bytes, none, compression, none, none, false,
-                          error_or_none(facts.error));
+    return nb::make_tuple(FilePath{facts.path}, none, facts.bytes, none, compression, none, none,
+                          false, error_or_none(facts.error));
   }
   return nb::make_tuple(FilePath{facts.path}, facts.records, facts.bytes, facts.content_bytes,
                         compression, sizes_of(facts.sizes), to_python(facts.sample), facts.indexed,

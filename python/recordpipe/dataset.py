@@ -464,7 +464,7 @@ class Dataset:
         columns: :class:`UnsupportedError`.
 
         Args:
-            requested_schema: ignored, as the protocol permits; consumers cast.
+            requested_schema: ignored, as the protocol permits; most consumers cast.
         """
         return arrow.stream(self)
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace recordpipe {
 
@@ -21,5 +23,10 @@ using SerializedFeatures = std::map<std::string, std::string, std::less<>>;
 // Appends a Features (or FeatureLists) message as field `field`; appends nothing if `features` is
 // empty.
 void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out);
+
+// The same for features that are sorted by name already, for many Examples of the same features:
+// no map is built.
+using NamedSerializedFeature = std::pair<std::string_view, std::string>;
+void append_example(std::span<const NamedSerializedFeature> sorted, std::string& out);
 
 }  // namespace recordpipe
