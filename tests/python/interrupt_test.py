@@ -7,8 +7,8 @@ import unittest
 
 from support import FilesTest
 
-# Waits for ever: every record fails, and is skipped. say(): unlike print(), os.write() may be called
-# by a signal handler that interrupts another one.
+# Waits for ever: every record fails, and is skipped. say(): unlike print(), os.write() may be
+# called by a signal handler that interrupts another one.
 ENDLESS = """
 import os, signal, sys
 import recordpipe as rp
