@@ -24,6 +24,12 @@ void handle(int signal) {
 }
 
 void watch() {
+  // Not inherited from the main thread: while that blocks a signal, Linux delivers it to any other
+  // thread, where Python's own handler may still run when `handle` is installed. Nobody would
+  // notice such an interrupt.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
   while (true) {
     while (sem_wait(&interrupts) != 0) continue;
     const std::lock_guard lock(mutex);
@@ -35,11 +41,7 @@ void watch() {
 void start_watching() {
   if (watched_process == getpid()) return;
   sem_init(&interrupts, 0, 0);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread handles no signals
   std::thread(watch).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   watched_process = getpid();
 }
 

@@ -8,10 +8,13 @@ import unittest
 
 from support import FilesTest
 
-# Waits for ever: every record fails, and is skipped.
+# Waits for ever: every record fails, and is skipped. say(): unlike print(), os.write() may be
+# called by a signal handler that interrupts another one.
 ENDLESS = """
-import signal, sys
+import os, signal, sys
 import recordpipe as rp
+def say(*words):
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 dataset = rp.tfrecords(sys.argv[1]).repeat().ignore_errors()
 if sys.argv[2] == "prefetch":
     dataset = dataset.prefetch()
@@ -41,12 +44,12 @@ class Interrupt(FilesTest):
                 """
 for attempt in range(2):
     try:
-        print("waiting", flush=True)
+        say("waiting")
         next(iterator)
     except KeyboardInterrupt:
-        print("interrupted", iterator.position, flush=True)
+        say("interrupted", iterator.position)
 iterator.load_state_dict(iterator.state_dict())
-print("restored", iterator.position, flush=True)
+say("restored", iterator.position)
 """,
                 mode,
             )
@@ -61,8 +64,8 @@ print("restored", iterator.position, flush=True)
     def test_a_handler_that_raises_nothing_does_not_end_the_wait(self):
         process = self.start(
             """
-signal.signal(signal.SIGINT, lambda *_: print("noted", flush=True))
-print("waiting", flush=True)
+signal.signal(signal.SIGINT, lambda *_: say("noted"))
+say("waiting")
 next(iterator)
 """,
             "plain",
