@@ -57,6 +57,13 @@ void check_value_bytes(const WantedFeature& feature) {
   }
 }
 
+void check_view(const WantedFeature& feature) {
+  if (!feature.is_view) return;
+  if (feature.kind != FeatureKind::bytes || !feature.shape.empty() || !feature.required) {
+    refuse(feature.name, "is_view, which needs kind bytes, shape {} and no default values");
+  }
+}
+
 struct Want {
   const std::string& name;
 
@@ -68,9 +75,11 @@ struct Want {
                           .shape = fixed.shape,
                           .size = values_of(name, fixed.shape),
                           .default_values = fixed.default_values,
-                          .value_bytes = fixed.value_bytes};
+                          .value_bytes = fixed.value_bytes,
+                          .is_view = fixed.is_view};
     check_default(feature);
     check_value_bytes(feature);
+    check_view(feature);
     return feature;
   }
   WantedFeature operator()(const FixedLenSequence& fixed) const {
@@ -125,6 +134,7 @@ std::string text_of(const WantedFeature& feature) {
   text += to_string(feature.kind);
   if (!feature.shape.empty()) text += list(feature.shape);
   if (feature.value_bytes) text += " of " + std::to_string(*feature.value_bytes);
+  if (feature.is_view) text += " as a view";
   if (feature.fixed && !feature.required) text += " or " + text_of(feature.default_values);
   return text;
 }

@@ -16,6 +16,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/image_operators.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -315,6 +316,7 @@ NB_MODULE(_native, module) {
   translate_errors();
   define_random(module);
   define_dataset(module);
+  define_image_operators(module);
   define_record_files(module);
   define_writer(module);
   define_iterator(module);

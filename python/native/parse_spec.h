@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-enum class FeatureForm { fixed, ragged, raw, fixed_sequence };
+enum class FeatureForm { fixed, ragged, raw, fixed_sequence, image, image_label };
 
 struct OutputFeature {
   std::string name;
@@ -24,6 +25,7 @@ struct OutputFeature {
   FeatureForm form;
   nb::dlpack::dtype dtype = {};    // if raw
   std::vector<size_t> shape = {};  // of one row, if raw
+  size_t image = 0;                // the index of ParsedBatch::images, if image or image_label
 };
 
 // The collator, and what to_python() makes of its batches.
@@ -31,7 +33,17 @@ struct ParseSpec {
   std::vector<OutputFeature> outputs;        // in the order of the batch's keys
   std::vector<OutputFeature> feature_lists;  // of SequenceExamples
   ParseCollator collator;
+  ExampleSchema schema = {};  // of Examples
+
+  // Returns the spec with this image, instead of the feature of bytes, or of the image, with its
+  // name. Throws Error{invalid_argument}.
+  ParseSpec with_image(const ImageSpec& image) const;
+  // Throws Error{invalid_argument} if the feature is not an image.
+  const ImageSpec& image(const std::string& feature) const;
 };
+
+// The spec of the batches of cifar10_batches(): "image" and "label".
+std::shared_ptr<const ParseSpec> cifar10_spec();
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
 // "ragged" or "raw"; in feature lists, "fixed_sequence" (with allow_missing instead of default

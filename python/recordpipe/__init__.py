@@ -20,6 +20,7 @@ Start with help(recordpipe.tfrecords) and help(recordpipe.Dataset).
 
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
+from recordpipe.cifar10 import cifar10_batches
 from recordpipe.dataset import (
     Dataset,
     from_generator,
@@ -76,6 +77,7 @@ __all__ = [
     "VarLenFeature",
     "Writer",
     "__version__",
+    "cifar10_batches",
     "encode_example",
     "from_generator",
     "from_list",

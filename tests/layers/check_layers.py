@@ -35,7 +35,7 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
-    "python": ["dataset/pipeline"],
+    "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline"],
     "tests": ["trainer/programs", "tools"],
 }
 

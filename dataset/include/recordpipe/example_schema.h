@@ -43,6 +43,10 @@ struct FixedLen {
   // values of a batch are then one array [batch, value_bytes], for example of raw pixels
   // (tf.io.decode_raw). Default: any size.
   std::optional<size_t> value_bytes = {};
+  // For a required feature of kind bytes and shape {}: the value is not copied to a column.
+  // ExampleBatch::view() returns it, for collators that write it elsewhere, such as decoders of
+  // images. Default: a column.
+  bool is_view = false;
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.

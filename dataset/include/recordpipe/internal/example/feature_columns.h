@@ -70,6 +70,10 @@ class FeatureColumns : public ColumnTable {
     return {column.values.values<kind>(static_cast<size_t>(splits.back())), splits};
   }
 
+  // Returns the value of a feature with is_view, which points into the record. Between end_row()
+  // and finish(); throws Error{invalid_argument} for another feature.
+  std::span<const std::byte> view(size_t row, std::string_view name) const;
+
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
   // Reads one Features message of the row. A record may have several such messages, which protobuf

@@ -21,6 +21,7 @@ struct WantedFeature {
   size_t size = 0;                 // the number of values of the shape
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
+  bool is_view = false;  // has no column
 };
 
 class WantedFeatures {
