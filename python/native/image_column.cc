@@ -231,12 +231,12 @@ void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const s
                               const uint8_t* next) const {
   // `pixels`: in `layout`.
   const auto place = [&](std::span<const uint8_t> pixels, const ImageSize& size, size_t channels,
-                         Layout layout) {
+                         Layout layout, const uint8_t* read_next) {
     check_channels(channels);
     if (is_sized_) {
       const bool planar = layout == Layout::nchw || channels == 1;
       write(planar ? pixels : planes(pixels, channels), size, random, format_,
-            column.batch.image_at(row), next);
+            column.batch.image_at(row), read_next);
       return;
     }
     WaitingImage& image = column.waiting[row];
@@ -257,10 +257,10 @@ void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const s
                                text(raw->size, raw->channels)});
       }
       place({reinterpret_cast<const uint8_t*>(value.data()), bytes}, raw->size, raw->channels,
-            raw->layout);
+            raw->layout, next);
     } else {
       decoders_->decode(value, [&](const DecodedImage& image) {
-        place(image.pixels, {image.height, image.width}, image.channels, Layout::nhwc);
+        place(image.pixels, {image.height, image.width}, image.channels, Layout::nhwc, nullptr);
       });
     }
   } catch (const Error& error) {
@@ -303,7 +303,7 @@ void ImageColumnCollator::finish(ImageColumn& column) const {
       throw in_record(error, spec_.feature, image.record);
     }
   }
-  for (WaitingImage& image : column.waiting) image.record = {};  // keeps the memory of the pixels
+  column.waiting.clear();  // frees the pixels: the batch may be lent for long
 }
 
 }  // namespace recordpipe::python

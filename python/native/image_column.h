@@ -114,8 +114,9 @@ class ImageColumnCollator {
 
   const ImageSpec& spec() const { return spec_; }
   void reset(ImageColumn& column, size_t rows) const;
-  // `value` are the bytes of the feature, which point into `record`. `next`: the start of bytes of
-  // the same size that are read next, or null. Throws Error with the record's path and offset.
+  // `value`: the bytes of the feature, which point into `record`. `next`: bytes of the same size
+  // that are read next, if they are raw pixels, or null. Throws Error with the record's path and
+  // offset.
   void set(ImageColumn& column, size_t row, std::span<const std::byte> value, const Record& record,
            const Random& random, const uint8_t* next) const;
   // Throws Error{unsupported}, with the path and offset of the record, for an image of another size

@@ -153,12 +153,6 @@ std::shared_ptr<const ParseSpec> cifar10_spec() {
 
 void ParseCollator::set(ParsedBatch& batch, size_t row, DrawnRecord drawn,
                         const DrawnRecord& next) const {
-  if (images_.empty()) {
-    visit(batch, [&](const auto& collator, auto& columns) {
-      collator.set(columns, row, std::move(drawn.record));
-    });
-    return;
-  }
   std::get<ExampleCollator>(collator_).set(batch.example, row, drawn.record);
   size_t random = 0;
   for (size_t i = 0; i < images_.size(); ++i) {

@@ -48,12 +48,19 @@ class ParseCollator {
     for (size_t i = 0; i < images_.size(); ++i) images_[i].reset(batch.images[i], rows);
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
-    set(batch, row, DrawnRecord{std::move(record)}, {});
+    if (images_.empty()) {
+      visit(batch, [&](const auto& collator, auto& columns) {
+        collator.set(columns, row, std::move(record));
+      });
+    } else {
+      set(batch, row, DrawnRecord{std::move(record)}, {});
+    }
   }
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn) const {
     set(batch, row, std::move(drawn), {});
   }
-  // `next` is the record that is read next: its images are prefetched into the CPU cache.
+  // Needs images. `next` is the record that is read next: its images are prefetched into the CPU
+  // cache.
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const;
   void finish(ParsedBatch& batch) const {
     for (size_t i = 0; i < images_.size(); ++i) images_[i].finish(batch.images[i]);

@@ -34,6 +34,27 @@ def png(pixels):
     )
 
 
+def grey_jpeg(value):
+    """A JPEG file of 8x8 pixels of a value of 160 to 191: only the DC coefficient."""
+
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    one_code = bytes([1] + [0] * 15)  # a Huffman table with one symbol, whose code is 0
+    dc = f"{8 * (value - 128):09b}"  # a number of 9 bits
+    bits = ("0" + dc + "0").ljust(16, "1")
+    return (
+        b"\xff\xd8"
+        + segment(0xDB, bytes([0] + [1] * 64))
+        + segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 1) + bytes([1, 0x11, 0]))
+        + segment(0xC4, b"\0" + one_code + bytes([9]))
+        + segment(0xC4, b"\x10" + one_code + bytes([0]))
+        + segment(0xDA, bytes([1, 1, 0, 0, 63, 0]))
+        + int(bits, 2).to_bytes(2, "big")
+        + b"\xff\xd9"
+    )
+
+
 def philox(counter, key):
     """Philox4x32-10, from its paper."""
     c, (k0, k1) = list(counter), key
@@ -121,6 +142,12 @@ class Decode(Images):
         self.assertTrue((next(iter(alpha.batch(2)))["image"][..., 3] == 255).all())
         with self.assertRaisesRegex(ValueError, "channels"):
             dataset.decode_image("image", channels=2)
+
+    def test_jpeg_files(self):
+        dataset = self.parsed([grey_jpeg(160), grey_jpeg(178)])
+        batch = next(iter(dataset.decode_image("image").batch(2)))["image"]
+        self.assertEqual(batch.shape, (2, 8, 8, 3))
+        self.assertTrue((batch[0] == 160).all() and (batch[1] == 178).all())
 
     def test_raw_pixels_of_both_layouts(self):
         images = self.random_images(5)
