@@ -12,6 +12,9 @@
 namespace recordpipe {
 namespace {
 
+// As the form of a column, the features that have none.
+constexpr std::string_view kViewForm = "view";
+
 // Whether the positions of the values are known in advance, because they are numbers in a fixed
 // shape.
 bool has_place(const WantedFeature& feature) {
@@ -138,7 +141,7 @@ size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fi
                                 std::string_view fixed_form, std::string_view what) const {
   const size_t i = wanted_ ? wanted_->find(name) : 0;
   if (i == columns_.size() || (*wanted_)[i].kind != kind || (*wanted_)[i].fixed != fixed ||
-      (*wanted_)[i].tensor) {
+      (*wanted_)[i].tensor || (*wanted_)[i].is_view != (fixed_form == kViewForm)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the schema has no " + std::string(fixed ? fixed_form : "Ragged") + " " +
                            std::string(what) + " '" + printable(name) + "' of " +
@@ -167,6 +170,16 @@ uint64_t ColumnTable::heap_bytes() const {
     bytes += (column.step_splits.capacity() + column.row_splits.capacity()) * sizeof(int64_t);
   }
   return bytes;
+}
+
+std::span<const std::byte> FeatureColumns::view(size_t row, std::string_view name) const {
+  const size_t i = find_column(name, FeatureKind::bytes, /*fixed=*/true, kViewForm, "feature");
+  std::span<const std::byte> value;
+  read_entry_value(found_[row * columns_.size() + i].entry, [&](WireReader feature) {
+    read_values<FeatureKind::bytes>(
+        feature, [] {}, [&](std::span<const std::byte> bytes) { value = bytes; });
+  });
+  return value;
 }
 
 void FeatureColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
@@ -218,7 +231,7 @@ void FeatureColumns::end_row(size_t row) {
 void FeatureColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
-    if (has_place(feature)) continue;
+    if (has_place(feature) || feature.is_view) continue;
     // `found_` is empty if there are no rows.
     const auto found = std::span<const Found>(found_).subspan(std::min(i, found_.size()));
     if (!feature.tensor) {

@@ -68,6 +68,13 @@ void check_utf8(const WantedFeature& feature) {
   }
 }
 
+void check_view(const WantedFeature& feature) {
+  if (!feature.is_view) return;
+  if (feature.kind != FeatureKind::bytes || !feature.shape.empty() || !feature.required) {
+    refuse(feature.name, "is_view, which needs kind bytes, shape {} and no default values");
+  }
+}
+
 struct Want {
   const std::string& name;
 
@@ -81,9 +88,11 @@ struct Want {
                           .default_values = fixed.default_values,
                           .value_bytes = fixed.value_bytes,
                           .utf8 = fixed.utf8,
-                          .empty_is_missing = fixed.empty_is_missing};
+                          .empty_is_missing = fixed.empty_is_missing,
+                          .is_view = fixed.is_view};
     check_default(feature);
     check_value_bytes(feature);
+    check_view(feature);
     return feature;
   }
   WantedFeature operator()(const FixedLenSequence& fixed) const {
@@ -156,6 +165,7 @@ std::string text_of(const WantedFeature& feature) {
   if (!feature.shape.empty()) text += list(feature.shape);
   if (feature.value_bytes) text += " of " + std::to_string(*feature.value_bytes);
   if (feature.empty_is_missing) text += " or empty";
+  if (feature.is_view) text += " as a view";
   if (feature.fixed && !feature.required) text += " or " + text_of(feature.default_values);
   return text;
 }

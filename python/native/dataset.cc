@@ -56,13 +56,44 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
   return PythonDataset(elements_, std::move(spec));
 }
 
+const ParseSpec& PythonDataset::pending_spec() const {
+  if (!rows()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "image operators need the features of parse()",
+                 .hint = "call them after parse(), and before map, batch and other operators "
+                         "that change elements"});
+  }
+  return *spec_;
+}
+
+PythonDataset PythonDataset::with_image(const ImageSpec& image) const {
+  return PythonDataset(elements_, std::make_shared<ParseSpec>(pending_spec().with_image(image)));
+}
+
+Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder remainder) const {
+  const auto& records = std::get<Dataset<Record>>(elements_);
+  std::optional<Dataset<DrawnRecord>> drawn;
+  for (const ImageColumnCollator& image : spec_->collator.images()) {
+    const std::optional<uint64_t> seed = image.spec().seed();
+    if (!seed) continue;
+    if (drawn) {
+      drawn = drawn->map_with_random(*seed, [](DrawnRecord record, const Random& random) {
+        record.others.push_back(random);
+        return record;
+      });
+    } else {
+      drawn = records.map_with_random(*seed, [](Record record, const Random& random) {
+        return DrawnRecord{.record = std::move(record), .first = random};
+      });
+    }
+  }
+  return drawn ? drawn->batch(batch_size, remainder, spec_->collator)
+               : records.batch(batch_size, remainder, spec_->collator);
+}
+
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
                                    SharedObject stack) const {
-  if (rows()) {
-    return PythonDataset(std::get<Dataset<Record>>(elements_).batch(
-                             batch_size, drop(drop_remainder), spec_->collator),
-                         spec_);
-  }
+  if (rows()) return PythonDataset(parsed(batch_size, drop(drop_remainder)), spec_);
   return collected(objects().batch(batch_size, drop(drop_remainder)), std::move(stack));
 }
 
@@ -192,8 +223,7 @@ PythonDataset PythonDataset::sample(const std::vector<PythonDataset>& datasets,
 
 PythonDataset PythonDataset::computed() const {
   if (!rows()) return *this;
-  return PythonDataset(
-      std::get<Dataset<Record>>(elements_).batch(1, DropRemainder::no, spec_->collator), spec_);
+  return PythonDataset(parsed(1, DropRemainder::no), spec_);
 }
 
 Dataset<PythonObject> PythonDataset::objects() const {
@@ -203,6 +233,9 @@ Dataset<PythonObject> PythonDataset::objects() const {
   };
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) return *objects;
   if (!spec_) return converted(std::get<Dataset<Record>>(elements_), records_to_python());
+  if (const auto* images = std::get_if<Dataset<ImageBatch>>(&elements_)) {
+    return converted(*images, images_to_python(spec_, std::make_shared<LeasePool>()));
+  }
   const bool single = rows();
   return converted(std::get<Dataset<ParsedBatch>>(computed().elements_),
                    batches_to_python(spec_, std::make_shared<LeasePool>(), single));

@@ -2,8 +2,8 @@
 // objects.
 //
 // Operators that only order elements are those of the C++ Dataset. parse() computes nothing: it is
-// remembered, and becomes the collator of batch(). Only functions in Python turn elements into
-// Python objects.
+// remembered, and becomes the collator of batch(); so do image operators after it. Only functions
+// in Python turn elements into Python objects.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,19 @@ namespace recordpipe::python {
 
 class PythonDataset {
  public:
-  // A dataset of Records with a ParseSpec yields dicts of the values of one record.
-  using Elements = std::variant<Dataset<Record>, Dataset<ParsedBatch>, Dataset<PythonObject>>;
+  // A dataset of Records with a ParseSpec yields dicts of the values of one record. ImageBatches
+  // are those of cifar10_batches().
+  using Elements = std::variant<Dataset<Record>, Dataset<ParsedBatch>, Dataset<ImageBatch>,
+                                Dataset<PythonObject>>;
 
   explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
       : elements_(std::move(elements)), spec_(std::move(spec)) {}
 
   PythonDataset parse(std::shared_ptr<const ParseSpec> spec) const;
+  // Changes what parse() makes of a feature of bytes, or of an image.
+  PythonDataset with_image(const ImageSpec& image) const;
+  // The spec of records with a pending parse. Throws Error{invalid_argument} for other elements.
+  const ParseSpec& pending_spec() const;
   PythonDataset batch(size_t batch_size, bool drop_remainder, SharedObject stack) const;
 
   // Elements become Python objects.
@@ -76,6 +82,9 @@ class PythonDataset {
   Dataset<PythonObject> objects() const;
 
  private:
+  // The batches of records with a pending parse.
+  Dataset<ParsedBatch> parsed(size_t batch_size, DropRemainder remainder) const;
+
   Elements elements_;
   std::shared_ptr<const ParseSpec> spec_;
 };

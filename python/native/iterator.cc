@@ -111,6 +111,12 @@ nb::object PythonIterator::next() {
       lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
+  } else if (auto* const images = std::get_if<Iterator<ImageBatch>>(&pass_)) {
+    if (ImageBatch* const batch = next_of(*images)) {
+      std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
+      lock.unlock();
+      return to_python(std::move(lent), pool_, *spec_, rows_);
+    }
   } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = next_of(*objects)) return object->get();
   }

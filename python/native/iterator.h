@@ -42,8 +42,8 @@ class PythonIterator {
   void close();
 
  private:
-  using Pass =
-      std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>, Iterator<PythonObject>>;
+  using Pass = std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>,
+                            Iterator<ImageBatch>, Iterator<PythonObject>>;
 
   // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
   // not raised an exception. Needs the lock.

@@ -54,6 +54,20 @@ nb::object block_array(const std::byte* values, nb::dlpack::dtype dtype,
                                          owner, nullptr, dtype));
 }
 
+nb::object image_array(const ImageBatch& batch, nb::handle owner) {
+  const ImageFormat& format = batch.format();
+  std::vector<size_t> shape{batch.size(), format.height, format.width, format.channels};
+  if (format.layout == Layout::nchw) {
+    shape = {batch.size(), format.channels, format.height, format.width};
+  }
+  const auto code =
+      format.dtype == DType::uint8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
+  const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
+                                static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
+  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(batch.bytes().data()), shape.size(),
+                                         shape.data(), owner, nullptr, dtype));
+}
+
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
   nb::object row_splits = array(splits, {splits.size()}, owner);
   return nb::module_::import_("recordpipe.ragged").attr("Ragged")(values, row_splits);
@@ -62,7 +76,8 @@ nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle
 // Makes columns into arrays that keep `owner` alive.
 class Columns {
  public:
-  Columns(nb::handle owner, bool single) : owner_(owner), single_(single) {}
+  Columns(nb::handle owner, const std::vector<ImageColumn>& images, bool single)
+      : owner_(owner), images_(images), single_(single) {}
 
   // `columns` is an ExampleBatch or FeatureColumns.
   template <FeatureKind kind, class Features>
@@ -105,7 +120,9 @@ class Columns {
     nb::dict result;
     for (const OutputFeature& feature : outputs) {
       nb::object value =
-          feature.kind == FeatureKind::floats   ? of<FeatureKind::floats>(columns, rows, feature)
+          feature.form == FeatureForm::image || feature.form == FeatureForm::image_label
+              ? of_images(feature)
+          : feature.kind == FeatureKind::floats ? of<FeatureKind::floats>(columns, rows, feature)
           : feature.kind == FeatureKind::int64s ? of<FeatureKind::int64s>(columns, rows, feature)
                                                 : of<FeatureKind::bytes>(columns, rows, feature);
       result[feature.name.c_str()] = value;
@@ -114,6 +131,14 @@ class Columns {
   }
 
  private:
+  nb::object of_images(const OutputFeature& feature) const {
+    const ImageBatch& batch = images_[feature.image].batch;
+    nb::object all = feature.form == FeatureForm::image
+                         ? image_array(batch, owner_)
+                         : array(batch.labels(), {batch.size()}, owner_);
+    return single_ ? nb::object(all[0]) : all;
+  }
+
   static std::vector<size_t> with_shape(size_t rows, std::span<const size_t> shape) {
     std::vector<size_t> all{rows};
     all.insert(all.end(), shape.begin(), shape.end());
@@ -138,6 +163,7 @@ class Columns {
   }
 
   nb::handle owner_;
+  const std::vector<ImageColumn>& images_;
   bool single_;
 };
 
@@ -163,6 +189,13 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch) {
   return lent;
 }
 
+std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
+  std::unique_ptr<ParsedBatch> lent = take();
+  lent->images.resize(1);
+  std::swap(lent->images[0].batch, batch);
+  return lent;
+}
+
 void LeasePool::give_back(std::unique_ptr<ParsedBatch> batch) noexcept {
   const std::lock_guard lock(mutex_);
   --counts_.lent;
@@ -179,7 +212,7 @@ nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<Le
   auto lease = std::make_unique<Lease>(pool, std::move(lent));
   const ParsedBatch& batch = lease->batch();
   const nb::capsule owner(lease.release(), [](void* p) noexcept { delete static_cast<Lease*>(p); });
-  const Columns columns(owner, single);
+  const Columns columns(owner, batch.images, single);
   if (!spec.collator.is_sequence()) {
     return columns.dict(batch.example, batch.example.size(), spec.outputs);
   }

@@ -34,6 +34,8 @@ class LeasePool {
   std::unique_ptr<ParsedBatch> take();
   // Swaps `batch` for one of take().
   std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch);
+  // The same for a batch of images, which becomes the only image of a ParsedBatch.
+  std::unique_ptr<ParsedBatch> lend(ImageBatch& batch);
   void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
   Counts counts() const;
 

@@ -19,6 +19,7 @@
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
+#include "python/native/image_operators.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -312,6 +313,7 @@ NB_MODULE(_native, module) {
   translate_errors();
   define_random(module);
   define_dataset(module);
+  define_image_operators(module);
   define_record_files(module);
   define_writer(module);
   define_iterator(module);

@@ -1,5 +1,6 @@
 #include "python/native/parse_spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nanobind/stl/string.h>
@@ -160,8 +161,9 @@ FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
 
 ParseSpec example_spec(const nb::list& features, MissingFeatures missing) {
   std::vector<OutputFeature> outputs;
-  const ExampleCollator collator(example_schema(features, missing, outputs));
-  return {std::move(outputs), {}, ParseCollator(collator)};
+  ExampleSchema schema = example_schema(features, missing, outputs);
+  const ExampleCollator collator(schema);
+  return {std::move(outputs), {}, ParseCollator(collator), std::move(schema)};
 }
 
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
@@ -171,6 +173,68 @@ ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature
       {.context = example_schema(context, missing, outputs),
        .feature_lists = list_schema(feature_lists, missing, lists)});
   return {std::move(outputs), std::move(lists), ParseCollator(collator)};
+}
+
+const ImageSpec& ParseSpec::image(const std::string& feature) const {
+  for (const ImageColumnCollator& image : collator.images()) {
+    if (image.spec().feature == feature) return image.spec();
+  }
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "'" + printable(feature) + "' is not an image",
+               .hint = "call decode_image() or decode_raw() for it first"});
+}
+
+ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
+  const auto at = std::ranges::find(outputs, image.feature, &OutputFeature::name);
+  if (at == outputs.end() || (at->form != FeatureForm::image &&
+                              (at->form != FeatureForm::fixed || at->kind != FeatureKind::bytes))) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "'" + printable(image.feature) + "' is not a feature of bytes",
+                 .hint = "an image needs parse() with FixedLenFeature([], \"bytes\") for it"});
+  }
+  ParseSpec changed = *this;
+  std::vector<ImageColumnCollator> images = collator.images();
+  OutputFeature& output = changed.outputs[static_cast<size_t>(at - outputs.begin())];
+  if (at->form == FeatureForm::image) {
+    images[at->image] = ImageColumnCollator(image);
+  } else {
+    std::get<FixedLen>(changed.schema.at(image.feature)).is_view = true;
+    output.form = FeatureForm::image;
+    output.image = images.size();
+    images.emplace_back(image);
+  }
+  changed.collator = ParseCollator(ExampleCollator(changed.schema), std::move(images));
+  return changed;
+}
+
+std::shared_ptr<const ParseSpec> cifar10_spec() {
+  return std::make_shared<const ParseSpec>(
+      ParseSpec{{{.name = "image", .kind = FeatureKind::bytes, .form = FeatureForm::image},
+                 {.name = "label", .kind = FeatureKind::int64s, .form = FeatureForm::image_label}},
+                {},
+                ParseCollator(ExampleCollator({}))});
+}
+
+void ParseCollator::set(ParsedBatch& batch, size_t row, DrawnRecord drawn,
+                        const DrawnRecord& next) const {
+  std::get<ExampleCollator>(collator_).set(batch.example, row, drawn.record);
+  size_t random = 0;
+  for (size_t i = 0; i < images_.size(); ++i) {
+    const ImageColumnCollator& image = images_[i];
+    const auto value = batch.example.view(row, image.spec().feature);
+    // The next record's image is near its start, if it is most of the record.
+    const bool foresee = images_.size() == 1 && next.record.data.size() >= value.size();
+    image.set(batch.images[i], row, value, drawn.record,
+              image.spec().seed() ? drawn.random(random++) : Random(0, 0, 0),
+              foresee ? reinterpret_cast<const uint8_t*>(next.record.data.data()) : nullptr);
+  }
+}
+
+std::vector<Parameter> ParseCollator::parameters() const {
+  std::vector<Parameter> all =
+      std::visit([](const auto& collator) { return collator.parameters(); }, collator_);
+  for (const ImageColumnCollator& image : images_) all.push_back(image.spec().parameter());
+  return all;
 }
 
 }  // namespace recordpipe::python

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,16 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-enum class FeatureForm { fixed, ragged, raw, tensor, ragged_tensor, fixed_sequence };
+enum class FeatureForm {
+  fixed,
+  ragged,
+  raw,
+  tensor,
+  ragged_tensor,
+  fixed_sequence,
+  image,
+  image_label
+};
 
 // Whether the values of a batch are one block of memory, of numbers of any type.
 constexpr bool is_block(FeatureForm form) {
@@ -34,6 +44,7 @@ struct OutputFeature {
   nb::dlpack::dtype dtype = {};    // if raw or tensor
   bool is_text = false;            // bytes that are declared to be strings
   bool has_default = false;
+  size_t image = 0;  // the index of ParsedBatch::images, if image or image_label
 };
 
 // The collator, and what to_python() makes of its batches.
@@ -41,6 +52,13 @@ struct ParseSpec {
   std::vector<OutputFeature> outputs;        // in the order of the batch's keys
   std::vector<OutputFeature> feature_lists;  // of SequenceExamples
   ParseCollator collator;
+  ExampleSchema schema = {};  // of Examples
+
+  // Returns the spec with this image, instead of the feature of bytes, or of the image, with its
+  // name. Throws Error{invalid_argument}.
+  ParseSpec with_image(const ImageSpec& image) const;
+  // Throws Error{invalid_argument} if the feature is not an image.
+  const ImageSpec& image(const std::string& feature) const;
 };
 
 enum class MissingFeatures {
@@ -50,6 +68,8 @@ enum class MissingFeatures {
   // feature of fixed shape, an empty list is missing, too. Text must be UTF-8.
   null,
 };
+// The spec of the batches of cifar10_batches(): "image" and "label".
+std::shared_ptr<const ParseSpec> cifar10_spec();
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
 // "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in

@@ -1,4 +1,4 @@
-// The elements of a Dataset after parse() and batch(): columns.
+// The elements of a Dataset after parse(), image operators and batch(): columns.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "python/native/image_column.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
@@ -14,9 +15,10 @@
 
 namespace recordpipe::python {
 
-// One of the members is used.
+// Examples and their images, or SequenceExamples.
 struct ParsedBatch {
   ExampleBatch example;
+  std::vector<ImageColumn> images;  // in the order of ParseCollator::images()
   SequenceExampleBatch sequence;
 
   void exchange_scratch(ParsedBatch& other) noexcept {
@@ -25,7 +27,9 @@ struct ParsedBatch {
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
-    return heap_bytes(batch.example) + heap_bytes(batch.sequence);
+    uint64_t bytes = heap_bytes(batch.example) + heap_bytes(batch.sequence);
+    for (const ImageColumn& image : batch.images) bytes += heap_bytes(image);
+    return bytes;
   }
 };
 
@@ -34,25 +38,40 @@ class ParseCollator {
  public:
   using Batch = ParsedBatch;
 
-  explicit ParseCollator(ExampleCollator collator) : collator_(std::move(collator)) {}
+  // The features of `images` are views in the schema of `collator`.
+  explicit ParseCollator(ExampleCollator collator, std::vector<ImageColumnCollator> images = {})
+      : collator_(std::move(collator)), images_(std::move(images)) {}
   explicit ParseCollator(SequenceExampleCollator collator) : collator_(std::move(collator)) {}
 
   bool is_sequence() const { return collator_.index() == 1; }
 
+  const std::vector<ImageColumnCollator>& images() const { return images_; }
+
   void reset(ParsedBatch& batch, size_t rows) const {
     visit(batch, [&](const auto& collator, auto& columns) { collator.reset(columns, rows); });
+    batch.images.resize(images_.size());
+    for (size_t i = 0; i < images_.size(); ++i) images_[i].reset(batch.images[i], rows);
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
-    visit(batch, [&](const auto& collator, auto& columns) {
-      collator.set(columns, row, std::move(record));
-    });
+    if (images_.empty()) {
+      visit(batch, [&](const auto& collator, auto& columns) {
+        collator.set(columns, row, std::move(record));
+      });
+    } else {
+      set(batch, row, DrawnRecord{std::move(record)}, {});
+    }
   }
+  void set(ParsedBatch& batch, size_t row, DrawnRecord drawn) const {
+    set(batch, row, std::move(drawn), {});
+  }
+  // Needs images. `next` is the record that is read next: its images are prefetched into the CPU
+  // cache.
+  void set(ParsedBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const;
   void finish(ParsedBatch& batch) const {
+    for (size_t i = 0; i < images_.size(); ++i) images_[i].finish(batch.images[i]);
     visit(batch, [](const auto& collator, auto& columns) { collator.finish(columns); });
   }
-  std::vector<Parameter> parameters() const {
-    return std::visit([](const auto& collator) { return collator.parameters(); }, collator_);
-  }
+  std::vector<Parameter> parameters() const;
 
  private:
   template <class Visit>
@@ -65,6 +84,7 @@ class ParseCollator {
   }
 
   std::variant<ExampleCollator, SequenceExampleCollator> collator_;
+  std::vector<ImageColumnCollator> images_;
 };
 
 }  // namespace recordpipe::python

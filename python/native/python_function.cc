@@ -173,6 +173,8 @@ class RecordsToPython final : public MapFunction {
   std::vector<Parameter> parameters() const override { return {}; }
 };
 
+// `Batch` is ParsedBatch or ImageBatch.
+template <class Batch>
 class BatchesToPython final : public MapFunction {
  public:
   BatchesToPython(std::shared_ptr<const ParseSpec> spec, std::shared_ptr<LeasePool> pool,
@@ -181,7 +183,7 @@ class BatchesToPython final : public MapFunction {
 
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {
-    auto* const in = static_cast<ParsedBatch*>(inputs);
+    auto* const in = static_cast<Batch*>(inputs);
     auto* const out = static_cast<PythonObject*>(outputs);
     visit_each(
         tickets, tickets.size(), failures, [](size_t) { return Origin(); },
@@ -236,7 +238,12 @@ std::unique_ptr<MapFunction> records_to_python() { return std::make_unique<Recor
 
 std::unique_ptr<MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
                                                std::shared_ptr<LeasePool> pool, bool single) {
-  return std::make_unique<BatchesToPython>(std::move(spec), std::move(pool), single);
+  return std::make_unique<BatchesToPython<ParsedBatch>>(std::move(spec), std::move(pool), single);
+}
+
+std::unique_ptr<MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,
+                                              std::shared_ptr<LeasePool> pool) {
+  return std::make_unique<BatchesToPython<ImageBatch>>(std::move(spec), std::move(pool), false);
 }
 
 }  // namespace recordpipe::python

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
+from recordpipe.cifar10 import cifar10_batches
 from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
 from recordpipe.dataset import (
     Dataset,
@@ -138,6 +139,7 @@ __all__ = [
     "Writer",
     "WrittenFile",
     "__version__",
+    "cifar10_batches",
     "convert",
     "encode_example",
     "from_generator",

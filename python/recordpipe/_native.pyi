@@ -177,3 +177,48 @@ def convert(
     progress: _Progress,
     /,
 ) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...
+def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
+def decode_image(dataset: Dataset, feature: str, channels: int, max_pixels: int, /) -> Dataset: ...
+def decode_raw(
+    dataset: Dataset, feature: str, height: int, width: int, channels: int, layout: str, /
+) -> Dataset: ...
+def pad_crop_flip(dataset: Dataset, feature: str, pad: int, seed: int, /) -> Dataset: ...
+def crop_flip_color(
+    dataset: Dataset,
+    feature: str,
+    height: int,
+    width: int,
+    seed: int,
+    max_brightness: float,
+    min_contrast: float,
+    max_contrast: float,
+    standardize: bool,
+) -> Dataset: ...
+def central_crop(dataset: Dataset, feature: str, height: int, width: int, /) -> Dataset: ...
+def normalize(
+    dataset: Dataset, feature: str, mean: list[float], std: list[float], scale: float, /
+) -> Dataset: ...
+def per_image_standardization(dataset: Dataset, feature: str, /) -> Dataset: ...
+def image_format(
+    dataset: Dataset, feature: str, dtype: str | None, layout: str | None, /
+) -> Dataset: ...
+def cifar10_files(data_dir: str, subset: str, /) -> list[str]: ...
+def cifar10_batches(
+    files: list[str],
+    batch_size: int,
+    drop_remainder: bool,
+    seed: int,
+    shuffle_buffer: int,
+    global_shuffle: bool,
+    distort: bool,
+    epochs: int,
+    dtype: str,
+    layout: str,
+    per_image: bool,
+    mean: list[float] | None,
+    std: list[float] | None,
+    scale: float,
+    num_shards: int,
+    shard_index: int,
+    prefetch: int | None,
+) -> Dataset: ...

@@ -29,6 +29,7 @@ from recordpipe.features import (
 )
 from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
+from recordpipe.image import ImageOperators
 from recordpipe.iterator import Iterator
 from recordpipe.random_access import RandomAccess
 
@@ -37,7 +38,7 @@ __all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tf
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-class Dataset:
+class Dataset(ImageOperators):
     """A lazy, immutable description of a pipeline; a source and operators on it.
 
     A Dataset may be shared, pickled, and iterated any number of times, also concurrently. Nothing
@@ -129,6 +130,19 @@ class Dataset:
         if self._access is not None:
             parsed._access = self._access.parsed(spec)
         return parsed
+
+    def _image(
+        self,
+        method: str,
+        arguments: tuple[Any, ...],
+        make: Callable[[native.Dataset], native.Dataset],
+        random: bool = False,
+        **keywords: Any,
+    ) -> Dataset:
+        derived = self._derive(method, arguments, lambda: make(self._native), random, **keywords)
+        if self._access is not None and not random:  # a random image has an epoch
+            derived._access = self._access.parsed(native.parse_spec(derived._native))
+        return derived
 
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
         """Applies ``function(element)`` to each element; results are in input order.
@@ -516,6 +530,18 @@ def _make(described: native.Dataset, recipe: tuple[Any, ...], random: bool = Fal
     dataset._access = None
     dataset._ended = False
     return dataset
+
+
+def make_dataset(
+    described: native.Dataset,
+    function: Callable[..., Dataset],
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    *,
+    random: bool,
+) -> Dataset:
+    """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns."""
+    return _make(described, (_call, (function, arguments, keywords)), random)
 
 
 def _apply(

@@ -257,6 +257,38 @@ TEST(ParseExample, ValuesOfAFixedSizeAreOneBlock) {
             ExampleCollator(of(3)).parameters().front().value);
 }
 
+TEST(ParseExample, AViewPointsIntoTheRecordAndHasNoColumn) {
+  const auto kind = [](auto action) { return error_of(action).kind(); };
+  const ExampleCollator collator({{"k", FixedLen{.kind = FeatureKind::bytes, .is_view = true}},
+                                  {"label", FixedLen{.kind = FeatureKind::int64s}}});
+  const std::string example =
+      ExampleBuilder().set_bytes("k", "pixels").set_int64("label", 5).serialize();
+  // A list of ints replaces the first list of bytes, and a list of bytes that list.
+  const std::string pieces = example_of_k("0a03 0a0161 1a03 0a0101 0a04 0a026263");
+  ExampleBatch batch;
+  collator.reset(batch, 1);
+  collator.set(batch, 0, record_of(example));
+  const auto view = batch.view(0, "k");
+  EXPECT_EQ(as_text(view), "pixels");
+  const std::byte* const begin = as_bytes(example).data();
+  EXPECT_TRUE(view.data() > begin && view.data() < begin + example.size());
+  EXPECT_EQ(kind([&] { batch.view(0, "label"); }), ErrorKind::invalid_argument);
+  EXPECT_EQ(kind([&] { batch.view(0, "absent"); }), ErrorKind::invalid_argument);
+  collator.finish(batch);
+  EXPECT_THAT(batch.dense<FeatureKind::int64s>("label").values, ElementsAre(5));
+  EXPECT_EQ(kind([&] { batch.dense<FeatureKind::bytes>("k"); }), ErrorKind::invalid_argument);
+
+  const ExampleCollator only({{"k", FixedLen{.kind = FeatureKind::bytes, .is_view = true}}});
+  only.reset(batch, 1);
+  only.set(batch, 0, record_of(pieces));
+  EXPECT_EQ(as_text(batch.view(0, "k")), "bc");
+  only.reset(batch, 1);
+  const std::string two = example_of_k("0a06 0a0161 0a0162");
+  EXPECT_EQ(kind([&] { only.set(batch, 0, record_of(two)); }), ErrorKind::unsupported);
+  EXPECT_NE(only.parameters().front().value,
+            ExampleCollator({{"k", FixedLen{FeatureKind::bytes}}}).parameters().front().value);
+}
+
 TEST(ParseExample, PackedUnpackedAndInPieces) {
   EXPECT_THAT(int64s_of_k(example_of_k("1a 05 0a03 010203")), ElementsAre(1, 2, 3));
   EXPECT_THAT(int64s_of_k(example_of_k("1a 06 0801 0802 0803")), ElementsAre(1, 2, 3));
@@ -408,6 +440,10 @@ TEST(ParseExample, SchemasThatMakeNoSenseAreRefused) {
   refused(FixedLen{.kind = FeatureKind::bytes,
                    .default_values = std::vector<std::string>{"\xff"},
                    .utf8 = true});
+  refused(FixedLen{.kind = FeatureKind::int64s, .is_view = true});
+  refused(FixedLen{.kind = FeatureKind::bytes,
+                   .default_values = std::vector<std::string>{"abc"},
+                   .is_view = true});
   EXPECT_THROW(ExampleCollator({{"k", Ragged{FeatureKind::none}}}), Error);
   EXPECT_THROW(ExampleCollator({{"k", Ragged{FeatureKind::floats, true}}}), Error);
 }

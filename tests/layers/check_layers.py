@@ -35,7 +35,8 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
-    "python": ["dataset/pipeline", "dataset/toolkit"],
+    "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline",
+               "dataset/toolkit"],
     "tests": ["trainer/programs", "tools"],
 }
 

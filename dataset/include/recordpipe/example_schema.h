@@ -49,6 +49,10 @@ struct FixedLen {
   bool utf8 = false;
   // true: a feature with an empty list is missing, as some writers encode a null.
   bool empty_is_missing = false;
+  // For a required feature of kind bytes and shape {}: the value is not copied to a column.
+  // ExampleBatch::view() returns it, for collators that write it elsewhere, such as decoders of
+  // images. Default: a column.
+  bool is_view = false;
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.

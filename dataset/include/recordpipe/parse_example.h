@@ -65,6 +65,13 @@ class ExampleBatch {
     records_.swap(other.records_);
   }
 
+  // Returns the value of a feature with FixedLen::is_view in a row. It points into the record.
+  // Valid between ExampleCollator::set() of the row and finish(); throws Error{invalid_argument} if
+  // the schema has no such feature.
+  std::span<const std::byte> view(size_t row, std::string_view name) const {
+    return features_.view(row, name);
+  }
+
  private:
   friend class ExampleCollator;
   friend uint64_t heap_bytes(const ExampleBatch& batch) {

@@ -80,6 +80,10 @@ class FeatureColumns : public ColumnTable {
   // Exchanges the memory that only the building of columns and validity() need.
   void exchange_scratch(FeatureColumns& other) noexcept { found_.swap(other.found_); }
 
+  // Returns the value of a feature with is_view, which points into the record. Between end_row()
+  // and finish(); throws Error{invalid_argument} for another feature.
+  std::span<const std::byte> view(size_t row, std::string_view name) const;
+
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
   // Reads one Features message of the row. A record may have several such messages, which protobuf

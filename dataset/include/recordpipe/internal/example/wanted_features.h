@@ -24,6 +24,7 @@ struct WantedFeature {
   std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
   bool utf8 = false;
   bool empty_is_missing = false;
+  bool is_view = false;  // has no column
 };
 
 class WantedFeatures {

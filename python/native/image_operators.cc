@@ -1,0 +1,183 @@
+#include "python/native/image_operators.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/native/dataset.h"
+#include "python/native/image_column.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe::python {
+namespace {
+
+namespace nb = nanobind;
+using Self = const PythonDataset&;
+
+[[noreturn]] void refuse(std::string reason) {
+  throw Error({.kind = ErrorKind::invalid_argument, .reason = std::move(reason)});
+}
+
+// The names are checked in Python.
+DType dtype_of(const std::string& name) {
+  for (const DType dtype : {DType::float32, DType::float16}) {
+    if (to_string(dtype) == name) return dtype;
+  }
+  return DType::uint8;
+}
+
+Layout layout_of(const std::string& name) { return name == "nchw" ? Layout::nchw : Layout::nhwc; }
+
+PythonDataset distorted(Self dataset, const std::string& feature, Distortion distortion) {
+  ImageSpec image = dataset.pending_spec().image(feature);
+  if (image.distortion.index() != 0) {
+    refuse("image '" + printable(feature) + "' has a crop already");
+  }
+  if (image.normalization) {
+    refuse("image '" + printable(feature) + "' is cropped after its normalisation");
+  }
+  image.distortion = distortion;
+  return dataset.with_image(image);
+}
+
+PythonDataset decoded(Self dataset, ImageSpec image) {
+  for (const ImageColumnCollator& other : dataset.pending_spec().collator.images()) {
+    if (other.spec().feature == image.feature) {
+      refuse("'" + printable(image.feature) + "' is an image already");
+    }
+  }
+  return dataset.with_image(image);
+}
+
+// `values`: one for all channels, or one for each. Returns their number, 0 if they hold for all.
+size_t set_channels(const std::vector<float>& values,
+                    std::array<float, Normalization::kMaxChannels>& out) {
+  if (values.size() == 1) {
+    out.fill(values[0]);
+    return 0;
+  }
+  if (values.empty() || values.size() > out.size()) refuse("a mean or std has 1 to 4 values");
+  std::ranges::copy(values, out.begin());
+  return values.size();
+}
+
+PythonDataset normalized(Self dataset, const std::string& feature,
+                         const Normalization& normalization, size_t channels) {
+  ImageSpec image = dataset.pending_spec().image(feature);
+  if (image.normalization) refuse("image '" + printable(feature) + "' is normalised already");
+  image.normalization = normalization;
+  image.normalized_channels = channels;
+  return dataset.with_image(image);
+}
+
+PythonDataset normalize(Self dataset, const std::string& feature, const std::vector<float>& mean,
+                        const std::vector<float>& stddev, float scale) {
+  Normalization normalization{.scale = scale};
+  const size_t means = set_channels(mean, normalization.mean);
+  const size_t stddevs = set_channels(stddev, normalization.stddev);
+  if (means > 0 && stddevs > 0 && means != stddevs) refuse("mean and std differ in their number");
+  return normalized(dataset, feature, normalization, std::max(means, stddevs));
+}
+
+Cifar10Subset subset_of(const std::string& name) {
+  for (const Cifar10Subset subset : {Cifar10Subset::validation, Cifar10Subset::eval}) {
+    if (to_string(subset) == name) return subset;
+  }
+  return Cifar10Subset::train;
+}
+
+Normalization normalization_of(bool per_image, const std::optional<std::vector<float>>& mean,
+                               const std::optional<std::vector<float>>& stddev, float scale) {
+  Normalization normalization{.scale = scale, .per_image = per_image};
+  if (mean) set_channels(*mean, normalization.mean);
+  if (stddev) set_channels(*stddev, normalization.stddev);
+  return normalization;
+}
+
+}  // namespace
+
+void define_image_operators(nb::module_& module) {
+  module.def("parse_spec",
+             [](Self dataset) { return std::const_pointer_cast<ParseSpec>(dataset.spec()); });
+  module.def("decode_image", [](Self dataset, const std::string& feature, int channels,
+                                uint64_t max_pixels) {
+    return decoded(dataset,
+                   {.feature = feature,
+                    .source = DecodeOptions{.channels = channels, .max_pixels = max_pixels}});
+  });
+  module.def("decode_raw", [](Self dataset, const std::string& feature, size_t height, size_t width,
+                              size_t channels, const std::string& layout) {
+    return decoded(dataset, {.feature = feature,
+                             .source = RawPixels{{height, width}, channels, layout_of(layout)}});
+  });
+  module.def("pad_crop_flip", [](Self dataset, const std::string& feature, int pad, uint64_t seed) {
+    return distorted(dataset, feature, RandomPadCropFlip{pad, seed});
+  });
+  module.def("crop_flip_color", [](Self dataset, const std::string& feature, size_t height,
+                                   size_t width, uint64_t seed, float max_brightness,
+                                   float min_contrast, float max_contrast, bool standardize) {
+    return distorted(dataset, feature,
+                     RandomCropFlipColor{{height, width},
+                                         {max_brightness, min_contrast, max_contrast},
+                                         standardize ? Standardize::yes : Standardize::no,
+                                         seed});
+  });
+  module.def("central_crop",
+             [](Self dataset, const std::string& feature, size_t height, size_t width) {
+               return distorted(dataset, feature, CentralCrop{{height, width}});
+             });
+  module.def("normalize", &normalize);
+  module.def("per_image_standardization", [](Self dataset, const std::string& feature) {
+    return normalized(dataset, feature, {.per_image = true}, 0);
+  });
+  module.def("image_format",
+             [](Self dataset, const std::string& feature, std::optional<std::string> dtype,
+                std::optional<std::string> layout) {
+               ImageSpec image = dataset.pending_spec().image(feature);
+               if (dtype) image.dtype = dtype_of(*dtype);
+               if (layout) image.layout = layout_of(*layout);
+               return dataset.with_image(image);
+             });
+
+  module.def("cifar10_files", [](const std::string& data_dir, const std::string& subset) {
+    return cifar10_files(data_dir, subset_of(subset));
+  });
+  module.def("cifar10_batches", [](const std::vector<std::string>& files, size_t batch_size,
+                                   bool drop_remainder, uint64_t seed, size_t shuffle_buffer,
+                                   bool global_shuffle, bool distort, int64_t epochs,
+                                   const std::string& dtype, const std::string& layout,
+                                   bool per_image, std::optional<std::vector<float>> mean,
+                                   std::optional<std::vector<float>> stddev, float scale,
+                                   size_t num_shards, size_t shard_index,
+                                   std::optional<size_t> prefetch, size_t threads) {
+    return PythonDataset(
+        cifar10_batches(files, {.batch_size = batch_size,
+                                .drop_remainder = drop_remainder,
+                                .seed = seed,
+                                .shuffle_buffer = shuffle_buffer,
+                                .global_shuffle = global_shuffle,
+                                .distort = distort,
+                                .epochs = epochs,
+                                .dtype = dtype_of(dtype),
+                                .layout = layout_of(layout),
+                                .normalization = normalization_of(per_image, mean, stddev, scale),
+                                .num_shards = num_shards,
+                                .shard_index = shard_index,
+                                .prefetch = prefetch.value_or(kAutotune),
+                                .threads = threads}),
+        cifar10_spec());
+  });
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,112 @@
+"""The batches of CIFAR-10, as the C++ library and its cifar10_batches program make them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe.dataset import Dataset, make_dataset
+from recordpipe.image import known_image_dtype, known_layout
+
+__all__ = ["cifar10_batches"]
+
+
+def cifar10_batches(
+    data_dir: str | os.PathLike[str],
+    subset: str = "train",
+    *,
+    batch_size: int = 128,
+    drop_remainder: bool = False,
+    seed: int = 7,
+    shuffle: str = "buffer",
+    shuffle_buffer: int = 16_384,
+    distort: bool = True,
+    epochs: int | None = 1,
+    dtype: Any = "float32",
+    layout: str = "NHWC",
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    scale: float = 1.0,
+    per_image_standardization: bool = False,
+    num_shards: int = 0,
+    shard_index: int = 0,
+    prefetch: int | None = None,
+    threads: int = 0,
+) -> Dataset:
+    """Yields {"image": [batch, 32, 32, 3], "label": int32 [batch]} of the files in ``data_dir``.
+
+    Reads the files that generate_cifar10_tfrecords writes. The defaults are those of the C++
+    program cifar10_batches, and so are batches and states, byte for byte:
+    :meth:`Iterator.load_state` reads the file of its --save-state, and its --restore-state reads
+    the file of :meth:`Iterator.save_state`.
+
+    Raises :class:`NotFoundError` if files are missing, and for a record that is not an image of
+    32x32 with a label of 0 to 9, :class:`DataLossError`.
+
+    Args:
+        subset: "train", "validation" or "eval".
+        seed: of the order and the distortions; both differ between epochs.
+        shuffle: "buffer": of ``shuffle_buffer`` records; "global": of all, in O(1) memory; "none".
+        distort: pad by 4 zeros, crop 32x32 at random, flip.
+        epochs: passes over the files; None: without end.
+        dtype: "float32", "float16" or "uint8", with values of 0 to 255 unless normalised.
+        layout: "NHWC" or "NCHW".
+        mean, std, scale: make (value * scale - mean) / std of each value; a number per channel.
+        per_image_standardization: instead, mean 0 and standard deviation 1 in each image.
+        num_shards, shard_index: of ``num_shards`` workers, the number of this one. 0: not shared.
+            One set of workers can resume from a state of another.
+        prefetch: batches that a thread keeps ready; default: tuned automatically.
+        threads: that decode; 0: as many as needed, at most one per available core.
+    """
+    if subset not in ("train", "validation", "eval"):
+        raise ValueError(f'subset is "train", "validation" or "eval", not {subset!r}')
+    if shuffle not in ("none", "buffer", "global"):
+        raise ValueError(f'shuffle is "none", "buffer" or "global", not {shuffle!r}')
+    described = native.cifar10_batches(
+        native.cifar10_files(os.fspath(data_dir), subset),
+        batch_size,
+        drop_remainder,
+        seed,
+        shuffle_buffer if shuffle == "buffer" else 0,
+        shuffle == "global",
+        distort,
+        -1 if epochs is None else epochs,
+        known_image_dtype(dtype),
+        known_layout(layout),
+        per_image_standardization,
+        None if mean is None else [float(value) for value in mean],
+        None if std is None else [float(value) for value in std],
+        scale,
+        num_shards,
+        shard_index,
+        prefetch,
+        threads,
+    )
+    keywords = {
+        "batch_size": batch_size,
+        "drop_remainder": drop_remainder,
+        "seed": seed,
+        "shuffle": shuffle,
+        "shuffle_buffer": shuffle_buffer,
+        "distort": distort,
+        "epochs": epochs,
+        "dtype": known_image_dtype(dtype),
+        "layout": layout,
+        "mean": mean,
+        "std": std,
+        "scale": scale,
+        "per_image_standardization": per_image_standardization,
+        "num_shards": num_shards,
+        "shard_index": shard_index,
+        "prefetch": prefetch,
+        "threads": threads,
+    }
+    return make_dataset(
+        described,
+        cifar10_batches,
+        (os.fspath(data_dir), subset),
+        keywords,
+        random=shuffle != "none" or distort,
+    )

@@ -1,0 +1,255 @@
+"""Image operators of a Dataset, under the names of tf.image and of the C++ library.
+
+ds = (rp.tfrecords("train-*.tfrecord")
+        .parse({"image": rp.FixedLenFeature([], "bytes"),
+                "label": rp.FixedLenFeature([], "int64")})
+        .decode_image("image", channels=3)
+        .crop_flip_color("image", 224, 224, seed=7)
+        .image_format("image", layout="NCHW")
+        .shuffle(seed=7)
+        .batch(128))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recordpipe import _native as native
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
+
+__all__ = ["ImageOperators", "known_image_dtype", "known_layout"]
+
+
+class ImageOperators:
+    """The image operators of :class:`Dataset`.
+
+    Like :meth:`Dataset.parse`, they compute nothing by themselves, and travel through operators
+    that only order elements. When a batch is built, each image goes from the bytes of its record to
+    its row of the batch in one pass, on the pipeline's threads, without the GIL.
+
+    :meth:`decode_image` or :meth:`decode_raw` makes an image of a feature of bytes; the others take
+    the feature's name. An image has at most one crop (:meth:`pad_crop_flip`,
+    :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), and then at most one normalisation
+    (:meth:`normalize`, :meth:`per_image_standardization`).
+
+    In a batch, an image is an array [batch, height, width, channels], or [batch, channels, height,
+    width]; in a single element, without the batch dimension. Values are 0 to 255, uint8, unless an
+    operator changes them. All images of a batch must have the same size after the crop; another
+    size raises :class:`UnsupportedError`, which names the record.
+
+    Random numbers depend on the seed, the epoch and the element's place in its source only. They
+    are drawn where the batch is built: :meth:`Dataset.cache` keeps records, and each epoch has its
+    own crops. Give each random operator its own seed; the numbers of two equal seeds differ too.
+    """
+
+    __slots__ = ()
+
+    def _image(
+        self,
+        method: str,
+        arguments: tuple[Any, ...],
+        make: Callable[[native.Dataset], native.Dataset],
+        random: bool = False,
+        **keywords: Any,
+    ) -> Dataset:
+        raise NotImplementedError
+
+    def decode_image(self, feature: str, channels: int = 3, *, max_pixels: int = 2**26) -> Dataset:
+        """Decodes JPEG and PNG files (tf.io.decode_image) to 8 bits per channel.
+
+        Raises for an element: :class:`UnsupportedError` for another format,
+        :class:`DataLossError` for a damaged file, :class:`LimitExceededError` for a larger image.
+
+        Args:
+            feature: the name of a feature that was parsed as ``FixedLenFeature([], "bytes")``.
+            channels: 1: grey; 3: RGB; 4: RGBA; 0: as in the file.
+            max_pixels: of one image.
+        """
+        if channels not in (0, 1, 3, 4):
+            raise ValueError(f"channels is 0, 1, 3 or 4, not {channels!r}")
+        return self._image(
+            "decode_image",
+            (feature, channels),
+            lambda dataset: native.decode_image(dataset, feature, channels, max_pixels),
+            max_pixels=max_pixels,
+        )
+
+    def decode_raw(self, feature: str, shape: Sequence[int], *, layout: str = "NHWC") -> Dataset:
+        """Takes the bytes of uint8 pixels as an image.
+
+        Raises :class:`UnsupportedError` for an element with another number of bytes.
+
+        Args:
+            feature: the name of a feature that was parsed as ``FixedLenFeature([], "bytes")``.
+            shape: of an image in its record: [height, width, channels], or [channels, height,
+                width].
+            layout: of the image in its record, "NHWC" or "NCHW". A batch is NHWC without
+                :meth:`image_format`.
+        """
+        sizes = [int(size) for size in shape]
+        if len(sizes) != 3 or any(size < 1 or size > _MAX_SIZE for size in sizes):
+            raise ValueError(f"shape is of three sizes of 1 to {_MAX_SIZE}, not {shape!r}")
+        known = known_layout(layout)
+        channels, height, width = sizes if known == "nchw" else (sizes[2], sizes[0], sizes[1])
+        return self._image(
+            "decode_raw",
+            (feature, sizes),
+            lambda dataset: native.decode_raw(dataset, feature, height, width, channels, known),
+            layout=layout,
+        )
+
+    def pad_crop_flip(self, feature: str, pad: int = 4, *, seed: int = 0) -> Dataset:
+        """Pads with ``pad`` zeros on each side, crops the old size at random, and flips.
+
+        This is the usual distortion for CIFAR (He et al. 2015). The flip is horizontal, with a
+        probability of 1/2.
+        """
+        if not 0 <= pad <= _MAX_SIZE:
+            raise ValueError(f"pad is 0 to {_MAX_SIZE}, not {pad!r}")
+        return self._image(
+            "pad_crop_flip",
+            (feature, pad),
+            lambda dataset: native.pad_crop_flip(dataset, feature, pad, seed),
+            random=True,
+            seed=seed,
+        )
+
+    def crop_flip_color(
+        self,
+        feature: str,
+        height: int,
+        width: int,
+        *,
+        seed: int = 0,
+        max_brightness: float = 63.0,
+        min_contrast: float = 0.2,
+        max_contrast: float = 1.8,
+        standardize: bool = True,
+    ) -> Dataset:
+        """Crops and flips at random, changes brightness and contrast, and standardises.
+
+        This is distorted_inputs of TensorFlow's CIFAR-10 tutorial. Values become float32, and are
+        not clipped.
+
+        Raises :class:`UnsupportedError` for an image that is smaller than the crop.
+
+        Args:
+            max_brightness: a number of -max_brightness to max_brightness is added to all values.
+            min_contrast, max_contrast: the distance from the channel's mean is multiplied by a
+                number between them.
+            standardize: to mean 0 and standard deviation 1, as tf.image.per_image_standardization.
+        """
+        _check_size(height, width)
+        return self._image(
+            "crop_flip_color",
+            (feature, height, width),
+            lambda dataset: native.crop_flip_color(
+                dataset,
+                feature,
+                height,
+                width,
+                seed,
+                max_brightness,
+                min_contrast,
+                max_contrast,
+                standardize,
+            ),
+            random=True,
+            seed=seed,
+            max_brightness=max_brightness,
+            min_contrast=min_contrast,
+            max_contrast=max_contrast,
+            standardize=standardize,
+        )
+
+    def resize_with_crop_or_pad(self, feature: str, height: int, width: int) -> Dataset:
+        """Crops the centre, or pads with zeros (tf.image.resize_with_crop_or_pad)."""
+        _check_size(height, width)
+        return self._image(
+            "resize_with_crop_or_pad",
+            (feature, height, width),
+            lambda dataset: native.central_crop(dataset, feature, height, width),
+        )
+
+    def normalize(
+        self,
+        feature: str,
+        mean: float | Sequence[float] = 0.0,
+        std: float | Sequence[float] = 1.0,
+        *,
+        scale: float = 1.0,
+    ) -> Dataset:
+        """Makes (value * scale - mean) / std of each value of 0 to 255, in float32.
+
+        ``normalize(key, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), scale=1 / 255)`` is
+        torchvision's ToTensor and Normalize. Zeros of padding are normalised, too.
+
+        Args:
+            mean, std: one number, or one for each channel.
+        """
+        means, stds = _numbers(mean), _numbers(std)
+        return self._image(
+            "normalize",
+            (feature, means, stds),
+            lambda dataset: native.normalize(dataset, feature, means, stds, scale),
+            scale=scale,
+        )
+
+    def per_image_standardization(self, feature: str) -> Dataset:
+        """Gives each image mean 0 and standard deviation 1 (tf.image.per_image_standardization)."""
+        return self._image(
+            "per_image_standardization",
+            (feature,),
+            lambda dataset: native.per_image_standardization(dataset, feature),
+        )
+
+    def image_format(
+        self, feature: str, dtype: Any = None, *, layout: str | None = None
+    ) -> Dataset:
+        """Sets the dtype and the layout of the arrays. Doesn't scale the values.
+
+        Args:
+            dtype: "uint8", "float32" or "float16". Default: uint8; after operators that change the
+                values, float32.
+            layout: "NHWC" (default) or "NCHW".
+        """
+        known = None if dtype is None else known_image_dtype(dtype)
+        order = None if layout is None else known_layout(layout)
+        return self._image(
+            "image_format",
+            (feature, known),
+            lambda dataset: native.image_format(dataset, feature, known, order),
+            layout=layout,
+        )
+
+
+_MAX_SIZE = 2**16
+
+
+def _check_size(height: int, width: int) -> None:
+    if not (1 <= height <= _MAX_SIZE and 1 <= width <= _MAX_SIZE):
+        raise ValueError(f"height and width are 1 to {_MAX_SIZE}, not {height!r} and {width!r}")
+
+
+def _numbers(values: float | Sequence[float]) -> list[float]:
+    if isinstance(values, (int, float)):
+        return [float(values)]
+    return [float(value) for value in values]
+
+
+def known_image_dtype(dtype: Any) -> str:
+    """Returns the library's name of a dtype of images."""
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if name not in ("uint8", "float32", "float16"):
+        raise ValueError(f'dtype is "uint8", "float32" or "float16", not {dtype!r}')
+    return str(name)
+
+
+def known_layout(layout: str) -> str:
+    """Returns the library's name of a layout."""
+    if layout.lower() not in ("nhwc", "nchw"):
+        raise ValueError(f'layout is "NHWC" or "NCHW", not {layout!r}')
+    return layout.lower()
