@@ -23,6 +23,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
 PythonIterator::~PythonIterator() { close(); }
 
 void PythonIterator::close() {
+  if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
   const nb::gil_scoped_release no_gil;
   is_closing_ = true;
@@ -42,6 +43,7 @@ void PythonIterator::close() {
 
 template <class Function>
 auto PythonIterator::locked(const Function& function) {
+  maker_.require_this("the iterator");
   const nb::gil_scoped_release no_gil;
   const std::lock_guard lock(mutex_);
   using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
@@ -86,6 +88,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
 }
 
 nb::object PythonIterator::next() {
+  maker_.require_this("the iterator");
   // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
   // the GIL.
   std::unique_lock lock(mutex_, std::try_to_lock);

@@ -12,12 +12,14 @@
 
 #include "python/native/dataset.h"
 #include "python/native/lease.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/iterator.h"
 
 namespace recordpipe::python {
 
 // All functions are called with the GIL, and release it while they wait. Calls from several threads
-// wait for each other.
+// wait for each other. In a child made by fork(), where an inherited mutex may be locked for ever,
+// all functions throw Error{invalid_argument}, except that close() and the destructor do nothing.
 class PythonIterator {
  public:
   // Calls at_end(), unless it is None, when the pass has ended.
@@ -51,6 +53,7 @@ class PythonIterator {
   template <class Function>
   auto locked(const Function& function);
 
+  const internal::MakerProcess maker_;
   std::shared_ptr<const ParseSpec> spec_;
   bool rows_;
   nb::object at_end_;

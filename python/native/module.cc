@@ -24,6 +24,7 @@
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/range.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
@@ -312,6 +313,8 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
+  // In a process made by fork(), the references of the parent's threads are never released.
+  static const recordpipe::internal::AfterFork fork([] { nanobind::set_leak_warnings(false); });
   translate_errors();
   define_random(module);
   define_dataset(module);

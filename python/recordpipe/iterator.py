@@ -28,7 +28,8 @@ def _close_all() -> None:
 class Iterator(_native.Iterator):
     """One pass over a Dataset: ``iter(dataset)``.
 
-    Several threads may use it: each element goes to one of them.
+    Several threads may use it: each element goes to one of them. A process made by ``fork()`` can't
+    use the parent's iterators (InvalidArgumentError), but iterate their Datasets anew.
 
     Attributes:
         position: the number of elements returned, including those before a restored state.
@@ -83,6 +84,12 @@ class Iterator(_native.Iterator):
             "batches_held": held,
             "profile": self._statistics(),
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "an Iterator can't be pickled: send its state_dict() and the Dataset, and restore the "
+            "state in an iterator made there"
+        )
 
     def __enter__(self) -> Iterator:
         return self

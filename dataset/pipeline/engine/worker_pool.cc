@@ -1,10 +1,14 @@
-// Notifies workers of a queue through Visits, which are reused.
+// Notifies TBB's workers of a queue through Visits, which are reused.
 #include "dataset/pipeline/engine/worker_pool.h"
 
 #include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "dataset/pipeline/engine/tbb_arena.h"
+#include "dataset/pipeline/engine/thread_arena.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -51,10 +55,21 @@ void run(void* argument) {
 
 }  // namespace
 
+WorkerPool::WorkerPool(size_t workers) {
+  if (fork_generation() == 0) {
+    tbb_ = std::make_unique<TbbArena>(workers);
+  } else {
+    threads_ = std::make_unique<ThreadArena>(workers);
+  }
+}
+
+WorkerPool::~WorkerPool() = default;
+
 void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
+  if (threads_) return threads_->submit(std::move(queue));
   Visit* visit = Visits::all().begin(std::move(queue));
   try {
-    arena_.enqueue(run, visit);
+    tbb_->enqueue(run, visit);
   } catch (...) {
     Visits::all().end(visit);
     throw;

@@ -1,0 +1,61 @@
+#include "dataset/pipeline/engine/thread_arena.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace recordpipe::internal {
+
+struct ThreadArena::State {
+  explicit State(size_t workers) : max_threads(workers) {}
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      ++idle;
+      changed.wait(lock, [&] { return is_over || !queues.empty(); });
+      --idle;
+      if (is_over) return;
+      std::weak_ptr<WorkQueue> next = std::move(queues.front());
+      queues.pop_front();
+      lock.unlock();
+      if (const auto queue = std::exchange(next, {}).lock()) queue->work();
+      lock.lock();
+    }
+  }
+
+  const size_t max_threads;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::weak_ptr<WorkQueue>> queues;
+  size_t threads = 0;
+  size_t idle = 0;
+  bool is_over = false;
+};
+
+ThreadArena::ThreadArena(size_t workers) : state_(std::make_shared<State>(workers)) {}
+
+ThreadArena::~ThreadArena() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_over = true;
+  state_->changed.notify_all();
+}
+
+void ThreadArena::submit(std::weak_ptr<WorkQueue> queue) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->idle <= state_->queues.size() && state_->threads < state_->max_threads) {
+    try {
+      std::thread([state = state_] { state->run(); }).detach();
+      ++state_->threads;
+    } catch (const std::system_error&) {
+      if (state_->threads == 0) throw;
+    }
+  }
+  state_->queues.push_back(std::move(queue));
+  state_->changed.notify_one();
+}
+
+}  // namespace recordpipe::internal
