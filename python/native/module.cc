@@ -16,6 +16,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/gil.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -103,7 +104,7 @@ class PythonGenerator {
  public:
   explicit PythonGenerator(nb::object iterator) : iterator_(shared(std::move(iterator))) {}
   std::optional<PythonObject> operator()() {
-    const nb::gil_scoped_acquire gil;
+    const GilScope gil;
     nb::object value = nb::steal(PyIter_Next(iterator_->get().ptr()));
     if (value) return PythonObject(std::move(value));
     if (PyErr_Occurred()) throw_python_exception();
@@ -116,7 +117,7 @@ class PythonGenerator {
 
 PythonDataset generator(nb::object factory) {
   return PythonDataset(from_generator([factory = shared(std::move(factory))] {
-    const nb::gil_scoped_acquire gil;
+    const GilScope gil;
     try {
       nb::object iterator = nb::steal(PyObject_GetIter(factory->get()().ptr()));
       if (!iterator) throw nb::python_error();
@@ -315,6 +316,7 @@ NB_MODULE(_native, module) {
   using namespace recordpipe::python;
   // In a process made by fork(), the references of the parent's threads are never released.
   static const recordpipe::internal::AfterFork fork([] { nanobind::set_leak_warnings(false); });
+  define_gil();
   translate_errors();
   define_random(module);
   define_dataset(module);

@@ -90,8 +90,6 @@ LIBRARIES = {
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],
-    "tbb/": ["dataset/pipeline/engine/tbb_"],
-    "oneapi/tbb": ["dataset/pipeline/engine/tbb_"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
     "mpi.h": ["trainer/backend/replicated/mpi_"],
     "omp.h": ["trainer/backend/cpu/"],
