@@ -1,6 +1,7 @@
 #include "python/native/iterator.h"
 
 #include <atomic>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -37,15 +38,37 @@ void PythonIterator::close() {
         },
         pass_);
   }
+  if (user_ == std::this_thread::get_id()) return;  // called by a function that the pass runs
   const std::scoped_lock locks(mutex_, close_mutex_);
   pass_ = std::monostate();
 }
 
+PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
+  iterator.maker_.require_this("the iterator");
+  if (iterator.user_ == std::this_thread::get_id()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "a function of a pipeline uses the iterator that runs it",
+                 .hint = "iterate the Dataset anew"});
+  }
+  if (!iterator.mutex_.try_lock()) {
+    // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
+    // the GIL.
+    const nb::gil_scoped_release no_gil;
+    iterator.mutex_.lock();
+  }
+  iterator.user_ = std::this_thread::get_id();
+}
+
+void PythonIterator::Use::unlock() {
+  if (!std::exchange(is_locked_, false)) return;
+  iterator_.user_ = std::thread::id();
+  iterator_.mutex_.unlock();
+}
+
 template <class Function>
 auto PythonIterator::locked(const Function& function) {
-  maker_.require_this("the iterator");
+  const Use lock(*this);
   const nb::gil_scoped_release no_gil;
-  const std::lock_guard lock(mutex_);
   using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
   return std::visit(
       [&](auto& pass) -> Result {
@@ -88,14 +111,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
 }
 
 nb::object PythonIterator::next() {
-  maker_.require_this("the iterator");
-  // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
-  // the GIL.
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) {
-    const nb::gil_scoped_release no_gil;
-    lock.lock();
-  }
+  Use lock(*this);
   if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
     if (const Record* const record = next_of(*records)) {
       return nb::bytes(record->data.data(), record->data.size());

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 
 #include "python/native/dataset.h"
@@ -59,8 +60,23 @@ class PythonIterator {
   nb::object at_end_;
   uint64_t plan_hash_ = 0;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
+  // Holds mutex_. Throws if a function that this thread runs for the pass uses the pass.
+  class Use {
+   public:
+    explicit Use(PythonIterator& iterator);
+    ~Use() { unlock(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    void unlock();
+
+   private:
+    PythonIterator& iterator_;
+    bool is_locked_ = true;
+  };
+
   std::mutex mutex_;
-  std::mutex close_mutex_;  // held while pass_ is replaced, or stopped without mutex_
+  std::atomic<std::thread::id> user_;  // holds mutex_
+  std::mutex close_mutex_;             // held while pass_ is replaced, or stopped without mutex_
   Pass pass_;
   bool is_interrupted_ = false;
   std::atomic<bool> is_closing_ = false;

@@ -25,7 +25,6 @@
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
-#include "recordpipe/internal/fork.h"
 #include "recordpipe/range.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
@@ -314,8 +313,11 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
-  // In a process made by fork(), the references of the parent's threads are never released.
-  static const recordpipe::internal::AfterFork fork([] { nanobind::set_leak_warnings(false); });
+  // nanobind would report, when the interpreter ends, each object of this module that lives. That is
+  // normal: the garbage collector can't see a Dataset's reference to a function, so a script's
+  // global Dataset and the function with these globals keep each other alive. After fork(), the
+  // references of the parent's threads are never released.
+  nanobind::set_leak_warnings(false);
   define_gil();
   translate_errors();
   define_random(module);

@@ -181,7 +181,9 @@ for generation in range(4):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert lists == [expected] * 3
-    assert len(os.listdir("/proc/self/task")) > 1, "the child computes by threads, too"
+    parallel = iter(rp.tfrecords(sys.argv[1]).map(len).with_options(threads=3, chunk_size=2))
+    next(parallel)
+    assert len(os.listdir("/proc/self/task")) > 2, "the child computes on threads, too"
 """,
             self.numbered(200),
         )
