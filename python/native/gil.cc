@@ -2,7 +2,9 @@
 
 #include <mutex>
 
+#include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace recordpipe::python {
 namespace {
@@ -13,13 +15,23 @@ PyInterpreterState* interpreter = nullptr;
 [[maybe_unused]] const int registered = pthread_atfork(
     [] { making_state.lock(); }, [] { making_state.unlock(); }, [] { making_state.unlock(); });
 
+// Calls a function that takes the GIL.
+template <class Take>
+auto take_gil(const Take& take) {
+  try {
+    return take();
+  } catch (const abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
 }  // namespace
 
 void define_gil() { interpreter = PyInterpreterState_Get(); }
 
 GilScope::GilScope() {
   if (PyGILState_GetThisThreadState()) {
-    before_ = PyGILState_Ensure();
+    before_ = take_gil([] { return PyGILState_Ensure(); });
     return;
   }
   PyThreadState* state = nullptr;
@@ -27,8 +39,12 @@ GilScope::GilScope() {
     const std::lock_guard lock(making_state);
     state = PyThreadState_New(interpreter);
   }
-  PyEval_RestoreThread(state);
+  take_gil([&] { PyEval_RestoreThread(state); });
   before_ = PyGILState_UNLOCKED;  // the destructor deletes the state, with the GIL
+}
+
+GilRelease::~GilRelease() {
+  take_gil([&] { PyEval_RestoreThread(state_); });
 }
 
 }  // namespace recordpipe::python

@@ -23,4 +23,19 @@ class GilScope {
   PyGILState_STATE before_;
 };
 
+// Like nb::gil_scoped_release. While the interpreter ends, CPython 3.11 to 3.13 end a thread that
+// asks for the GIL by unwinding its stack, which terminates the process at the first destructor or
+// noexcept function. Here (and in GilScope), the thread sleeps until the process has ended, as from
+// CPython 3.14 on.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  ~GilRelease();
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 }  // namespace recordpipe::python

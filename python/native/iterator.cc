@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
 
@@ -14,7 +15,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
                                nb::object at_end)
     : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
   const PythonDataset computed = dataset.computed();
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
     pass_ = elements.iterate({.epoch = epoch});
@@ -26,7 +27,7 @@ PythonIterator::~PythonIterator() { close(); }
 void PythonIterator::close() {
   if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   is_closing_ = true;
   {
     const std::lock_guard lock(close_mutex_);
@@ -53,7 +54,7 @@ PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
   if (!iterator.mutex_.try_lock()) {
     // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
     // the GIL.
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     iterator.mutex_.lock();
   }
   iterator.user_ = std::this_thread::get_id();
@@ -68,7 +69,7 @@ void PythonIterator::Use::unlock() {
 template <class Function>
 auto PythonIterator::locked(const Function& function) {
   const Use lock(*this);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
   return std::visit(
       [&](auto& pass) -> Result {
@@ -86,7 +87,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
   if (pass.ready() > 0) return pass.next();
   while (true) {
     if (std::exchange(is_interrupted_, false)) {
-      const nb::gil_scoped_release no_gil;
+      const GilRelease no_gil;
       pass.restore(pass.state());
     }
     std::atomic<bool> interrupted = false;
@@ -97,7 +98,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
       });
       // A signal that came before the scope is noticed here.
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const nb::gil_scoped_release no_gil;
+      const GilRelease no_gil;
       T* const element = pass.next();
       is_interrupted_ = interrupted;  // too late for this element
       return element;

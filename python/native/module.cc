@@ -232,7 +232,7 @@ void define_dataset(nb::module_& module) {
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
            [](Self self) {
-             const nb::gil_scoped_release no_gil;
+             const GilRelease no_gil;
              return self.visit([](const auto& d) { return d.cardinality(); });
            })
       .def("explain", [](Self self) {
@@ -277,10 +277,10 @@ void define_writer(nb::module_& module) {
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {
              const std::span data(static_cast<const std::byte*>(record.data()), record.size());
-             const nb::gil_scoped_release no_gil;
+             const GilRelease no_gil;
              self.write(data);
            })
-      .def("close", &RecordFileWriter::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &RecordFileWriter::close, nb::call_guard<GilRelease>())
       .def("abort", &RecordFileWriter::abort)
       .def_prop_ro("records", &RecordFileWriter::records);
 }
@@ -313,8 +313,8 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
-  // nanobind would report, when the interpreter ends, each object of this module that lives. That is
-  // normal: the garbage collector can't see a Dataset's reference to a function, so a script's
+  // nanobind would report, when the interpreter ends, each object of this module that lives. That
+  // is normal: the garbage collector can't see a Dataset's reference to a function, so a script's
   // global Dataset and the function with these globals keep each other alive. After fork(), the
   // references of the parent's threads are never released.
   nanobind::set_leak_warnings(false);

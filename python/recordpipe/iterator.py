@@ -17,10 +17,13 @@ _VERSION = 1
 
 # The threads of a pipeline must not run functions while the interpreter ends.
 _open: weakref.WeakSet[Iterator] = weakref.WeakSet()
+_is_ending = False
 
 
 @atexit.register
 def _close_all() -> None:
+    global _is_ending
+    _is_ending = True  # daemon threads go on meanwhile
     for iterator in list(_open):
         iterator.close()
 
@@ -39,6 +42,8 @@ class Iterator(_native.Iterator):
     def __init__(
         self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[], None] | None
     ) -> None:
+        if _is_ending:
+            raise RuntimeError("can't iterate while the interpreter ends")
         super().__init__(dataset, epoch, at_end)
         _open.add(self)
 

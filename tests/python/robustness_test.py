@@ -206,7 +206,9 @@ sys.modules["kept"] = [kept, iterator]
                 self.assertEqual(self.script(begin + end, path), (0, "", ""))
         with self.subTest("an exception"):
             status, _, errors = self.script(begin + "1 / 0", path)
-            self.assertEqual((status, errors.splitlines()[-1]), (1, "ZeroDivisionError: division by zero"))
+            self.assertEqual(
+                (status, errors.splitlines()[-1]), (1, "ZeroDivisionError: division by zero")
+            )
 
 
 if __name__ == "__main__":
