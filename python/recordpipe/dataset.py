@@ -45,8 +45,8 @@ class Dataset:
     **Functions in Python** (of :meth:`map`, :meth:`filter` and others) run on the pipeline's
     threads, one at a time, because they hold the GIL; everything else runs without it. Their
     exceptions are raised where the element would have been returned, after all elements before it,
-    with a note that names the record. The garbage collector doesn't see that a Dataset refers to its
-    functions: a function that refers to its own Dataset keeps both alive.
+    with a note that names the record. The garbage collector doesn't see that a Dataset refers to
+    its functions: a function that refers to its own Dataset keeps both alive.
 
     **Errors** are raised in order, for the same element at any number of threads
     (:class:`recordpipe.Error`).

@@ -2,16 +2,13 @@
 
 import gzip
 import multiprocessing
-import os
 import pickle
 import subprocess
 import sys
 import unittest
 
-import records
-from support import FilesTest
-
 import recordpipe as rp
+from support import FilesTest
 
 # The parent's threads are anywhere in the library when the main thread forks: within locked
 # sections, waiting for the GIL, reading ahead. Each child checks everything, and ends in one of

@@ -9,9 +9,8 @@ import time
 import unittest
 import weakref
 
-from support import FilesTest
-
 import recordpipe as rp
+from support import FilesTest
 
 
 def identity(value):
@@ -45,7 +44,7 @@ class Robustness(FilesTest):
         for dataset in self.pipelines():
             for count in (0, 1, 2, 7, 10**6):
                 iterator = iter(dataset)
-                for _, _ in zip(range(count), iterator):
+                for _, _ in zip(range(count), iterator, strict=False):
                     pass
                 del iterator
 
@@ -58,14 +57,16 @@ class Robustness(FilesTest):
             thread.start()
         for thread in threads:
             thread.join(60)
-        self.assertEqual(sorted(sum(parts, [])), list(range(2000)))
+        self.assertEqual(sorted(number for part in parts for number in part), list(range(2000)))
 
     def test_close_by_another_thread_ends_a_wait(self):
         dataset = rp.tfrecords(self.numbered(3)).repeat().filter(lambda value: time.sleep(0.001))
         for _ in range(5):
             iterator = iter(dataset.prefetch())
             results = []
-            thread = threading.Thread(target=lambda: results.append(list(iterator)))
+            thread = threading.Thread(
+                target=lambda into=results, iterator=iterator: into.append(list(iterator))
+            )
             thread.start()
             time.sleep(0.02)
             iterator.close()
@@ -111,7 +112,7 @@ class Robustness(FilesTest):
                 owner.batch = next(owner.iterator)
                 owner.itself = owner
                 gone.append(weakref.ref(owner))
-                for _ in zip(range(20), owner.iterator):
+                for _ in zip(range(20), owner.iterator, strict=False):
                     pass
                 del owner
         finally:
@@ -136,11 +137,12 @@ class Robustness(FilesTest):
         self.assertEqual(list(itself), [[[[1]]]])
 
     def test_a_function_that_uses_the_iterator_that_runs_it(self):
+        used = []
         for use in (next, list, lambda iterator: iterator.state_dict()):
-            dataset = rp.from_list([1, 2, 3]).map(lambda value, use=use: use(running))
-            running = iter(dataset.with_options(threads=1))
+            dataset = rp.from_list([1, 2, 3]).map(lambda value, use=use: use(used[-1]))
+            used.append(iter(dataset.with_options(threads=1)))
             with self.assertRaisesRegex(rp.InvalidArgumentError, "the iterator that runs it"):
-                next(running)
+                next(used[-1])
         running = iter(rp.from_list([1, 2]).map(lambda value: running.close()))
         self.assertEqual(list(running), [])
 
