@@ -94,7 +94,8 @@ class Robustness(FilesTest):
         drop(1000)
         before = resident()
         drop(3000)
-        self.assertLess(resident() - before, 8 << 20)
+        if "LD_PRELOAD" not in os.environ:  # AddressSanitizer keeps freed memory for a while
+            self.assertLess(resident() - before, 8 << 20)
         self.assertLessEqual(settled("/proc/self/task", tasks + 1), tasks + 1)  # Ctrl-C's
         self.assertLessEqual(settled("/proc/self/fd", descriptors), descriptors)
 
