@@ -26,7 +26,6 @@ endif()
 option(RECORDPIPE_ISAL "Use ISA-L for gzip: decompresses in 0.6 of zlib's time; adds a fast compression level"
        ${isal_found})
 find_package(Protobuf ${required})
-find_package(TBB ${required})
 find_package(JPEG ${required})
 find_package(LibArchive ${required})
 find_package(CURL ${required})

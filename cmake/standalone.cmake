@@ -6,7 +6,6 @@
 #   fmt                header-only
 #   Highway            headers; dataset/image/highway_targets.cc replaces libhwy, which is only
 #                      shared and needs libstdc++.so
-#   oneTBB             the same holds for libtbb: dataset/pipeline/engine/thread_arena.cc
 #   libarchive, curl   need too much of the system (certificates, a C library of 2022), so .npz, tar
 #                      and URLs are refused, with a hint: .../without_curl.cc, ..._without_libarchive.cc
 #

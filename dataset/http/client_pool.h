@@ -9,11 +9,15 @@
 
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
 // Keeps the connections of finished requests open for later requests of any thread and for any
 // file. Never has more clients than requests that ran at the same time. Thread-safe.
+//
+// A child made by fork() leaks its copies of the clients: using or closing a connection there would
+// disturb the parent's TLS session.
 class HttpClientPool {
  public:
   explicit HttpClientPool(HttpClientOptions options) : options_(std::move(options)) {}
@@ -28,6 +32,10 @@ class HttpClientPool {
   const HttpClientOptions options_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpClient>> idle_;
+  const internal::AfterFork renewal_{[this] {
+    internal::renew(mutex_);
+    internal::renew_without_destruction(idle_);
+  }};
 };
 
 }  // namespace recordpipe

@@ -242,6 +242,13 @@ void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const
   Request(*this, first, out, size_).run();
 }
 
+// No request of the parent arrives here.
+void HttpRandomAccessFile::after_fork() {
+  internal::renew_without_destruction(arrived_);
+  internal::renew_without_destruction(requested_);
+  if (!internal::renew(mutex_)) internal::renew_without_destruction(window_);
+}
+
 void HttpRandomAccessFile::move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const {
   const uint64_t end = window_begin_ + window_.size();
   const bool near = offset >= window_begin_ && offset - end <= window_size_;

@@ -15,6 +15,7 @@
 #include "recordpipe/file.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
@@ -50,6 +51,7 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   bool in_window(uint64_t offset, size_t size) const;
   void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
+  void after_fork();
   // Requests a window from `offset` on. Releases `lock` meanwhile.
   void move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const;
 
@@ -65,6 +67,7 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   mutable size_t window_size_;                                    // requested size of window_
   mutable std::vector<std::pair<uint64_t, uint64_t>> requested_;  // windows: begin and end
   mutable std::condition_variable arrived_;
+  const internal::AfterFork renewal_{[this] { after_fork(); }};
 };
 
 }  // namespace recordpipe

@@ -181,6 +181,7 @@ struct HttpSource::State {
   }
 
   size_t read(std::span<std::byte> out) {
+    maker.require_this("the reader");
     if (used == current.size()) {
       current.clear();
       used = 0;
@@ -201,6 +202,7 @@ struct HttpSource::State {
     void operator()() const { stop.request_stop(); }
   };
 
+  const internal::MakerProcess maker;
   const HttpUrl url;
   const size_t capacity;
   HttpReadOptions options;
@@ -222,7 +224,7 @@ struct HttpSource::State {
 };
 
 HttpSource::HttpSource(const std::string& url, const HttpReadOptions& options)
-    : state_(std::make_unique<State>(url, options)) {}
+    : state_(new State(url, options)) {}
 
 HttpSource::~HttpSource() = default;
 

@@ -7,6 +7,7 @@
 
 #include "recordpipe/file.h"
 #include "recordpipe/http/file_system.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
@@ -22,7 +23,7 @@ class HttpSource final : public ByteSource {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State, internal::DeleteUnlessForked> state_;
 };
 
 }  // namespace recordpipe

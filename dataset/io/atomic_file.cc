@@ -98,7 +98,7 @@ void AtomicFile::begin() {
 }
 
 AtomicFile::~AtomicFile() {
-  if (stage_ != Stage::over) discard();
+  if (stage_ != Stage::over && maker_.is_this()) discard();
 }
 
 void AtomicFile::write(std::span<const std::byte> data) {
@@ -117,6 +117,7 @@ void AtomicFile::finish() {
 }
 
 void AtomicFile::commit() {
+  maker_.require_this("its writer", path_);
   if (stage_ != Stage::finished) finish();
   run_or_discard([&] { file_system_.rename(partial_path_, target_); });
   stage_ = Stage::over;
@@ -131,6 +132,7 @@ void AtomicFile::commit_as(std::string path) {
 
 // Nothing may be written after a failure; otherwise the file would have a gap.
 void AtomicFile::require_open() const {
+  maker_.require_this("its writer", path_);
   if (stage_ == Stage::open) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,

@@ -13,6 +13,7 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/io/deflate_block.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 namespace {
@@ -155,12 +156,33 @@ class ParallelDeflateSink final : public ByteSink {
   std::vector<std::jthread> workers_;           // last member: joined first
 };
 
+// Its threads don't exist in a child made by fork(), so it is not destroyed there.
+class ForkSafeSink final : public ByteSink {
+ public:
+  ForkSafeSink(ByteSink& sink, const ParallelDeflateOptions& options)
+      : sink_(new ParallelDeflateSink(sink, options)) {}
+
+  void write(std::span<const std::byte> data) override {
+    maker_.require_this("the compressor");
+    sink_->write(data);
+  }
+  void close() override {
+    maker_.require_this("the compressor");
+    sink_->close();
+  }
+  const std::string& path() const override { return sink_->path(); }
+
+ private:
+  const internal::MakerProcess maker_;
+  const std::unique_ptr<ParallelDeflateSink, internal::DeleteUnlessForked> sink_;
+};
+
 }  // namespace
 
 std::unique_ptr<ByteSink> deflate_in_parallel(ByteSink& sink,
                                               const ParallelDeflateOptions& options) {
   require_deflate_level(options.format, options.fast ? 1 : options.level);
-  return std::make_unique<ParallelDeflateSink>(sink, options);
+  return std::make_unique<ForkSafeSink>(sink, options);
 }
 
 }  // namespace recordpipe

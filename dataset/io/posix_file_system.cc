@@ -14,6 +14,7 @@
 #include "dataset/io/posix_descriptor.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 namespace {
@@ -87,7 +88,9 @@ class PosixOutputFile final : public OutputFile {
 };
 
 // Locks with flock(2). The lock belongs to the open file description: two holders in the same
-// process also exclude each other, and the kernel releases the lock when the process dies.
+// process also exclude each other, and the kernel releases the lock when the process dies. A child
+// made by fork() shares the description: the lock is released explicitly, by the process that took
+// it, and not by closing the last copy.
 class PosixLock final : public FileLock {
  public:
   explicit PosixLock(const std::string& path)
@@ -104,6 +107,10 @@ class PosixLock final : public FileLock {
     }
   }
 
+  ~PosixLock() override {
+    if (maker_.is_this()) ::flock(descriptor_.get(), LOCK_UN);
+  }
+
   // Whether the name still refers to the locked file: the previous holder may have renamed or
   // removed it between open and lock.
   bool holds_its_name() const {
@@ -115,6 +122,7 @@ class PosixLock final : public FileLock {
 
  private:
   PosixDescriptor descriptor_;
+  const internal::MakerProcess maker_;
 };
 
 class PosixFileSystem final : public FileSystem {

@@ -68,6 +68,7 @@ struct ReadAhead::State {
   }
 
   std::span<const std::byte> next() {
+    maker.require_this("the reader");
     std::unique_lock lock(mutex);
     if (holding) {
       ++used;
@@ -87,6 +88,7 @@ struct ReadAhead::State {
   }
 
   std::unique_ptr<ByteSource> source;
+  const internal::MakerProcess maker;
   const size_t block_size;
   const bool reads_on;
   std::span<const std::byte> left;  // unread rest of the current block; used by the consumer only
@@ -104,7 +106,7 @@ struct ReadAhead::State {
 };
 
 ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, const ReadAheadOptions& options)
-    : state_(std::make_unique<State>(std::move(source), options)) {}
+    : state_(new State(std::move(source), options)) {}
 
 ReadAhead::~ReadAhead() = default;
 

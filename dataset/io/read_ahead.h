@@ -8,6 +8,7 @@
 #include <string>
 
 #include "recordpipe/file.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
@@ -38,7 +39,7 @@ class ReadAhead final : public ByteSource {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State, internal::DeleteUnlessForked> state_;
 };
 
 }  // namespace recordpipe

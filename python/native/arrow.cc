@@ -10,6 +10,7 @@
 #include "python/native/arrow_reader.h"
 #include "python/native/arrow_stream.h"
 #include "python/native/dataset.h"
+#include "python/native/gil.h"
 #include "python/native/record_file_writer.h"
 
 namespace recordpipe::python {
@@ -39,7 +40,7 @@ constexpr const char* kStream = "arrow_array_stream";
 
 // Called without the GIL.
 void handle_signals() {
-  const nb::gil_scoped_acquire gil;
+  const GilScope gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
@@ -71,12 +72,12 @@ void define_arrow(nb::module_& module) {
     export_stream(dataset, *stream);
     return capsule_of(std::move(stream), kStream);
   });
-  module.def("close_arrow_streams", &close_arrow_streams, nb::call_guard<nb::gil_scoped_release>());
+  module.def("close_arrow_streams", &close_arrow_streams, nb::call_guard<GilRelease>());
   // Return the number of Examples. `records`: the number of records written before.
   module.def("write_arrow_stream", [](nb::handle capsule, const nb::list& files, uint64_t records) {
     auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
     Files write(files, records);
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     return write_examples(stream, write, handle_signals);
   });
   module.def("write_arrow_array", [](nb::handle schema_capsule, nb::handle array_capsule,
@@ -84,7 +85,7 @@ void define_arrow(nb::module_& module) {
     const auto& schema = struct_of<ArrowSchema>(schema_capsule, kSchema);
     const auto& array = struct_of<ArrowArray>(array_capsule, kArray);
     Files write(files, records);
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     return write_examples(schema, array, write, handle_signals);
   });
 }

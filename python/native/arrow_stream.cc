@@ -18,6 +18,7 @@
 
 #include "python/native/arrow_array.h"
 #include "python/native/arrow_schema.h"
+#include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
 #include "recordpipe/iterator.h"
@@ -77,7 +78,7 @@ bool on_main_thread() { return getpid() == syscall(SYS_gettid); }
 // Arrow consumer can't pass a Python exception on, so it is set to be raised later.
 void handle_signals() {
   if (!nb::is_alive() || !on_main_thread()) return;
-  const nb::gil_scoped_acquire gil;
+  const GilScope gil;
   if (PyErr_CheckSignals() == 0) return;
   const nb::python_error raised;
   PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), raised.type().ptr());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "python/native/errors.h"
+#include "python/native/gil.h"
 #include "recordpipe/error.h"
 #include "recordpipe/sample_from_datasets.h"
 
@@ -132,7 +133,7 @@ PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction funct
   return PythonDataset(objects().scan(
       PythonObject(std::move(initial_state)),
       [function = std::move(function)](const PythonObject& state, PythonObject element) {
-        const nb::gil_scoped_acquire gil;
+        const GilScope gil;
         try {
           const auto result =
               nb::cast<nb::tuple>(function.function->get()(state.get(), element.get()));
@@ -150,7 +151,7 @@ PythonDataset PythonDataset::window(size_t size, std::optional<size_t> shift, bo
 
 PythonDataset PythonDataset::enumerate(int64_t start) const {
   return PythonDataset(objects().enumerate(start).map([](Enumerated<PythonObject> numbered) {
-    const nb::gil_scoped_acquire gil;
+    const GilScope gil;
     return PythonObject(nb::make_tuple(numbered.first, numbered.second.get()),
                         numbered.second.origin());
   }));

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
@@ -91,7 +92,7 @@ class WorkThread {
 }  // namespace
 
 Inputs find_inputs(const std::vector<FilePath>& given) {
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   Inputs inputs = {.paths = expand_patterns(posix_file_system(), strings(given))};
   for (const std::string& path : inputs.paths) inputs.bytes += size_of_input(path);
   return inputs;
@@ -104,13 +105,13 @@ void run_file_work(const nb::object& progress, uint64_t total,
   std::exception_ptr failure;
   uint64_t done = 0;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     {
       WorkThread work(operation);
       while (!work.wait()) {
         if (ExitGuard::is_over()) work.request_stop();
         if (raised || ExitGuard::is_over()) continue;
-        const nb::gil_scoped_acquire gil;
+        const GilScope gil;
         try {
           if (PyErr_CheckSignals() != 0) throw nb::python_error();
           if (!progress.is_none()) progress(work.done(), total);

@@ -1,30 +1,41 @@
-// Releasing the GIL where a daemon thread may be when the interpreter ends.
+// Holds the GIL on threads that Python has not started.
 #pragma once
 
-#include <cxxabi.h>
 #include <nanobind/nanobind.h>
-#include <unistd.h>
 
 namespace recordpipe::python {
 
-// Like nanobind::gil_scoped_release. When the interpreter has ended, Python before 3.14 ends a
-// thread that waits for the GIL by unwinding its stack, which terminates the process at the first
-// destructor on the way. Here, the thread waits for the end of the process instead, as in 3.14.
-class ReleasedGil {
+// Must be called when the module is made.
+void define_gil();
+
+// Like nb::gil_scoped_acquire, but safe beside fork(): the first use of Python by a thread makes a
+// PyThreadState, under a lock of the interpreter but without the GIL. If another thread calls
+// os.fork() meanwhile, CPython 3.11 waits for this lock in the child, for ever. So fork() waits
+// here until no thread is making a state.
+class GilScope {
  public:
-  ReleasedGil() : thread_(PyEval_SaveThread()) {}
-  ~ReleasedGil() {
-    try {
-      PyEval_RestoreThread(thread_);
-    } catch (abi::__forced_unwind&) {
-      while (true) pause();
-    }
-  }
-  ReleasedGil(const ReleasedGil&) = delete;
-  ReleasedGil& operator=(const ReleasedGil&) = delete;
+  GilScope();
+  ~GilScope() { PyGILState_Release(before_); }
+  GilScope(const GilScope&) = delete;
+  GilScope& operator=(const GilScope&) = delete;
 
  private:
-  PyThreadState* thread_;
+  PyGILState_STATE before_;
+};
+
+// Like nb::gil_scoped_release. While the interpreter ends, CPython 3.11 to 3.13 end a thread that
+// asks for the GIL by unwinding its stack, which terminates the process at the first destructor or
+// noexcept function. Here (and in GilScope), the thread sleeps until the process has ended, as from
+// CPython 3.14 on.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  ~GilRelease();
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
 };
 
 }  // namespace recordpipe::python

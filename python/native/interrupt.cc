@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recordpipe/internal/fork.h"
+
 namespace recordpipe::python {
 namespace {
 
@@ -16,7 +18,7 @@ struct sigaction previous;  // Python's; set while handle() is installed
 sem_t interrupts;           // sem_post() is safe in a signal handler; condition variables are not
 std::mutex mutex;
 std::function<void()> stop_wait;  // of the current scope
-pid_t watched_process = 0;        // whose thread waits for interrupts
+bool is_watching = false;         // the thread that waits for interrupts exists
 
 void handle(int signal) {
   previous.sa_handler(signal);
@@ -37,12 +39,22 @@ void watch() {
   }
 }
 
-// Starts the thread that calls stop_wait(); again in a forked process, which has no threads.
+// In a child made by fork(), nothing waits yet.
+const internal::AfterFork renewal([] {
+  internal::renew(mutex);
+  internal::renew_without_destruction(stop_wait);
+  is_watching = false;
+  struct sigaction action;
+  sigaction(SIGINT, nullptr, &action);
+  if (action.sa_handler == handle) sigaction(SIGINT, &previous, nullptr);
+});
+
+// Starts the thread that calls stop_wait().
 void start_watching() {
-  if (watched_process == getpid()) return;
+  if (is_watching) return;
   sem_init(&interrupts, 0, 0);
   std::thread(watch).detach();
-  watched_process = getpid();
+  is_watching = true;
 }
 
 }  // namespace

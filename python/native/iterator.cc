@@ -1,6 +1,7 @@
 #include "python/native/iterator.h"
 
 #include <atomic>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -14,7 +15,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
                                nb::object at_end)
     : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
   const PythonDataset computed = dataset.computed();
-  const ReleasedGil no_gil;
+  const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
     pass_ = elements.iterate({.epoch = epoch});
@@ -24,8 +25,9 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
 PythonIterator::~PythonIterator() { close(); }
 
 void PythonIterator::close() {
+  if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
-  const ReleasedGil no_gil;
+  const GilRelease no_gil;
   is_closing_ = true;
   {
     const std::lock_guard lock(close_mutex_);
@@ -37,23 +39,39 @@ void PythonIterator::close() {
         },
         pass_);
   }
-  if (mutex_.is_mine()) return;  // next() ends now
+  // Called by a signal handler, or by a function that the pass runs: next() ends now.
+  if (user_ == std::this_thread::get_id()) return;
   const std::scoped_lock locks(mutex_, close_mutex_);
   pass_ = std::monostate();
 }
 
-void PythonIterator::require_not_in_use() const {
-  if (!mutex_.is_mine()) return;
-  throw Error({.kind = ErrorKind::invalid_argument,
-               .reason = "the iterator is in the middle of next()",
-               .hint = "in a signal handler, set a flag, and look at it after next()"});
+PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
+  iterator.maker_.require_this("the iterator");
+  if (iterator.user_ == std::this_thread::get_id()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the iterator is in the middle of next()",
+                 .hint = "in a function of its pipeline, iterate the Dataset anew; in a signal "
+                         "handler, set a flag, and look at it after next()"});
+  }
+  if (!iterator.mutex_.try_lock()) {
+    // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
+    // the GIL.
+    const GilRelease no_gil;
+    iterator.mutex_.lock();
+  }
+  iterator.user_ = std::this_thread::get_id();
+}
+
+void PythonIterator::Use::unlock() {
+  if (!std::exchange(is_locked_, false)) return;
+  iterator_.user_ = std::thread::id();
+  iterator_.mutex_.unlock();
 }
 
 template <class Function>
 auto PythonIterator::locked(const Function& function) {
-  require_not_in_use();
-  const ReleasedGil no_gil;
-  const std::lock_guard lock(mutex_);
+  const Use lock(*this);
+  const GilRelease no_gil;
   using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
   return std::visit(
       [&](auto& pass) -> Result {
@@ -71,7 +89,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
   if (pass.ready() > 0) return pass.next();
   while (true) {
     if (is_interrupted_.exchange(false)) {
-      const ReleasedGil no_gil;
+      const GilRelease no_gil;
       pass.restore(pass.state());
     }
     if (is_closing_) return nullptr;  // also by the handler of a signal
@@ -83,7 +101,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
       });
       // A signal that came before the scope is noticed here.
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const ReleasedGil no_gil;
+      const GilRelease no_gil;
       return pass.next();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
@@ -93,14 +111,7 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
 }
 
 nb::object PythonIterator::next() {
-  require_not_in_use();
-  // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
-  // the GIL.
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) {
-    const ReleasedGil no_gil;
-    lock.lock();
-  }
+  Use lock(*this);
   if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
     if (const Record* const record = next_of(*records)) {
       return nb::bytes(record->data.data(), record->data.size());

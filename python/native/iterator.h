@@ -8,11 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 
 #include "python/native/dataset.h"
 #include "python/native/lease.h"
-#include "python/native/owned_mutex.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/iterator.h"
 
 namespace recordpipe::python {
@@ -20,6 +21,8 @@ namespace recordpipe::python {
 // All functions are called with the GIL, and release it while they wait. Calls from several threads
 // wait for each other. In the middle of next(), a signal handler, or a function of the pipeline
 // that runs on the same thread, may call close(); other calls throw Error{invalid_argument}.
+// In a child made by fork(), where an inherited mutex may be locked for ever, all functions throw
+// Error{invalid_argument}, except that close() and the destructor do nothing.
 class PythonIterator {
  public:
   // Calls at_end(), unless it is None, when the pass has ended.
@@ -54,13 +57,30 @@ class PythonIterator {
   template <class Function>
   auto locked(const Function& function);
 
+  const internal::MakerProcess maker_;
   std::shared_ptr<const ParseSpec> spec_;
   bool rows_;
   nb::object at_end_;
   uint64_t plan_hash_ = 0;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
-  OwnedMutex mutex_;
-  std::mutex close_mutex_;  // held while pass_ is replaced, or stopped without mutex_
+  // Holds mutex_. Throws if this thread holds it: a signal handler or a function of the pipeline,
+  // in the middle of next().
+  class Use {
+   public:
+    explicit Use(PythonIterator& iterator);
+    ~Use() { unlock(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    void unlock();
+
+   private:
+    PythonIterator& iterator_;
+    bool is_locked_ = true;
+  };
+
+  std::mutex mutex_;
+  std::atomic<std::thread::id> user_;  // holds mutex_
+  std::mutex close_mutex_;             // held while pass_ is replaced, or stopped without mutex_
   Pass pass_;
   std::atomic<bool> is_interrupted_ = false;  // the pass is stopped, or is being stopped
   std::atomic<bool> is_closing_ = false;

@@ -16,12 +16,14 @@
 
 #include "python/native/parse_spec.h"
 #include "python/native/parsed_batch.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-// Thread-safe.
+// Thread-safe, and usable in a child made by fork(): batches that were lent before are copies of
+// the parent's.
 class LeasePool {
  public:
   struct Counts {
@@ -43,6 +45,9 @@ class LeasePool {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<ParsedBatch>> spare_;
   Counts counts_;
+  const internal::AfterFork renewal_{[this] {
+    if (!internal::renew(mutex_)) internal::renew_without_destruction(spare_);
+  }};
 };
 
 // Returns a dict of arrays that point into `lent`; for SequenceExamples, a tuple of the dicts of

@@ -94,7 +94,7 @@ class PythonGenerator {
  public:
   explicit PythonGenerator(nb::object iterator) : iterator_(shared(std::move(iterator))) {}
   std::optional<PythonObject> operator()() {
-    const nb::gil_scoped_acquire gil;
+    const GilScope gil;
     nb::object value = nb::steal(PyIter_Next(iterator_->get().ptr()));
     if (value) return PythonObject(std::move(value));
     if (PyErr_Occurred()) throw_python_exception();
@@ -107,7 +107,7 @@ class PythonGenerator {
 
 PythonDataset generator(nb::object factory) {
   return PythonDataset(from_generator([factory = shared(std::move(factory))] {
-    const nb::gil_scoped_acquire gil;
+    const GilScope gil;
     try {
       nb::object iterator = nb::steal(PyObject_GetIter(factory->get()().ptr()));
       if (!iterator) throw nb::python_error();
@@ -228,7 +228,7 @@ void define_dataset(nb::module_& module) {
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
            [](Self self) {
-             const ReleasedGil no_gil;
+             const GilRelease no_gil;
              return self.visit([](const auto& d) { return d.cardinality(); });
            })
       .def("explain", &PythonDataset::explain);
@@ -272,10 +272,10 @@ void define_writer(nb::module_& module) {
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {
              const std::span data(static_cast<const std::byte*>(record.data()), record.size());
-             const ReleasedGil no_gil;
+             const GilRelease no_gil;
              self.write(data);
            })
-      .def("close", &RecordFileWriter::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &RecordFileWriter::close, nb::call_guard<GilRelease>())
       .def("abort", &RecordFileWriter::abort)
       .def_prop_ro("records", &RecordFileWriter::records);
 }
@@ -308,8 +308,12 @@ void define_iterator(nb::module_& module) {
 
 NB_MODULE(_native, module) {
   using namespace recordpipe::python;
-  // Objects that live until the interpreter ends are no error of the user, and nothing to print.
-  nb::set_leak_warnings(false);
+  // nanobind would report, when the interpreter ends, each object of this module that lives. That
+  // is normal: the garbage collector can't see a Dataset's reference to a function, so a script's
+  // global Dataset and the function with these globals keep each other alive. After fork(), the
+  // references of the parent's threads are never released.
+  nanobind::set_leak_warnings(false);
+  define_gil();
   translate_errors();
   define_random(module);
   define_dataset(module);

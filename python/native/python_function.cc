@@ -4,6 +4,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/gil.h"
 #include "python/native/random_generator.h"
 #include "recordpipe/error.h"
 
@@ -33,7 +34,7 @@ void add_note(nb::python_error& error, const Origin& origin, const Ticket* ticke
 template <class Visit, class OriginOf>
 void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failures,
                 const OriginOf& origin_of_element, const Visit& visit) {
-  const nb::gil_scoped_acquire gil;
+  const GilScope gil;
   internal::for_each_good(count, failures, [&](size_t i) {
     try {
       visit(i);

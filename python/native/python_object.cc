@@ -1,5 +1,7 @@
 #include "python/native/python_object.h"
 
+#include "python/native/gil.h"
+
 namespace recordpipe::python {
 namespace {
 
@@ -35,13 +37,13 @@ PythonObject::PythonObject(nb::object object, Origin origin)
 PythonObject::PythonObject(const PythonObject& other)
     : object_(other.object_), bytes_(other.bytes_), origin_(other.origin_) {
   if (!object_) return;
-  const nb::gil_scoped_acquire gil;
+  const GilScope gil;
   object_.inc_ref();
 }
 
 PythonObject::~PythonObject() {
   if (!object_ || !nb::is_alive()) return;
-  const nb::gil_scoped_acquire gil;
+  const GilScope gil;
   object_.dec_ref();
 }
 

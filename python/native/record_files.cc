@@ -9,7 +9,7 @@
 namespace recordpipe::python {
 
 RecordFiles::RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options) {
-  const ReleasedGil no_gil;
+  const GilRelease no_gil;
   for (const std::string& path : paths) {
     files_.emplace_back(posix_file_system(), path, options, RecordMapOptions{.use_index = true});
     first_records_.push_back(first_records_.back() + files_.back().size());
@@ -36,7 +36,7 @@ nb::list RecordFiles::files() const {
 nb::bytes RecordFiles::get(uint64_t index) const {
   Record record;
   {
-    const ReleasedGil no_gil;
+    const GilRelease no_gil;
     const Place at = place(index);
     record = at.file->read(at.record);
   }
@@ -62,7 +62,7 @@ std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes)
 nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
   std::vector<Record> records;
   {
-    const ReleasedGil no_gil;
+    const GilRelease no_gil;
     records = read_many(indexes);
   }
   nb::list result;
@@ -76,7 +76,7 @@ nb::object RecordFiles::parse_many(const std::vector<uint64_t>& indexes, const P
                                    bool single) const {
   std::unique_ptr<ParsedBatch> lent;
   {
-    const ReleasedGil no_gil;
+    const GilRelease no_gil;
     const std::vector<Record> records = read_many(indexes);
     lent = pool_->take();
     try {

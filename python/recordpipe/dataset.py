@@ -54,7 +54,8 @@ class Dataset(ImageOperators):
     **Functions in Python** (of :meth:`map`, :meth:`filter` and others) run on the pipeline's
     threads, one at a time, because they hold the GIL; everything else runs without it. Their
     exceptions are raised where the element would have been returned, after all elements before it,
-    with a note that names the record.
+    with a note that names the record. The garbage collector doesn't see that a Dataset refers to
+    its functions: a function that refers to its own Dataset keeps both alive.
 
     **Tables.** pyarrow, polars, DuckDB and pandas read a parsed Dataset as a table
     (:meth:`__arrow_c_stream__`); :func:`write_tfrecords` writes one.

@@ -27,7 +27,7 @@ _is_ending = False
 @atexit.register
 def _close_all() -> None:
     global _is_ending
-    _is_ending = True
+    _is_ending = True  # daemon threads go on meanwhile
     for iterator in list(_open):
         iterator.close()
 
@@ -35,7 +35,8 @@ def _close_all() -> None:
 class Iterator(_native.Iterator):
     """One pass over a Dataset: ``iter(dataset)``.
 
-    Several threads may use it: each element goes to one of them.
+    Several threads may use it: each element goes to one of them. A process made by ``fork()`` can't
+    use the parent's iterators (InvalidArgumentError), but iterate their Datasets anew.
 
     Attributes:
         position: the number of elements returned, including those before a restored state.
@@ -45,9 +46,11 @@ class Iterator(_native.Iterator):
     def __init__(
         self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[], None] | None
     ) -> None:
+        if _is_ending:
+            raise RuntimeError("can't iterate while the interpreter ends")
         super().__init__(dataset, epoch, at_end)
         _open.add(self)
-        if _is_ending:
+        if _is_ending:  # meanwhile, on a daemon thread
             self.close()
 
     def state_dict(self) -> dict[str, Any]:
@@ -122,6 +125,12 @@ class Iterator(_native.Iterator):
             "batches_held": held,
             "profile": self._statistics(),
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "an Iterator can't be pickled: send its state_dict() and the Dataset, and restore the "
+            "state in an iterator made there"
+        )
 
     def __enter__(self) -> Iterator:
         return self

@@ -44,7 +44,7 @@ RECORD = ({"Threads", "ZLIB"}, {"isal", "z", "zstd"})
 PROTO = ({"Protobuf", "Threads"}, {"protobuf"})
 DIGEST = (RECORD[0] | {"OpenSSL"}, RECORD[1] | {"crypto"})
 IMAGE = (RECORD[0] | {"hwy"}, RECORD[1] | {"hwy"})
-PIPELINE = (RECORD[0] | {"TBB"}, RECORD[1] | {"tbb"})
+PIPELINE = RECORD
 CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
          PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
 

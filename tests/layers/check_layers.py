@@ -54,8 +54,8 @@ PUBLIC_LAYERS = {
     "recordpipe/trainer/": "trainer",
 }
 for layer, names in {
-    "dataset/base": "error internal/aligned_allocator internal/endian internal/permutation "
-                    "internal/url_path internal/utf8 parameter philox progress stop version",
+    "dataset/base": "error internal/aligned_allocator internal/endian internal/fork "
+                    "internal/permutation internal/url_path internal/utf8 parameter philox progress stop version",
     "dataset/checksum": "crc32c",
     "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
                   "temporary_file",
@@ -91,8 +91,6 @@ LIBRARIES = {
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],
-    "tbb/": ["dataset/pipeline/engine/tbb_"],
-    "oneapi/tbb": ["dataset/pipeline/engine/tbb_"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
     "mpi.h": ["trainer/backend/replicated/mpi_"],
     "omp.h": ["trainer/backend/cpu/"],

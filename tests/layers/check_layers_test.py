@@ -87,7 +87,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_libraries_out_of_place(self):
         for library in ("curl/curl.h", "openssl/evp.h", "archive.h", "google/protobuf/message.h",
-                        "tbb/task_arena.h", "oneapi/tbb.h", "spdlog/spdlog.h", "CLI/CLI.hpp"):
+                        "spdlog/spdlog.h", "CLI/CLI.hpp"):
             self.expect({"dataset/record/reader.cc": f"#include <{library}>\n"}, "may")
         self.expect({"tools/tfrecord.cc": "#include <CLI/CLI.hpp>\n"},
                     "only dataset/applications/command_line/")

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "recordpipe/file.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
@@ -16,7 +17,8 @@ namespace recordpipe {
 // renames it to the target and syncs the directory. Destruction before commit() removes the partial
 // file and leaves the target unchanged. If a process is killed, the next writer overwrites the
 // partial file that it left. After a failed write the partial file is removed, and write() and
-// commit() throw Error{invalid_argument}.
+// commit() throw Error{invalid_argument}; so they do in a child made by fork(), whose copy of this
+// object touches no file.
 //
 // An existing target must be a regular file; the new file gets the permissions of the old one (not
 // its owner). A symbolic link is followed, as by a shell's ">": the target is the file that the
@@ -61,6 +63,7 @@ class AtomicFile final : public ByteSink {
   void discard() noexcept;
 
   FileSystem& file_system_;
+  const internal::MakerProcess maker_;
   std::string path_;
   std::string target_;  // path_ with symbolic links resolved
   std::string partial_path_;

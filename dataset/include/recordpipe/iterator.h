@@ -13,6 +13,7 @@
 
 #include "recordpipe/element.h"
 #include "recordpipe/ignore_errors.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/memory_use.h"
 #include "recordpipe/options.h"
 #include "recordpipe/statistics.h"
@@ -56,7 +57,10 @@ class AnyIterator {
   bool fetch();
 
   struct Pass;
-  std::unique_ptr<Pass> pass_;
+  // Throws Error{invalid_argument} in a child made by fork().
+  Pass& pass() const;
+
+  std::unique_ptr<Pass, DeleteUnlessForked> pass_;
   std::byte* values_ = nullptr;  // of the current chunk
   size_t size_;                  // of an element
   size_t at_ = 0;
@@ -67,6 +71,11 @@ class AnyIterator {
 
 // One pass over a Dataset. Not thread-safe, except where stated. Shares ownership of the Dataset's
 // plan nodes.
+//
+// fork(): the parent's iterators go on. In the child, which has none of their threads, a Dataset
+// may be iterated anew, also one that the parent iterates at the time; next() of an inherited
+// iterator returns the elements that are ready(), then throws Error{invalid_argument}, as all its
+// other functions do. Destroying it does nothing: memory and files stay the parent's.
 template <Element T>
 class Iterator {
  public:

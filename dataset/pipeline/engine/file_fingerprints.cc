@@ -100,6 +100,14 @@ void FileFingerprints::opened(FileSystem& file_system, const std::string& path) 
   }
 }
 
+void FileFingerprints::after_fork() {
+  if (renew(mutex_)) return;
+  renew_without_destruction(known_);
+  renew_without_destruction(included_);
+  renew_without_destruction(expected_);
+  renew_without_destruction(unexpected_);
+}
+
 void FileFingerprints::include(const std::shared_ptr<const FileFingerprints>& other) {
   const std::lock_guard lock(mutex_);
   std::erase_if(included_, [](const auto& included) { return included.expired(); });

@@ -15,6 +15,7 @@
 
 #include "dataset/pipeline/engine/plan_description.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe::internal {
 
@@ -39,7 +40,8 @@ std::string version_of(const std::string& path, const RandomAccessFile& file);
 
 // Keeps the fingerprints for one iterator. A file's fingerprint is that of the file that a source
 // opened, even if another file has the same name now. Each file is examined once; its blocks are
-// read only if a source has opened it, or had opened it when a state was saved. Thread-safe.
+// read only if a source has opened it, or had opened it when a state was saved. Thread-safe. A
+// child made by fork() may forget the files: then they are examined again.
 class FileFingerprints {
  public:
   // Every opened file is also recorded in `parent`, unless `parent` is null.
@@ -92,6 +94,7 @@ class FileFingerprints {
   };
 
   bool is_expecting() const;
+  void after_fork();
   void compare(const std::string& path, const FileFingerprint& fingerprint);
   // Finds a file that was opened by this iterator or by an included one.
   std::optional<Known> find_opened(const Key& key) const;
@@ -103,6 +106,7 @@ class FileFingerprints {
   std::vector<std::weak_ptr<const FileFingerprints>> included_;
   std::multimap<uint64_t, uint64_t> expected_;
   std::string unexpected_;
+  const AfterFork renewal_{[this] { after_fork(); }};
 };
 
 }  // namespace recordpipe::internal

@@ -74,21 +74,26 @@ struct AnyIterator::Pass {
   const StageContext context;
   Executor executor;
   uint64_t epoch;
+  const MakerProcess maker;
   uint64_t earlier = 0;     // number of elements before those that the executor counts
   bool has_failed = false;  // next() has thrown
   std::atomic<bool> is_stopping = false;  // after request_stop(), until restore()
 };
 
 AnyIterator::AnyIterator(NodePtr node, const PipelineOptions& options, uint64_t epoch)
-    : pass_(std::make_unique<Pass>(std::move(node), options, epoch)),
-      size_(pass_->node->element().size) {}
+    : pass_(new Pass(std::move(node), options, epoch)), size_(pass_->node->element().size) {}
 AnyIterator::~AnyIterator() = default;
 AnyIterator::AnyIterator(AnyIterator&&) noexcept = default;
 AnyIterator& AnyIterator::operator=(AnyIterator&&) noexcept = default;
 
+AnyIterator::Pass& AnyIterator::pass() const {
+  pass_->maker.require_this("the iterator");
+  return *pass_;
+}
+
 bool AnyIterator::fetch() {
   at_ = count_ = 0;  // first: next() may throw
-  PipelineMonitor& monitor = *pass_->context.monitor;
+  PipelineMonitor& monitor = *pass().context.monitor;
   monitor.asked();
   pass_->has_failed = true;
   const Chunk chunk = pass_->next();
@@ -101,7 +106,7 @@ bool AnyIterator::fetch() {
 }
 
 std::string AnyIterator::state() const {
-  if (pass_->has_failed) {
+  if (pass().has_failed) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "an iterator that has ended with an error has no state to save",
                  .hint = "go on from a state saved before, or leave bad elements out by "
@@ -114,7 +119,7 @@ std::string AnyIterator::state() const {
 
 void AnyIterator::restore(std::string_view state) {
   const IteratorPlace place =
-      load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
+      load_iterator_state(pass().node->describe(), state, *pass_->context.files);
   at_ = count_ = 0;
   pass_->has_failed = pass_->is_stopping = false;
   try {
@@ -131,17 +136,17 @@ void AnyIterator::restore(std::string_view state) {
 }
 
 void AnyIterator::request_stop() {
-  pass_->is_stopping = true;
+  pass().is_stopping = true;
   pass_->executor.request_stop();
 }
 
-uint64_t AnyIterator::epoch() const { return pass_->epoch; }
+uint64_t AnyIterator::epoch() const { return pass().epoch; }
 
-uint64_t AnyIterator::position() const { return pass_->earlier + pass_->executor.position() + at_; }
+uint64_t AnyIterator::position() const { return pass().earlier + pass_->executor.position() + at_; }
 
-SkippedReport AnyIterator::skipped() const { return pass_->context.skipped->report(); }
-PipelineStatistics AnyIterator::statistics() const { return pass_->context.monitor->statistics(); }
-MemoryUse AnyIterator::memory() const { return pass_->context.memory->use(); }
+SkippedReport AnyIterator::skipped() const { return pass().context.skipped->report(); }
+PipelineStatistics AnyIterator::statistics() const { return pass().context.monitor->statistics(); }
+MemoryUse AnyIterator::memory() const { return pass().context.memory->use(); }
 
 uint64_t random_operators(const NodePtr& node) { return node->random_operators(); }
 std::string explain(const NodePtr& node) { return node->describe().text(); }

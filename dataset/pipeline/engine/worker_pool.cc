@@ -1,64 +1,62 @@
-// Notifies workers of a queue through Visits, which are reused.
 #include "dataset/pipeline/engine/worker_pool.h"
 
+#include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
-#include <vector>
 
 namespace recordpipe::internal {
-namespace {
 
-struct Visit {
-  std::weak_ptr<WorkQueue> queue;
+struct WorkerPool::State {
+  explicit State(size_t workers) : max_threads(workers) {}
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      ++idle;
+      changed.wait(lock, [&] { return is_over || !queues.empty(); });
+      --idle;
+      if (is_over) return;
+      std::weak_ptr<WorkQueue> next = std::move(queues.front());
+      queues.pop_front();
+      lock.unlock();
+      if (const auto queue = next.lock()) queue->work();
+      next.reset();
+      lock.lock();
+    }
+  }
+
+  const size_t max_threads;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::weak_ptr<WorkQueue>> queues;
+  size_t threads = 0;
+  size_t idle = 0;
+  bool is_over = false;
 };
 
-// The visits of the whole process: TBB may run a visit after its arena is destroyed, or never if
-// the process ends first. The lock also makes a visit's memory visible to the worker under the C++
-// memory model, independently of TBB.
-class Visits {
- public:
-  static Visits& all() {
-    static auto* visits = new Visits;  // never deleted: workers may run until the process ends
-    return *visits;
-  }
+WorkerPool::WorkerPool(size_t workers) : state_(std::make_shared<State>(workers)) {}
 
-  Visit* begin(std::weak_ptr<WorkQueue> queue) {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) free_.push_back(&visits_.emplace_back());
-    Visit* visit = free_.back();
-    free_.pop_back();
-    visit->queue = std::move(queue);
-    return visit;
-  }
-
-  std::weak_ptr<WorkQueue> end(Visit* visit) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(visit);
-    return std::move(visit->queue);
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<Visit> visits_;
-  std::vector<Visit*> free_;
-};
-
-void run(void* argument) {
-  const auto queue = Visits::all().end(static_cast<Visit*>(argument)).lock();
-  if (queue) queue->work();
+WorkerPool::~WorkerPool() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_over = true;
+  state_->changed.notify_all();
 }
 
-}  // namespace
-
 void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
-  Visit* visit = Visits::all().begin(std::move(queue));
-  try {
-    arena_.enqueue(run, visit);
-  } catch (...) {
-    Visits::all().end(visit);
-    throw;
+  const std::lock_guard lock(state_->mutex);
+  state_->queues.push_back(std::move(queue));
+  if (state_->idle < state_->queues.size() && state_->threads < state_->max_threads) {
+    try {
+      std::thread([state = state_] { state->run(); }).detach();
+      ++state_->threads;
+    } catch (const std::system_error&) {
+      // The existing threads, and the caller, do the work.
+    }
   }
+  state_->changed.notify_one();
 }
 
 }  // namespace recordpipe::internal

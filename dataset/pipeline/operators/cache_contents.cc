@@ -44,6 +44,14 @@ bool CacheContents::has_ended() const {
   return ended_;
 }
 
+void CacheContents::after_fork() {
+  if (renew(mutex_)) return;
+  renew_without_destruction(sources_);
+  renew_without_destruction(blocks_);
+  size_ = bytes_ = 0;
+  ended_ = full_ = false;
+}
+
 void CacheContents::keep_open(const CacheSource& source) {
   const auto same = std::ranges::find(sources_, source.open_files, &CacheSource::open_files);
   if (same != sources_.end()) return;

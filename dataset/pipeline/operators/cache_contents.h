@@ -12,6 +12,7 @@
 #include "dataset/pipeline/engine/element_buffer.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/open_files.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {
@@ -25,7 +26,8 @@ struct CacheSource {
 
 // Keeps the first elements of the input in epoch 0, without gaps, and notes whether they are all.
 // Elements are only appended, never moved or changed, so pointers to them stay valid, and elements
-// are read without a lock. Thread-safe.
+// are read without a lock. Thread-safe. In a child made by fork(), the elements are still there,
+// unless a thread was adding some at the time: then there are none.
 class CacheContents {
  public:
   struct Kept {
@@ -61,6 +63,7 @@ class CacheContents {
 
  private:
   void keep_open(const CacheSource& source);
+  void after_fork();
 
   static constexpr size_t kBlock = 64;
   // kBlock contiguous elements: a pass reads them in order.
@@ -80,6 +83,7 @@ class CacheContents {
   uint64_t bytes_ = 0;
   bool ended_ = false;
   bool full_ = false;
+  const AfterFork renewal_{[this] { after_fork(); }};
 };
 
 }  // namespace recordpipe::internal

@@ -270,7 +270,7 @@ class ParallelRecordScanner::State {
 
 ParallelRecordScanner::ParallelRecordScanner(const RandomAccessFile& file,
                                              const ParallelScanOptions& options)
-    : state_(std::make_unique<State>(file, options)) {}
+    : state_(new State(file, options)) {}
 ParallelRecordScanner::~ParallelRecordScanner() = default;
 
 std::optional<ParallelRecordScanner::Stretch> ParallelRecordScanner::next() {

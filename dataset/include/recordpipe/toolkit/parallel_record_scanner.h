@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "recordpipe/file.h"
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
@@ -63,7 +64,7 @@ class ParallelRecordScanner {
 
  private:
   class State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State, internal::DeleteUnlessForked> state_;
 };
 
 }  // namespace recordpipe

@@ -1,0 +1,218 @@
+"""No crash, deadlock or leak, whatever a program does with iterators, functions and threads."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import weakref
+
+import recordpipe as rp
+from support import FilesTest
+
+
+def identity(value):
+    return value
+
+
+class Robustness(FilesTest):
+    def pipelines(self):
+        """Datasets in whose iterators threads of all kinds run."""
+        numbers = rp.tfrecords(self.numbered(300)).with_options(threads=3, chunk_size=4)
+        examples = rp.tfrecords(self.examples(100)).parse({"id": rp.FixedLenFeature([], "int64")})
+        return [
+            numbers.shuffle(16, seed=1).prefetch(4),
+            numbers.map(identity).batch(4).prefetch(2),
+            numbers.cache().filter(len),
+            numbers.interleave(lambda value: rp.from_list([value] * 3), cycle_length=2),
+            examples.shuffle(10, seed=2).batch(8).prefetch().with_options(threads=2),
+            rp.from_generator(lambda: (str(i) for i in range(200))).prefetch(),
+        ]
+
+    def script(self, script, *arguments, timeout=60):
+        process = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", script, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return process.returncode, process.stdout, process.stderr
+
+    def test_iterators_dropped_at_every_place(self):
+        for dataset in self.pipelines():
+            for count in (0, 1, 2, 7, 10**6):
+                iterator = iter(dataset)
+                for _, _ in zip(range(count), iterator, strict=False):
+                    pass
+                del iterator
+
+    def test_each_element_goes_to_one_of_the_threads(self):
+        dataset = rp.tfrecords(self.numbered(2000)).map(int).prefetch().with_options(threads=2)
+        iterator = iter(dataset)
+        parts = [[] for _ in range(4)]
+        threads = [threading.Thread(target=part.extend, args=[iterator]) for part in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(sorted(number for part in parts for number in part), list(range(2000)))
+
+    def test_close_by_another_thread_ends_a_wait(self):
+        dataset = rp.tfrecords(self.numbered(3)).repeat().filter(lambda value: time.sleep(0.001))
+        for _ in range(5):
+            iterator = iter(dataset.prefetch())
+            results = []
+            thread = threading.Thread(
+                target=lambda into=results, iterator=iterator: into.append(list(iterator))
+            )
+            thread.start()
+            time.sleep(0.02)
+            iterator.close()
+            thread.join(30)
+            self.assertEqual(results, [[]])
+
+    def test_memory_threads_and_descriptors_after_many_iterators(self):
+        datasets = self.pipelines()
+
+        def resident():
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        def drop(count):
+            for number in range(count):
+                next(iter(datasets[number % len(datasets)]))
+
+        def settled(folder, most):
+            deadline = time.monotonic() + 20
+            while len(os.listdir(folder)) > most and time.monotonic() < deadline:
+                time.sleep(0.01)  # threads end after their iterator
+            return len(os.listdir(folder))
+
+        tasks, descriptors = (len(os.listdir(f"/proc/self/{name}")) for name in ("task", "fd"))
+        drop(1000)
+        before = resident()
+        drop(3000)
+        if "LD_PRELOAD" not in os.environ:  # AddressSanitizer keeps freed memory for a while
+            self.assertLess(resident() - before, 8 << 20)
+        self.assertLessEqual(settled("/proc/self/task", tasks + 1), tasks + 1)  # Ctrl-C's
+        self.assertLessEqual(settled("/proc/self/fd", descriptors), descriptors)
+
+    def test_garbage_collection_at_every_step(self):
+        class Owner:
+            pass
+
+        gone = []
+        thresholds = gc.get_threshold()
+        gc.set_threshold(1)
+        try:
+            for dataset in self.pipelines():
+                owner = Owner()
+                owner.iterator = iter(dataset.map(lambda value: [value]))
+                owner.batch = next(owner.iterator)
+                owner.itself = owner
+                gone.append(weakref.ref(owner))
+                for _ in zip(range(20), owner.iterator, strict=False):
+                    pass
+                del owner
+        finally:
+            gc.set_threshold(*thresholds)
+        gc.collect()
+        self.assertEqual([reference() for reference in gone], [None] * len(gone))
+
+    def test_a_function_may_iterate_datasets_but_not_wait_for_its_own_iterator(self):
+        inner = rp.from_list([1, 2, 3]).map(identity).with_options(threads=2)
+        dataset = rp.from_list([10, 20]).map(lambda value: value + sum(inner))
+        self.assertEqual(list(dataset.with_options(threads=2)), [16, 26])
+        # Also the Dataset that it belongs to.
+        depth = []
+
+        def recurse(value):
+            if len(depth) == 3:
+                return value
+            depth.append(value)
+            return list(itself)
+
+        itself = rp.from_list([1]).map(recurse)
+        self.assertEqual(list(itself), [[[[1]]]])
+
+    def test_a_function_that_uses_the_iterator_that_runs_it(self):
+        used = []
+        for use in (next, list, lambda iterator: iterator.state_dict()):
+            dataset = rp.from_list([1, 2, 3]).map(lambda value, use=use: use(used[-1]))
+            used.append(iter(dataset.with_options(threads=1)))
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "in the middle of next"):
+                next(used[-1])
+        running = iter(rp.from_list([1, 2]).map(lambda value: running.close()))
+        self.assertEqual(list(running), [])
+
+    def test_exceptions_of_every_class_come_through(self):
+        for kind in (KeyboardInterrupt, SystemExit, StopIteration, GeneratorExit, RecursionError):
+            for threads in (1, 3):
+
+                def fail(value, kind=kind):
+                    raise kind("from the function")
+
+                dataset = rp.from_list(list(range(20))).map(fail).with_options(threads=threads)
+                with self.subTest(kind=kind, threads=threads):
+                    try:
+                        next(iter(dataset))
+                    except kind as error:
+                        self.assertEqual(str(error), "from the function")
+                    else:
+                        self.fail("no exception")
+
+    def test_deep_recursion_and_odd_values_in_functions(self):
+        def deep(value):
+            return deep(value)
+
+        with self.assertRaises(RecursionError):
+            list(rp.from_list([1] * 10).map(deep).prefetch().with_options(threads=3))
+        odd = [None, type, ..., 10**1000, b"x" * (10 << 20), float("nan"), object(), sys, []]
+        got = list(rp.from_list(range(9)).map(lambda i: odd[i]).with_options(threads=2))
+        self.assertTrue(all(a is b for a, b in zip(got, odd, strict=True)))
+
+    def test_the_interpreter_ends_in_every_state(self):
+        begin = """
+import sys, threading
+import recordpipe as rp
+def identity(value):
+    return value
+dataset = rp.tfrecords(sys.argv[1]).repeat().map(identity).prefetch().with_options(threads=3)
+iterator = iter(dataset)
+next(iterator)
+"""
+        ends = {
+            "a global": "",
+            "a cycle": "cycle = [iterator, dataset]; cycle.append(cycle); del iterator",
+            "a function's global": "identity.iterator = iterator; del iterator",
+            "daemon threads": """
+def consume():
+    for _ in iterator:
+        pass
+for _ in range(3):
+    threading.Thread(target=consume, daemon=True).start()
+""",
+            "a generator half-way": """
+half = iter(rp.from_generator(lambda: iter(range(10**6))).map(identity).prefetch())
+next(half)
+""",
+            "a batch": """
+kept = next(iter(rp.from_list(list(range(100))).batch(4).prefetch()))
+sys.modules["kept"] = [kept, iterator]
+""",
+        }
+        path = self.numbered(50)
+        for name, end in ends.items():
+            with self.subTest(name):
+                self.assertEqual(self.script(begin + end, path), (0, "", ""))
+        with self.subTest("an exception"):
+            status, _, errors = self.script(begin + "1 / 0", path)
+            self.assertEqual(
+                (status, errors.splitlines()[-1]), (1, "ZeroDivisionError: division by zero")
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
