@@ -138,9 +138,9 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     otherwise.
 
     torchdata's StatefulDataLoader saves and restores the places of the workers, at the same number
-    of workers; :func:`global_state` makes a state for another number from it. A state that was saved
-    after the last batch, within the loop, continues with an empty rest of the epoch; a state saved
-    after the loop continues with the next pass.
+    of workers; :func:`global_state` makes a state for another number from it. A state that was
+    saved after the last batch, within the loop, continues with an empty rest of the epoch; a state
+    saved after the loop continues with the next pass.
 
     Args:
         dataset: its epoch is set by :meth:`set_epoch`, first 0.
@@ -149,7 +149,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     def __init__(self, dataset: _dataset.Dataset) -> None:
         super().__init__()
         self._dataset = dataset
-        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
+        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._resumed: tuple[int, State] | None = None
 
     @property
@@ -189,9 +189,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         return len(self._dataset)
 
 
-def _for_worker(
-    dataset: _dataset.Dataset, num_workers: int, worker: int
-) -> _dataset.Dataset:
+def _for_worker(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
     options = _options(dataset)
     sharded = _sharded(dataset, num_workers, worker)
     if options.get("threads", 0) == 0:
@@ -263,13 +261,13 @@ def global_state(loader_state: State) -> State:
 class MapDataset(torch.utils.data.Dataset[Any]):
     """A map-style dataset for a DataLoader with samplers: elements by number.
 
-    Elements are those of ``dataset[i]``: bytes, or after ``parse`` a dict of NumPy values, which the
-    DataLoader's default collation stacks to tensors. The DataLoader reads all elements of a batch in
-    one call.
+    Elements are those of ``dataset[i]``: bytes, or after ``parse`` a dict of NumPy values, which
+    the DataLoader's default collation stacks to tensors. The DataLoader reads all elements of a
+    batch in one call.
 
     Args:
-        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``. Raises TypeError
-            for others.
+        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``. Others raise
+            TypeError.
     """
 
     def __init__(self, dataset: _dataset.Dataset) -> None:
@@ -329,9 +327,7 @@ class Loader:
     def _prepared(self) -> TensorIterator:
         """The pass that runs, or the next one."""
         if self._current is None:
-            self._current = TensorIterator(
-                self._dataset.epoch(self._next_epoch), self._pin_memory
-            )
+            self._current = TensorIterator(self._dataset.epoch(self._next_epoch), self._pin_memory)
             self._is_waiting = True
         return self._current
 
@@ -362,8 +358,8 @@ class Loader:
     def load_state_dict(self, state_dict: State) -> None:
         """Lets the next pass continue at ``state_dict``, also a :func:`global_state`.
 
-        Raises InvalidArgumentError if it was saved from another plan or other files; the Loader then
-        keeps its place.
+        Raises InvalidArgumentError if it was saved from another plan or other files; the Loader
+        then keeps its place.
         """
         iterator = TensorIterator(self._dataset.epoch(0), self._pin_memory)
         iterator.load_state_dict(state_dict)

@@ -1,4 +1,4 @@
-"""What the tests beside other packages share: the tests' own folder, and a skip without a package."""
+"""What the tests beside other packages share: the path of all tests, a skip without a package."""
 
 import importlib
 import pathlib
@@ -9,9 +9,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 
 def require(*packages):
-    """Imports packages; the test program is skipped if one is missing."""
+    """Ends the program with a skipped test if a package is missing."""
     for package in packages:
         try:
             importlib.import_module(package)
         except ImportError as error:
-            raise unittest.SkipTest(f"needs {package}: {error}") from None
+            skipped = unittest.skip(f"needs {package}: {error}")(lambda: None)
+            unittest.TextTestRunner(verbosity=2).run(unittest.FunctionTestCase(skipped))
+            sys.exit(0)

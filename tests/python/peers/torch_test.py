@@ -1,5 +1,7 @@
 """recordpipe.torch in torch's DataLoader, and Loader."""
 
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
 import copy
 import json
 import pickle
@@ -66,7 +68,9 @@ class Tensors(TorchTest):
 
     def test_kept_batches_are_not_overwritten(self):
         loader = rpt.Loader(self.batches(400).repeat(10))
-        kept = [(batch["box"], batch["box"].clone()) for i, batch in enumerate(loader) if i % 10 == 0]
+        kept = [
+            (batch["box"], batch["box"].clone()) for i, batch in enumerate(loader) if i % 10 == 0
+        ]
         self.assertEqual(len(kept), 100)
         for tensor, saved in kept:
             self.assertTrue(torch.equal(tensor, saved))
@@ -111,7 +115,9 @@ class Workers(TorchTest):
         unknown = rpt.Dataset(rp.from_list([1, 2, 3]).filter(bool).batch(2))
         with self.assertRaises(TypeError):
             len(unknown)
-        self.assertEqual([batch.tolist() for batch in DataLoader(unknown, batch_size=None)], [[1, 2], [3]])
+        self.assertEqual(
+            [batch.tolist() for batch in DataLoader(unknown, batch_size=None)], [[1, 2], [3]]
+        )
 
     def test_workers_have_one_thread_unless_the_user_sets_it(self):
         threads = rpt._options(rpt._for_worker(self.batches(), 2, 0))
