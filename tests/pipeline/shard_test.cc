@@ -259,7 +259,7 @@ TEST(Shard, ThatComesLastCountsItsOwnElements) {
   nested.restore(saving.state());
   EXPECT_EQ(nested.position(), 2u);
   EXPECT_EQ(*nested.next(), 9);
-  EXPECT_EQ(error_of([&] { other.restore(moved_state(saving.state(), 3)); }).kind(),
+  EXPECT_EQ(error_of([&] { other.restore(moved_state(saving.state(), 6)); }).kind(),
             ErrorKind::invalid_argument);
   EXPECT_EQ(error_of([] { (void)moved_state("no state", 1); }).kind(), ErrorKind::invalid_argument);
 }

@@ -5,6 +5,8 @@
 import copy
 import json
 import pickle
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -25,6 +27,10 @@ def ids(batches):
 
 
 class TorchTest(FilesTest):
+    def setUp(self):
+        super().setUp()
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+
     def batches(self, count=53):
         parsed = rp.tfrecords(self.examples(count)).parse(
             {
@@ -49,6 +55,10 @@ class Tensors(TorchTest):
         self.assertEqual(tokens.row_splits.tolist(), expected["tokens"].row_splits.tolist())
         rows = [row.tolist() for row in tokens.to_nested().unbind()]
         self.assertEqual(rows, expected["tokens"].to_list())
+
+    def test_recordpipe_alone_does_not_import_torch(self):
+        program = "import sys, recordpipe; sys.exit('torch' in sys.modules)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], check=False).returncode, 0)
 
     def test_shares_memory_with_the_array(self):
         array = np.zeros((3, 2), np.float32)
