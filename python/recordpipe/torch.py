@@ -60,10 +60,12 @@ def tensors(element: Any) -> Any:
     if isinstance(element, np.ndarray):
         if element.dtype.kind not in "biufc":
             return element.tolist()
-        # from_numpy() refuses reversed arrays, and warns of those that can't be written.
-        if not element.flags.writeable or any(stride < 0 for stride in element.strides):
+        if not element.flags.writeable:  # from_numpy() would warn
             element = element.copy()
-        return torch.from_numpy(element)
+        try:
+            return torch.from_numpy(element)
+        except ValueError:  # a negative stride: a reversed array
+            return torch.from_numpy(element.copy())
     if isinstance(element, dict):
         return {key: tensors(value) for key, value in element.items()}
     if isinstance(element, _ragged.Ragged):
