@@ -301,6 +301,17 @@ void define_iterator(nb::module_& module) {
       .def("close", &PythonIterator::close)
       .def_prop_ro("epoch", &PythonIterator::epoch)
       .def_prop_ro("position", &PythonIterator::position);
+  module.def("moved_state", [](const nb::bytes& state, uint64_t count) {
+    const std::string moved = moved_state({state.c_str(), state.size()}, count);
+    return nb::bytes(moved.data(), moved.size());
+  });
+  module.def("next_epoch_state", [](const nb::bytes& state) {
+    const std::string next = next_epoch_state({state.c_str(), state.size()});
+    return nb::bytes(next.data(), next.size());
+  });
+  module.def("position_of_state", [](const nb::bytes& state) {
+    return position_of_state({state.c_str(), state.size()});
+  });
 }
 
 }  // namespace

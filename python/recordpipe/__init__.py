@@ -83,11 +83,12 @@ from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 if TYPE_CHECKING:
     from recordpipe import grain as grain
+    from recordpipe import torch as torch
 else:
 
     def __getattr__(name):
         """Imports the adapters for other packages at their first use."""
-        if name in ("grain",):
+        if name in ("grain", "torch"):
             import importlib
 
             return importlib.import_module(f"recordpipe.{name}")

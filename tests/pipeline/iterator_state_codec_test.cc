@@ -32,8 +32,10 @@ std::vector<T> draw_numbers(Random& random) {
 }
 
 PlanState draw_place(Random& random, int depth) {
-  PlanState place{
-      .numbers = draw_numbers<uint64_t>(random), .inputs = {}, .passed_over = draw_number(random)};
+  PlanState place{.numbers = draw_numbers<uint64_t>(random),
+                  .inputs = {},
+                  .passed_over = draw_number(random),
+                  .past_end = draw_number(random)};
   for (uint32_t inputs = depth == 0 ? 0 : random.below(4); inputs > 0; --inputs) {
     place.inputs.push_back(draw_place(random, depth - 1));
   }
@@ -57,6 +59,7 @@ void copy(const PlanState& from, proto::PlanState& to) {
   to.mutable_numbers()->Assign(from.numbers.begin(), from.numbers.end());
   for (const PlanState& input : from.inputs) copy(input, *to.add_inputs());
   to.set_passed_over(from.passed_over);
+  to.set_past_end(from.past_end);
 }
 
 std::string serialize_by_protobuf(const IteratorState& state) {

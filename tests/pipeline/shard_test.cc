@@ -182,7 +182,9 @@ TEST(Shard, IsPartOfThePlanWhereItsPlacesAreItsOwn) {
   const auto source = from_vector(numbers(100));
   EXPECT_THAT(refusal(source.shard(4, 0).batch(4), source.shard(2, 0).batch(4)),
               HasSubstr("batch_size=8"));
-  EXPECT_THAT(refusal(source.shard(4, 0), source.shard(2, 0)), HasSubstr("num_shards=2"));
+  EXPECT_THAT(
+      refusal(source.shard(4, 0, DropRemainder::yes), source.shard(2, 0, DropRemainder::yes)),
+      HasSubstr("num_shards=2"));
   EXPECT_THAT(
       refusal(source.shard(4, 0).shuffle(9, 1).batch(4), source.shard(4, 1).shuffle(9, 1).batch(4)),
       HasSubstr("index=1"));
@@ -193,6 +195,73 @@ TEST(Shard, IsPartOfThePlanWhereItsPlacesAreItsOwn) {
             "from_vector(elements=100)\n"
             "shard(num_shards=4, index=1, drop_remainder=false)\n"
             "batch(batch_size=32, drop_remainder=false, of_this_shard=8)\n");
+}
+
+// What is left of `dataset` from `state` on.
+template <class T>
+std::vector<T> rest(const Dataset<T>& dataset, const std::string& state) {
+  auto iterator = dataset.iterate();
+  iterator.restore(state);
+  std::vector<T> all;
+  while (const T* element = iterator.next()) all.push_back(*element);
+  return all;
+}
+
+TEST(Shard, ThatComesLastIsNotPartOfThePlan) {
+  const auto batches =
+      from_vector(numbers(103)).shuffle(20, 1).repeat(2).shard(2, 1).batch(4).prefetch(3);
+  auto whole = batches.epoch(3).iterate();
+  std::vector<std::vector<int>> expected;
+  while (const auto* batch = whole.next()) expected.push_back(*batch);
+  for (const size_t saved : {1, 2, 3, 4}) {
+    for (size_t worker = 0; worker < saved; ++worker) {
+      auto saving = batches.shard(saved, worker).prefetch(2).epoch(3).iterate();
+      for (size_t given = 0;; ++given) {
+        const std::string state = saving.state();
+        const size_t place = std::min(given * saved, expected.size());
+        EXPECT_EQ(position_of_state(state), given * saved);
+        EXPECT_EQ(
+            rest(batches, state),
+            std::vector(expected.begin() + static_cast<std::ptrdiff_t>(place), expected.end()));
+        for (const size_t restored : {1, 2, 3}) {
+          for (size_t i = 0; i < restored; ++i) {
+            std::vector<std::vector<int>> own;
+            for (size_t at = place + i; at < expected.size(); at += restored) {
+              own.push_back(expected[at]);
+            }
+            EXPECT_EQ(rest(batches.shard(restored, i), state), own);
+          }
+        }
+        if (place < expected.size()) {
+          EXPECT_EQ(rest(batches, moved_state(state, 1)),
+                    std::vector(expected.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                                expected.end()));
+        }
+        if (saving.next() == nullptr) break;
+      }
+      EXPECT_EQ(rest(batches, next_epoch_state(saving.state())),
+                rest(batches, batches.epoch(4).iterate().state()));
+    }
+  }
+}
+
+TEST(Shard, ThatComesLastCountsItsOwnElements) {
+  const auto source = from_vector(numbers(10));
+  auto saving = source.shard(4, 1).iterate();
+  saving.next();
+  saving.next();
+  EXPECT_EQ(saving.position(), 2u);
+  auto other = source.shard(2, 0).iterate();
+  other.restore(saving.state());
+  EXPECT_EQ(other.position(), 4u);
+  EXPECT_EQ(*other.next(), 8);
+  auto nested = source.shard(2, 1).shard(2, 0).iterate();  // elements 1, 5 and 9
+  nested.restore(saving.state());
+  EXPECT_EQ(nested.position(), 2u);
+  EXPECT_EQ(*nested.next(), 9);
+  EXPECT_EQ(error_of([&] { other.restore(moved_state(saving.state(), 6)); }).kind(),
+            ErrorKind::invalid_argument);
+  EXPECT_EQ(error_of([] { (void)moved_state("no state", 1); }).kind(), ErrorKind::invalid_argument);
 }
 
 TEST(Shard, GoesOnAnywhere) {

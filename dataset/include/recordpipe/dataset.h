@@ -206,6 +206,11 @@ class Dataset {
   // state saved by one of 4 workers (batch size 32) after its batch K can then be restored by each
   // of 2 workers (batch size 64), which continue with the same global batches. A single worker uses
   // shard(1, 0).
+  //
+  // Workers that divide whole batches place shard last (only maps and prefetch may follow). A state
+  // that was saved behind shard(n, i) can then be restored behind any shard, and without one,
+  // unless the remainder is dropped. It goes on after the groups of which worker i has returned its
+  // element: the states of all workers are equal after the same number of elements.
   Dataset shard(size_t num_shards, size_t index,
                 DropRemainder drop_remainder = DropRemainder::no) const {
     return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));

@@ -121,7 +121,8 @@ class Iterator {
   // The epoch of this pass; after restore(), the epoch of the state.
   uint64_t epoch() const { return iterator_.epoch(); }
 
-  // Number of elements that next() has returned, including those before a restored state.
+  // Number of elements that next() has returned, including those before a restored state; behind a
+  // shard that comes last, this worker's share of those (rounded down).
   uint64_t position() const { return iterator_.position(); }
 
   // Reports the elements skipped by ignore_errors, including those in chunks planned ahead.
@@ -137,6 +138,18 @@ class Iterator {
  private:
   internal::AnyIterator iterator_;
 };
+
+// Returns the state that an iterator has after it skipped `count` elements from `state`. An
+// iterator without shard at the end accepts it, also if `state` was saved behind one; the elements
+// are then those of all workers. Throws Error{invalid_argument} if `state` is not a state.
+std::string moved_state(std::string_view state, uint64_t count);
+
+// Returns the state at the start of the epoch after that of `state`. Throws like moved_state().
+std::string next_epoch_state(std::string_view state);
+
+// Returns the number of elements before `state`; after a shard that comes last, of all workers, in
+// whole groups. Throws like moved_state().
+uint64_t position_of_state(std::string_view state);
 
 // Input iterator for range-for over a Dataset. Copies share one pass.
 template <Element T>

@@ -75,7 +75,7 @@ void Executor::restore(const PlanState& state, uint64_t epoch) {
   stage_.plan->restore(state, epoch);
   uint64_t passed = 0;
   advance(state.passed_over, passed);
-  if (passed < state.passed_over) fail_state();
+  if (!state.is_reached(passed)) fail_state();
 }
 
 Stop Executor::advance(uint64_t count, uint64_t& passed) {

@@ -2,14 +2,18 @@
 #include "recordpipe/iterator.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/iterator_state.h"
+#include "dataset/pipeline/engine/last_shards.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/skip_log.h"
@@ -51,6 +55,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
 struct AnyIterator::Pass {
   Pass(NodePtr n, const PipelineOptions& options, uint64_t e)
       : node(std::move(n)),
+        workers(workers_of(node->describe().free_last_shards())),
         context(make_stage_context(options)),
         executor(node->make_stage(context), context),
         epoch(e) {
@@ -70,12 +75,30 @@ struct AnyIterator::Pass {
                  .hint = "restore(state()) goes on"});
   }
 
+  // Like Executor::restore().
+  void go_to(const IteratorPlace& place, std::span<const uint64_t> shards) {
+    PlanState at = place.plan;
+    if (!at.numbers.empty() || !at.inputs.empty()) {
+      executor.restore(with_last_shards(std::move(at), shards), place.epoch);
+      return;
+    }
+    executor.restart(place.epoch);
+    if (at.passed_over == 0) return;
+    // The start of the epoch, as a place that the shards can be put around.
+    PlanState start;
+    executor.save(executor.position(), start);
+    start = without_last_shards(std::move(start), shards);
+    start.passed_over += at.passed_over;
+    executor.restore(with_last_shards(std::move(start), shards), place.epoch);
+  }
+
   const NodePtr node;
+  const uint64_t workers;  // that share the elements, by shards that come last
   const StageContext context;
   Executor executor;
   uint64_t epoch;
   const MakerProcess maker;
-  uint64_t earlier = 0;     // number of elements before those that the executor counts
+  uint64_t earlier = 0;     // number of all workers' elements before those that the executor counts
   bool has_failed = false;  // next() has thrown
   std::atomic<bool> is_stopping = false;  // after request_stop(), until restore()
 };
@@ -112,18 +135,23 @@ std::string AnyIterator::state() const {
                  .hint = "go on from a state saved before, or leave bad elements out by "
                          "ignore_errors"});
   }
-  IteratorPlace place{.position = position(), .epoch = pass_->epoch};
-  pass_->executor.save(pass_->executor.position() + at_, place.plan);
-  return save_iterator_state(pass_->node->describe(), place, *pass_->context.files);
+  const uint64_t here = pass_->executor.position() + at_;
+  PlanDescription plan = pass_->node->describe();
+  const std::vector<uint64_t> shards = plan.free_last_shards();
+  IteratorPlace place{.position = pass_->earlier + here * pass_->workers, .epoch = pass_->epoch};
+  pass_->executor.save(here, place.plan);
+  place.plan = without_last_shards(std::move(place.plan), shards);
+  return save_iterator_state(plan, place, *pass_->context.files);
 }
 
 void AnyIterator::restore(std::string_view state) {
-  const IteratorPlace place =
-      load_iterator_state(pass().node->describe(), state, *pass_->context.files);
+  PlanDescription plan = pass().node->describe();
+  const std::vector<uint64_t> shards = plan.free_last_shards();
+  const IteratorPlace place = load_iterator_state(plan, state, *pass_->context.files);
   at_ = count_ = 0;
   pass_->has_failed = pass_->is_stopping = false;
   try {
-    pass_->executor.restore(place.plan, place.epoch);
+    pass_->go_to(place, shards);
     require_input_files(*pass_->context.files);
   } catch (...) {
     (void)pass_->context.files->take_unexpected();  // ends the comparison with the state
@@ -132,7 +160,7 @@ void AnyIterator::restore(std::string_view state) {
     throw;
   }
   pass_->epoch = place.epoch;
-  pass_->earlier = place.position - pass_->executor.position();
+  pass_->earlier = place.position - pass_->executor.position() * pass_->workers;
 }
 
 void AnyIterator::request_stop() {
@@ -142,7 +170,9 @@ void AnyIterator::request_stop() {
 
 uint64_t AnyIterator::epoch() const { return pass().epoch; }
 
-uint64_t AnyIterator::position() const { return pass().earlier + pass_->executor.position() + at_; }
+uint64_t AnyIterator::position() const {
+  return pass().earlier / pass_->workers + pass_->executor.position() + at_;
+}
 
 SkippedReport AnyIterator::skipped() const { return pass().context.skipped->report(); }
 PipelineStatistics AnyIterator::statistics() const { return pass().context.monitor->statistics(); }
@@ -150,7 +180,11 @@ MemoryUse AnyIterator::memory() const { return pass().context.memory->use(); }
 
 uint64_t random_operators(const NodePtr& node) { return node->random_operators(); }
 std::string explain(const NodePtr& node) { return node->describe().text(); }
-uint64_t plan_hash(const NodePtr& node) { return node->describe().hash(); }
+uint64_t plan_hash(const NodePtr& node) {
+  PlanDescription plan = node->describe();
+  (void)plan.free_last_shards();
+  return plan.hash();
+}
 Cardinality cardinality(const NodePtr& node) { return node->cardinality(); }
 
 }  // namespace recordpipe::internal

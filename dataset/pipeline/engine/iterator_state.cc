@@ -14,6 +14,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/internal/url_path.h"
+#include "recordpipe/iterator.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe::internal {
@@ -111,6 +112,14 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
   refuse("a state of another plan");
 }
 
+IteratorState parse(std::string_view serialized) {
+  std::optional<ParsedIteratorState> parsed = parse_iterator_state(serialized);
+  if (!parsed) refuse("not a saved iterator state");
+  if (!parsed->is_intact) refuse("a damaged iterator state");
+  if (parsed->state.version != kVersion) refuse_version(parsed->state.version);
+  return std::move(parsed->state);
+}
+
 void check_files(const PlanDescription& plan, const IteratorState& state, FileFingerprints& known) {
   const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
@@ -160,11 +169,7 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
 
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized,
                                   FileFingerprints& known) {
-  std::optional<ParsedIteratorState> parsed = parse_iterator_state(serialized);
-  if (!parsed) refuse("not a saved iterator state");
-  if (!parsed->is_intact) refuse("a damaged iterator state");
-  IteratorState& state = parsed->state;
-  if (state.version != kVersion) refuse_version(state.version);
+  IteratorState state = parse(serialized);
   if (state.plan_hash != plan.hash()) {
     refuse_plan(state.plan_text, plan.text(/*with_free=*/false).substr(0, kMaxText));
   }
@@ -180,3 +185,24 @@ void require_input_files(FileFingerprints& known) {
 }
 
 }  // namespace recordpipe::internal
+
+namespace recordpipe {
+
+std::string moved_state(std::string_view state, uint64_t count) {
+  internal::IteratorState moved = internal::parse(state);
+  moved.place.passed_over += count;
+  moved.position += count;
+  return internal::serialize(moved);
+}
+
+std::string next_epoch_state(std::string_view state) {
+  internal::IteratorState next = internal::parse(state);
+  next.place = {};
+  next.position = 0;
+  ++next.epoch;
+  return internal::serialize(next);
+}
+
+uint64_t position_of_state(std::string_view state) { return internal::parse(state).position; }
+
+}  // namespace recordpipe

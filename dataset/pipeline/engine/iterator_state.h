@@ -38,6 +38,7 @@ struct IteratorPlace {
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& files);
 
+// A place without operators is the start of the epoch.
 // Throws Error{invalid_argument} if `state` is not a state, has another version (the error names
 // both), or belongs to another plan (the error names the operator) or to source files that have
 // changed since (the error names the file).

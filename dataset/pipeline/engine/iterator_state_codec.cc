@@ -16,6 +16,7 @@ namespace {
 constexpr uint32_t kNumbers = 1;
 constexpr uint32_t kInputs = 2;
 constexpr uint32_t kPassedOver = 3;
+constexpr uint32_t kPastEnd = 4;
 
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kPlanHash = 2;
@@ -93,6 +94,7 @@ size_t place_size(const PlanState& place, std::vector<size_t>& sizes, int depth)
     size += field_size(place_size(input, sizes, depth + 1));
   }
   if (place.passed_over > 0) size += 1 + varint_size(place.passed_over);
+  if (place.past_end > 0) size += 1 + varint_size(place.past_end);
   sizes[index] = size;
   return size;
 }
@@ -105,6 +107,7 @@ void append_place(const PlanState& place, const size_t*& size, std::string& out)
     append_place(input, size, out);
   }
   append_number(kPassedOver, place.passed_over, out);
+  append_number(kPastEnd, place.past_end, out);
 }
 
 template <class T>
@@ -125,6 +128,8 @@ void read_place(WireReader message, PlanState& place) {
       read_place(message.read_message(), place.inputs.emplace_back());
     } else if (tag == varint_tag(kPassedOver)) {
       place.passed_over = message.read_varint();
+    } else if (tag == varint_tag(kPastEnd)) {
+      place.past_end = message.read_varint();
     } else {
       message.skip(tag);
     }

@@ -162,7 +162,7 @@ void restore_place(Plan& plan, const PlanState& state, uint64_t epoch) {
   plan.restore(state, epoch);
   uint64_t passed = 0;
   advance_all(plan, state.passed_over, passed);
-  if (passed < state.passed_over) fail_state();
+  if (!state.is_reached(passed)) fail_state();
 }
 
 }  // namespace recordpipe::internal

@@ -67,4 +67,20 @@ uint64_t PlanDescription::free_shards() {
   return workers;
 }
 
+std::vector<uint64_t> PlanDescription::free_last_shards() {
+  constexpr uint64_t kMaxWorkers = uint64_t{1} << 32;
+  std::vector<uint64_t> shards;
+  uint64_t workers = 1;
+  for (PlanDescription* plan = this;; plan = &plan->inputs[0]) {
+    if (plan->num_shards > 0 && !plan->drops_remainder) {
+      workers *= plan->num_shards;
+      if (workers > kMaxWorkers) return shards;
+      shards.push_back(plan->num_shards);
+      plan->is_free = true;
+    } else if (!plan->is_element_wise && !plan->is_free) {
+      return shards;
+    }
+  }
+}
+
 }  // namespace recordpipe::internal

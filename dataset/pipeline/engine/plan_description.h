@@ -45,6 +45,8 @@ struct PlanDescription {
   bool is_element_wise = false;
   // The number of workers that share the input's elements; 0 for all operators but shard.
   uint64_t num_shards = 0;
+  // A shard that leaves out an incomplete group: its elements depend on the number of workers.
+  bool drops_remainder = false;
   // The files that a source reads.
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
@@ -70,6 +72,12 @@ struct PlanDescription {
   // after them. Returns the number of workers that share the elements (the product of num_shards),
   // for an operator (batch) that counts the elements of all workers.
   uint64_t free_shards();
+
+  // Marks the shard operators that come last as free (only element-wise and free operators may come
+  // after them; those with drops_remainder are part of the plan): a state counts the elements of
+  // all workers, so that another number of workers, or a pipeline without these shards, can restore
+  // it. Returns their num_shards, the last operator's first.
+  std::vector<uint64_t> free_last_shards();
 };
 
 }  // namespace internal

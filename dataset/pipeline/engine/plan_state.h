@@ -16,13 +16,19 @@ struct PlanState {
   std::vector<PlanState> inputs;
   // The actual position is this many elements later.
   uint64_t passed_over = 0;
+  // The end may come up to this many elements before that: a shard's last group may be incomplete.
+  uint64_t past_end = 0;
 
   // Clears the state but keeps its memory. Inputs are overwritten in place, so they stay.
   PlanState& reset(size_t input_count) {
     numbers.clear();
     inputs.resize(input_count);
-    passed_over = 0;
+    passed_over = past_end = 0;
     return *this;
+  }
+  // Whether skipping has led to the position.
+  bool is_reached(uint64_t passed) const {
+    return passed >= passed_over || passed_over - passed <= past_end;
   }
 };
 

@@ -5,7 +5,11 @@
 // and the compared batch size is that of all workers together. A state saved by one of 4 workers
 // (batch size 32) can therefore be restored by each of 2 workers (batch size 64) and continues with
 // the same global batch: row r of worker w is element r * workers + w of the global batch.
-// Elsewhere, num_shards and index are part of the plan.
+//
+// A shard that comes last (only maps and prefetch after it) is not part of the plan either, unless
+// it drops the remainder: the saved state is that of its input (last_shards.h). Workers that divide
+// whole batches can therefore go on with any number of workers, or without shard. Elsewhere,
+// num_shards and index are part of the plan.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -166,6 +170,7 @@ class ShardNode final : public UnaryNode {
         "shard",
         {{"num_shards", num_shards_}, {"index", index_}, {"drop_remainder", drop_remainder_}}};
     plan.num_shards = num_shards_;
+    plan.drops_remainder = drop_remainder_;
     return plan;
   }
   Stage build_stage(const StageContext& context) const override {

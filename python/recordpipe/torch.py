@@ -1,0 +1,368 @@
+"""PyTorch: batches as tensors, in a DataLoader or without one.
+
+import recordpipe.torch as rpt
+
+loader = rpt.Loader(ds)                          # ds: a recordpipe.Dataset that ends in batches
+for epoch in range(loader.epoch, 10):
+    for batch in loader:
+        train(batch["image"], batch["label"])    # torch tensors
+
+Loader needs no worker processes: the pipeline's threads compute the batches. Dataset and MapDataset
+are for programs that need a torch.utils.data.DataLoader.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.utils.data
+
+from recordpipe import _native
+from recordpipe import dataset as _dataset
+from recordpipe import ragged as _ragged
+from recordpipe.iterator import Iterator as _Pass
+
+__all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "global_state"]
+
+State = dict[str, Any]
+
+
+class Ragged(NamedTuple):
+    """Rows of different lengths: ``recordpipe.Ragged`` with tensors.
+
+    A named tuple, so a DataLoader moves, pins and sends it like any tuple of tensors.
+
+    Attributes:
+        values: the values of all rows, [total values, ...]; a list of bytes; a Ragged if the rows
+            consist of rows. Row i is ``values[row_splits[i]:row_splits[i + 1]]``.
+        row_splits: int64 [rows + 1]; the first is 0.
+    """
+
+    values: Any
+    row_splits: torch.Tensor
+
+    def to_nested(self) -> torch.Tensor:
+        """Returns a jagged nested tensor [rows, None, ...] that shares the memory of ``values``."""
+        nested: torch.Tensor = torch.nested.nested_tensor_from_jagged(self.values, self.row_splits)
+        return nested
+
+
+def tensors(element: Any) -> Any:
+    """Returns ``element`` with tensors instead of NumPy arrays of numbers, which share memory.
+
+    Dicts, tuples and lists keep their form; arrays of bytes or strings become lists; a
+    ``recordpipe.Ragged`` becomes a :class:`Ragged`.
+    """
+    if isinstance(element, np.ndarray):
+        if element.dtype.kind not in "biufc":
+            return element.tolist()
+        if not element.flags.writeable:  # from_numpy() would warn
+            element = element.copy()
+        try:
+            return torch.from_numpy(element)
+        except ValueError:  # a negative stride: a reversed array
+            return torch.from_numpy(element.copy())
+    if isinstance(element, dict):
+        return {key: tensors(value) for key, value in element.items()}
+    if isinstance(element, _ragged.Ragged):
+        return Ragged(tensors(element.values), torch.from_numpy(element.row_splits))
+    if isinstance(element, tuple):
+        values = [tensors(value) for value in element]
+        return type(element)(*values) if hasattr(element, "_fields") else tuple(values)
+    if isinstance(element, list):
+        return [tensors(value) for value in element]
+    return element
+
+
+def _pinned(element: Any) -> Any:
+    if isinstance(element, torch.Tensor):
+        return element.pin_memory()
+    if isinstance(element, dict):
+        return {key: _pinned(value) for key, value in element.items()}
+    if isinstance(element, tuple):
+        values = [_pinned(value) for value in element]
+        return type(element)(*values) if hasattr(element, "_fields") else tuple(values)
+    if isinstance(element, list):
+        return [_pinned(value) for value in element]
+    return element
+
+
+class TensorIterator:
+    """One pass over a Dataset; elements hold tensors (:func:`tensors`).
+
+    StatefulDataLoader saves it by ``state_dict()``, the state of ``recordpipe.Iterator``.
+    """
+
+    def __init__(self, dataset: _dataset.Dataset, pin_memory: bool = False) -> None:
+        self._pass: _Pass = iter(dataset)
+        self._pin_memory = pin_memory
+
+    def __iter__(self) -> TensorIterator:
+        return self
+
+    def __next__(self) -> Any:
+        element = tensors(next(self._pass))
+        return _pinned(element) if self._pin_memory else element
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the pass."""
+        return self._pass.epoch
+
+    def state_dict(self) -> State:
+        """Returns the place after the last returned element (``recordpipe.Iterator``)."""
+        return self._pass.state_dict()
+
+    def load_state_dict(self, state_dict: State) -> None:
+        """Continues after the place of ``state_dict``, in its epoch."""
+        self._pass.load_state_dict(state_dict)
+
+
+class Dataset(torch.utils.data.IterableDataset[Any]):
+    """An iterable dataset for a DataLoader with any number of workers.
+
+    The DataLoader needs ``batch_size=None``, because the Dataset's elements are batches already:
+
+        data = rpt.Dataset(ds)                   # ds ends in batch(), and prefetch() if wanted
+        loader = DataLoader(data, batch_size=None, num_workers=4)
+        for epoch in range(10):
+            data.set_epoch(epoch)
+            for batch in loader: ...
+
+    The workers divide whole batches: worker w computes batch w of each ``num_workers`` batches, so
+    the DataLoader, which asks its workers in turn, yields the same batches in the same order at any
+    number of workers. Ranks divide elements instead: place ``shard(world_size, rank)`` before
+    ``batch``. In a worker, the pipeline has one thread unless ``with_options(threads=...)`` says
+    otherwise.
+
+    torchdata's StatefulDataLoader saves and restores the places of the workers, at the same number
+    of workers; :func:`global_state` makes a state for another number from it. A state that was
+    saved after the last batch, within the loop, continues with an empty rest of the epoch; a state
+    saved after the loop continues with the next pass.
+
+    Args:
+        dataset: its epoch is set by :meth:`set_epoch`, first 0.
+    """
+
+    def __init__(self, dataset: _dataset.Dataset) -> None:
+        super().__init__()
+        self._dataset = dataset
+        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
+        self._resumed: tuple[int, State] | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next pass."""
+        return int(self._epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch of later passes, also in persistent workers."""
+        self._epoch.fill_(epoch)
+
+    def resume(self, state: State) -> None:
+        """Lets passes start at a plain state: of ``recordpipe.Iterator``, or global_state().
+
+        Sets the epoch to the state's. Passes start at their beginning again after set_epoch() has
+        set another epoch. Call it before the DataLoader starts its workers. Raises
+        InvalidArgumentError if the state was saved from another plan or other files.
+        """
+        iterator = iter(self._dataset.epoch(0))
+        iterator.load_state_dict(state)
+        self._resumed = (iterator.epoch, dict(state))
+        self.set_epoch(iterator.epoch)
+        iterator.close()
+
+    def __iter__(self) -> TensorIterator:
+        dataset = self._dataset.epoch(self.epoch)
+        worker = torch.utils.data.get_worker_info()
+        if worker is not None:
+            dataset = _for_worker(dataset, worker.num_workers, worker.id)
+        iterator = TensorIterator(dataset)
+        if self._resumed is not None and self._resumed[0] == self.epoch:
+            iterator.load_state_dict(self._resumed[1])
+        return iterator
+
+    def __len__(self) -> int:
+        """The number of batches of a pass of all workers together; TypeError if unknown."""
+        return len(self._dataset)
+
+
+def _for_worker(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
+    options = _options(dataset)
+    sharded = _sharded(dataset, num_workers, worker)
+    if options.get("threads", 0) == 0:
+        options["threads"] = 1
+        sharded = sharded.with_options(**options)
+    return sharded
+
+
+def _call_of(dataset: _dataset.Dataset) -> tuple[_dataset.Dataset, str, Any, Any] | None:
+    """The Dataset and the method, with its arguments, that made ``dataset``."""
+    function, arguments = dataset._recipe
+    return arguments if function is _dataset._apply else None
+
+
+def _options(dataset: _dataset.Dataset) -> dict[str, int]:
+    """The keywords of the last with_options()."""
+    while (call := _call_of(dataset)) is not None:
+        dataset, method, _, keywords = call
+        if method == "with_options":
+            return dict(keywords)
+    return {}
+
+
+def _sharded(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
+    """``dataset`` with shard() before prefetch(), so that only a worker's batches are computed."""
+    call = _call_of(dataset)
+    if call is None or call[1] not in ("prefetch", "with_options", "epoch"):
+        return dataset.shard(num_workers, worker)
+    source, method, arguments, keywords = call
+    return _dataset._apply(_sharded(source, num_workers, worker), method, arguments, keywords)
+
+
+def global_state(loader_state: State) -> State:
+    """Returns the place of a StatefulDataLoader as the state of one pass without workers.
+
+    :meth:`Dataset.resume`, :meth:`Loader.load_state_dict` and ``recordpipe.Iterator`` take it, so
+    training continues with another number of workers, or without any. After the end of a pass it
+    is the start of the next epoch.
+
+    Args:
+        loader_state: ``loader.state_dict()`` of a StatefulDataLoader over a :class:`Dataset`, with
+            ``batch_size=None``.
+    """
+    try:
+        if "_snapshot" not in loader_state:
+            state = loader_state["fetcher_state"]["dataset_iter_state"]
+            skipped = 0
+        else:
+            snapshot = loader_state["_snapshot"]
+            workers = snapshot["_worker_snapshots"]
+            # Workers up to the last one that gave a batch are a batch ahead of those after it.
+            last = (int(snapshot["_last_yielded_worker_id"]) + 1) % len(workers)
+            state = workers[f"worker_{len(workers) - 1}"]["fetcher_state"]["dataset_iter_state"]
+            skipped = last + int(loader_state["_steps_since_snapshot"])
+        place = base64.b64decode(state["state"], validate=True)
+        finished = bool(loader_state["_iterator_finished"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"not a state of a StatefulDataLoader over a recordpipe.torch.Dataset ({error!r})"
+        ) from None
+    place = _native.next_epoch_state(place) if finished else _native.moved_state(place, skipped)
+    return {
+        **state,
+        "position": _native.position_of_state(place),
+        "state": base64.b64encode(place).decode(),
+    }
+
+
+class MapDataset(torch.utils.data.Dataset[Any]):
+    """A map-style dataset for a DataLoader with samplers: elements by number.
+
+    Elements are those of ``dataset[i]``: bytes, or after ``parse`` a dict of NumPy values, which
+    the DataLoader's default collation stacks to tensors. The DataLoader reads all elements of a
+    batch in one call.
+
+    Args:
+        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``. Others raise
+            TypeError.
+    """
+
+    def __init__(self, dataset: _dataset.Dataset) -> None:
+        dataset._random_access()
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset._random_access())
+
+    def __getitem__(self, index: int) -> Any:
+        return self._dataset[int(index)]
+
+    def __getitems__(self, indexes: Sequence[int]) -> list[Any]:
+        return self._dataset.__getitems__([int(index) for index in indexes])
+
+
+class Loader:
+    """Batches as tensors, computed by threads: no worker processes, no copies between them.
+
+        ds = (rp.tfrecords("train-*.tfrecord").parse(features)
+                .shuffle(seed=7).shard(world_size, rank).batch(128).prefetch())
+        loader = rpt.Loader(ds, pin_memory=True)
+        if os.path.exists("checkpoint.pt"):
+            checkpoint = torch.load("checkpoint.pt")
+            loader.load_state_dict(checkpoint["loader"])
+        for epoch in range(loader.epoch, 10):
+            for batch in loader:
+                train(batch["image"].cuda(non_blocking=True), batch["label"].cuda())
+                torch.save({"loader": loader.state_dict()}, "checkpoint.pt")
+
+    Each ``iter(loader)`` is a pass in the next epoch, also if the pass before was not finished; the
+    first one after load_state_dict() continues where the state was saved. One pass at a time:
+    state_dict() is that of the last one. The memory of a batch belongs to you, as described in
+    ``help(recordpipe.Dataset)``.
+
+    Args:
+        dataset: a recordpipe.Dataset that ends in batches.
+        epoch: of the first pass.
+        pin_memory: copies tensors to page-locked memory if CUDA is available, so that
+            ``tensor.to("cuda", non_blocking=True)`` doesn't wait.
+    """
+
+    def __init__(
+        self, dataset: _dataset.Dataset, *, epoch: int = 0, pin_memory: bool = False
+    ) -> None:
+        self._dataset = dataset
+        self._pin_memory = pin_memory and torch.cuda.is_available()
+        self._next_epoch = epoch
+        self._current: TensorIterator | None = None  # not at its end
+        self._is_waiting = False  # for the next __iter__()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the running pass, or of the next one."""
+        return self._next_epoch if self._current is None else self._current.epoch
+
+    def _prepared(self) -> TensorIterator:
+        """The pass that runs, or the next one."""
+        if self._current is None:
+            self._current = TensorIterator(self._dataset.epoch(self._next_epoch), self._pin_memory)
+            self._is_waiting = True
+        return self._current
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._is_waiting:
+            self._current = None
+        iterator = self._prepared()
+        self._is_waiting = False
+        self._next_epoch = iterator.epoch + 1
+        return self._run(iterator)
+
+    def _run(self, iterator: TensorIterator) -> Iterator[Any]:
+        yield from iterator
+        if self._current is iterator:
+            self._current = None
+
+    def __len__(self) -> int:
+        """The number of batches of a whole pass. TypeError if it is infinite or unknown."""
+        return len(self._dataset)
+
+    def state_dict(self) -> State:
+        """Returns the place after the last batch, a state of ``recordpipe.Iterator``.
+
+        After the end of a pass, and before the first: the start of the next epoch.
+        """
+        return self._prepared().state_dict()
+
+    def load_state_dict(self, state_dict: State) -> None:
+        """Lets the next pass continue at ``state_dict``, also a :func:`global_state`.
+
+        Raises InvalidArgumentError if it was saved from another plan or other files; the Loader
+        then keeps its place.
+        """
+        iterator = TensorIterator(self._dataset.epoch(0), self._pin_memory)
+        iterator.load_state_dict(state_dict)
+        self._current, self._is_waiting = iterator, True

@@ -1,0 +1,179 @@
+"""recordpipe.torch.Dataset in torchdata's StatefulDataLoader, and global_state()."""
+
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
+import pickle
+import random
+import unittest
+import warnings
+
+from peers import require
+
+require("torch", "torchdata")
+
+import recordpipe as rp
+import recordpipe.torch as rpt
+from support import FilesTest
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+
+def ids(batches):
+    return [batch["id"].tolist() for batch in batches]
+
+
+class StatefulTest(FilesTest):
+    def setUp(self):
+        super().setUp()
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+        parsed = rp.tfrecords(self.examples(53)).parse({"id": rp.FixedLenFeature([], "int64")})
+        # 20 batches of this rank; the last one is smaller.
+        self.batches = parsed.shuffle(16, seed=3).repeat(2).shard(2, 1).batch(3).prefetch()
+        self.count = len(self.batches)
+
+    def loader(self, workers, data=None, **options):
+        return StatefulDataLoader(
+            data or rpt.Dataset(self.batches), batch_size=None, num_workers=workers, **options
+        )
+
+
+class Resume(StatefulTest):
+    def train(self, options, state, kill_at, got, saved_after_pass=True):
+        """Three epochs, from `state` until batch `kill_at` of all; returns the last state."""
+        data = rpt.Dataset(self.batches)
+        loader = self.loader(data=data, **options)
+        epoch, given, last = 0, 0, None
+        if state is not None:
+            epoch, given, last = state
+            loader.load_state_dict(pickle.loads(pickle.dumps(last)))
+        while epoch < 3:
+            data.set_epoch(epoch)
+            for batch in loader:
+                if given == kill_at:
+                    return epoch, given, last
+                got[epoch].append(batch["id"].tolist())
+                given += 1
+                last = loader.state_dict()
+                state = (epoch, given, last)
+            epoch += 1
+            if saved_after_pass:
+                last = loader.state_dict()
+            if given == kill_at:
+                return (epoch if saved_after_pass else epoch - 1), given, last
+        return epoch, given, last
+
+    def check(self, options, places, **arguments):
+        expected = [ids(self.batches.epoch(epoch)) for epoch in range(3)]
+        for place in places:
+            with self.subTest(options=options, place=place, **arguments):
+                got = [[], [], []]
+                state = self.train(options, None, place, got, **arguments)
+                self.assertEqual(state[1], place)
+                self.train(options, state, -1, got)
+                self.assertEqual(got, expected)
+
+    def test_without_workers(self):
+        places = range(1, 3 * self.count + 1, 3)
+        self.check({"workers": 0}, [*places, self.count, 2 * self.count])
+        self.check({"workers": 0}, [self.count, 3 * self.count], saved_after_pass=False)
+
+    def test_one_worker(self):
+        self.check({"workers": 1}, [1, self.count, self.count + 4])
+
+    def test_two_workers(self):
+        options = {"workers": 2}
+        self.check(options, [1, 2, self.count - 1, self.count, self.count + 3, 3 * self.count])
+        self.check(options, [self.count, 2 * self.count], saved_after_pass=False)
+
+    def test_persistent_workers(self):
+        self.check(
+            {"workers": 2, "persistent_workers": True},
+            [3, self.count, self.count + 4, 2 * self.count],
+        )
+
+    def test_snapshots_every_few_steps(self):
+        for steps in (3, 5):
+            self.check(
+                {"workers": 2, "snapshot_every_n_steps": steps}, [1, 7, self.count, self.count + 8]
+            )
+
+    def test_resumed_twice(self):
+        expected = [ids(self.batches.epoch(epoch)) for epoch in range(3)]
+        got = [[], [], []]
+        options = {"workers": 2}
+        state = self.train(options, None, 3, got)
+        state = self.train(options, state, 8, got)
+        state = self.train(options, state, self.count + 1, got)
+        self.train(options, state, -1, got)
+        self.assertEqual(got, expected)
+
+
+class GlobalState(StatefulTest):
+    def check(self, workers, place, **options):
+        data = rpt.Dataset(self.batches)
+        data.set_epoch(1)
+        loader = self.loader(workers, data, **options)
+        iterator = iter(loader)
+        given = [next(iterator)["id"].tolist() for _ in range(place)]
+        state = rpt.global_state(loader.state_dict())
+        self.assertEqual(state["position"], place)
+        whole = ids(self.batches.epoch(1))
+        self.assertEqual(given, whole[:place])
+        plain = iter(self.batches.epoch(0))
+        plain.load_state_dict(state)
+        self.assertEqual(ids(plain), whole[place:])
+        threads = rpt.Loader(self.batches)
+        threads.load_state_dict(state)
+        self.assertEqual(threads.epoch, 1)
+        self.assertEqual(ids(threads), whole[place:])
+        return state, whole
+
+    def test_every_place_without_workers(self):
+        for place in range(self.count + 1):
+            with self.subTest(place=place):
+                self.check(0, place)
+
+    def test_places_with_workers(self):
+        generator = random.Random(5)
+        for workers in (1, 2, 3, 4):
+            for steps in (1, 4):
+                for place in generator.sample(range(self.count + 1), 2):
+                    with self.subTest(workers=workers, place=place, steps=steps):
+                        self.check(workers, place, snapshot_every_n_steps=steps)
+
+    def test_another_number_of_workers_and_back(self):
+        state, whole = self.check(3, 7)
+        data = rpt.Dataset(self.batches)
+        data.resume(state)
+        loader = self.loader(2, data)
+        iterator = iter(loader)
+        got = [next(iterator)["id"].tolist() for _ in range(5)]
+        again = loader.state_dict()
+        self.assertEqual(got, whole[7:12])
+        same = self.loader(2)
+        same.load_state_dict(again)
+        self.assertEqual(ids(same), whole[12:])
+        single = rpt.Loader(self.batches)
+        single.load_state_dict(rpt.global_state(again))
+        self.assertEqual(ids(single), whole[12:])
+        self.assertEqual(ids(single), ids(self.batches.epoch(2)))
+
+    def test_after_the_end_it_is_the_next_epoch(self):
+        for workers in (0, 2, 3):
+            with self.subTest(workers=workers):
+                loader = self.loader(workers)
+                ids(loader)
+                state = rpt.global_state(loader.state_dict())
+                self.assertEqual(state["position"], 0)
+                single = rpt.Loader(self.batches)
+                single.load_state_dict(state)
+                self.assertEqual(single.epoch, 1)
+                self.assertEqual(ids(single), ids(self.batches.epoch(1)))
+
+    def test_refuses_other_states(self):
+        for bad in ({}, {"_snapshot": {}}, {"fetcher_state": None}):
+            with self.assertRaisesRegex(ValueError, "StatefulDataLoader"):
+                rpt.global_state(bad)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,246 @@
+"""recordpipe.torch in torch's DataLoader, and Loader."""
+
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+import unittest
+import warnings
+
+from peers import require
+
+require("torch")
+
+import numpy as np
+import recordpipe as rp
+import recordpipe.torch as rpt
+import torch
+from support import FilesTest
+from torch.utils.data import DataLoader
+
+
+def ids(batches):
+    return [batch["id"].tolist() for batch in batches]
+
+
+class TorchTest(FilesTest):
+    def setUp(self):
+        super().setUp()
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+
+    def batches(self, count=53):
+        parsed = rp.tfrecords(self.examples(count)).parse(
+            {
+                "id": rp.FixedLenFeature([], "int64"),
+                "name": rp.FixedLenFeature([], "bytes"),
+                "box": rp.FixedLenFeature([2], "float32"),
+                "tokens": rp.RaggedFeature("int64"),
+            }
+        )
+        return parsed.shuffle(16, seed=3).batch(4).prefetch()
+
+
+class Tensors(TorchTest):
+    def test_a_batch_is_tensors_lists_and_ragged(self):
+        expected = next(iter(self.batches().epoch(0)))
+        batch = next(iter(rpt.Dataset(self.batches())))
+        self.assertEqual(batch["box"].dtype, torch.float32)
+        self.assertEqual(batch["box"].tolist(), expected["box"].tolist())
+        self.assertEqual(batch["name"], expected["name"].tolist())
+        tokens = batch["tokens"]
+        self.assertEqual(tokens.values.tolist(), expected["tokens"].values.tolist())
+        self.assertEqual(tokens.row_splits.tolist(), expected["tokens"].row_splits.tolist())
+        rows = [row.tolist() for row in tokens.to_nested().unbind()]
+        self.assertEqual(rows, expected["tokens"].to_list())
+
+    def test_recordpipe_alone_does_not_import_torch(self):
+        program = "import sys, recordpipe; sys.exit('torch' in sys.modules)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], check=False).returncode, 0)
+
+    def test_shares_memory_with_the_array(self):
+        array = np.zeros((3, 2), np.float32)
+        tensor = rpt.tensors({"x": array})["x"]
+        tensor[1, 1] = 5
+        self.assertEqual(array[1, 1], 5)
+
+    def test_arrays_of_functions(self):
+        fixed = np.arange(4)
+        fixed.flags.writeable = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = rpt.tensors((fixed, np.arange(4)[::-1], [np.array(["a"])], 3, None))
+        self.assertEqual(made[0].tolist(), [0, 1, 2, 3])
+        self.assertEqual(made[1].tolist(), [3, 2, 1, 0])
+        self.assertEqual(made[2:], ([["a"]], 3, None))
+
+    def test_kept_batches_are_not_overwritten(self):
+        loader = rpt.Loader(self.batches(400).repeat(10))
+        kept = [
+            (batch["box"], batch["box"].clone()) for i, batch in enumerate(loader) if i % 10 == 0
+        ]
+        self.assertEqual(len(kept), 100)
+        for tensor, saved in kept:
+            self.assertTrue(torch.equal(tensor, saved))
+
+
+class Workers(TorchTest):
+    def test_the_stream_is_equal_at_any_number_of_workers(self):
+        expected = ids(self.batches().epoch(2))
+        data = rpt.Dataset(self.batches())
+        data.set_epoch(2)
+        for workers in (0, 1, 2, 3):
+            with self.subTest(workers=workers):
+                loader = DataLoader(data, batch_size=None, num_workers=workers)
+                self.assertEqual(ids(loader), expected)
+                self.assertEqual(len(loader), 14)
+
+    def test_set_epoch_reaches_persistent_workers(self):
+        for method in ("fork", "spawn", "forkserver"):
+            data = rpt.Dataset(self.batches())
+            loader = DataLoader(
+                data,
+                batch_size=None,
+                num_workers=2,
+                persistent_workers=True,
+                multiprocessing_context=method,
+            )
+            for epoch in range(3):
+                with self.subTest(method=method, epoch=epoch):
+                    data.set_epoch(epoch)
+                    self.assertEqual(ids(loader), ids(self.batches().epoch(epoch)))
+
+    def test_ranks_divide_elements_and_workers_batches(self):
+        seen = []
+        parsed = rp.tfrecords(self.examples(53)).parse({"id": rp.FixedLenFeature([], "int64")})
+        for rank in range(3):
+            batches = parsed.shuffle(seed=1).shard(3, rank).batch(4)
+            loader = DataLoader(rpt.Dataset(batches), batch_size=None, num_workers=2)
+            seen += [i for batch in ids(loader) for i in batch]
+        self.assertEqual(sorted(seen), list(range(53)))
+
+    def test_len_of_an_unknown_number_is_a_type_error(self):
+        unknown = rpt.Dataset(rp.from_list([1, 2, 3]).filter(bool).batch(2))
+        with self.assertRaises(TypeError):
+            len(unknown)
+        self.assertEqual(
+            [batch.tolist() for batch in DataLoader(unknown, batch_size=None)], [[1, 2], [3]]
+        )
+
+    def test_workers_have_one_thread_unless_the_user_sets_it(self):
+        threads = rpt._options(rpt._for_worker(self.batches(), 2, 0))
+        self.assertEqual(threads["threads"], 1)
+        limited = self.batches().with_options(memory_limit=2**30).prefetch()
+        self.assertEqual(
+            rpt._options(rpt._for_worker(limited, 2, 0)),
+            {"threads": 1, "chunk_size": 64, "memory_limit": 2**30},
+        )
+        chosen = self.batches().with_options(threads=3)
+        self.assertEqual(rpt._options(rpt._for_worker(chosen, 2, 0))["threads"], 3)
+
+    def test_workers_compute_only_their_batches(self):
+        plan = rpt._for_worker(self.batches(), 2, 1).explain().splitlines()
+        self.assertTrue(plan[-2].startswith("shard(num_shards=2, index=1"), plan)
+        self.assertTrue(plan[-1].startswith("prefetch"), plan)
+
+    def test_resumes_at_any_number_of_workers(self):
+        whole = ids(self.batches().epoch(1))
+        iterator = iter(self.batches().epoch(1))
+        for _ in range(5):
+            next(iterator)
+        data = rpt.Dataset(self.batches())
+        data.resume(iterator.state_dict())
+        self.assertEqual(data.epoch, 1)
+        for workers in (0, 1, 3):
+            loader = DataLoader(data, batch_size=None, num_workers=workers)
+            self.assertEqual(ids(loader), whole[5:])
+        data.set_epoch(2)
+        self.assertEqual(ids(DataLoader(data, batch_size=None)), ids(self.batches().epoch(2)))
+
+    def test_pickles_and_copies(self):
+        data = pickle.loads(pickle.dumps(rpt.Dataset(self.batches())))
+        data = copy.deepcopy(data)
+        data.set_epoch(1)
+        self.assertEqual(ids(data), ids(self.batches().epoch(1)))
+
+
+class Map(TorchTest):
+    def test_loads_by_sampler(self):
+        parsed = rp.tfrecords(self.examples(20)).parse(
+            {"id": rp.FixedLenFeature([], "int64"), "box": rp.FixedLenFeature([2], "float32")}
+        )
+        data = rpt.MapDataset(parsed)
+        self.assertEqual(len(data), 20)
+        for workers in (0, 2):
+            loader = DataLoader(data, batch_size=6, shuffle=True, num_workers=workers)
+            batches = list(loader)
+            self.assertEqual(sorted(i for batch in ids(batches) for i in batch), list(range(20)))
+            for batch in batches:
+                self.assertTrue(torch.equal(batch["box"][:, 0], batch["id"] + 0.25))
+
+    def test_records(self):
+        data = rpt.MapDataset(rp.tfrecords(self.numbered(5)))
+        self.assertEqual(data[torch.tensor(3)], b"3")
+        self.assertEqual(data.__getitems__([4, 0]), [b"4", b"0"])
+
+    def test_refuses_what_has_no_random_access(self):
+        with self.assertRaises(TypeError):
+            rpt.MapDataset(rp.tfrecords(self.numbered(5)).shuffle(2))
+
+
+class Loaders(TorchTest):
+    def test_each_pass_is_the_next_epoch(self):
+        loader = rpt.Loader(self.batches())
+        self.assertEqual(len(loader), 14)
+        for epoch in range(3):
+            self.assertEqual(loader.epoch, epoch)
+            self.assertEqual(ids(loader), ids(self.batches().epoch(epoch)))
+        next(iter(loader))
+        self.assertEqual(loader.epoch, 3)
+        self.assertEqual(ids(loader), ids(self.batches().epoch(4)))
+
+    def test_killed_anywhere_in_three_epochs(self):
+        expected = [ids(self.batches().epoch(epoch)) for epoch in range(3)]
+        total = sum(len(batches) for batches in expected)
+        for place in range(total + 1):
+            for after_pass in (False, True):  # a state saved in the loop, or after it
+                got = [[], [], []]
+                state, given = None, 0
+                loader = rpt.Loader(self.batches())
+                state = loader.state_dict()
+                for epoch in range(3):
+                    for batch in loader:
+                        if given == place:
+                            break
+                        got[epoch].append(batch["id"].tolist())
+                        given += 1
+                        state = loader.state_dict()
+                    else:
+                        if after_pass:
+                            state = loader.state_dict()
+                        continue
+                    break
+                resumed = rpt.Loader(self.batches())
+                resumed.load_state_dict(json.loads(json.dumps(state)))
+                for epoch in range(resumed.epoch, 3):
+                    got[epoch] += ids(resumed)
+                with self.subTest(place=place, after_pass=after_pass):
+                    self.assertEqual(got, expected)
+
+    def test_keeps_its_place_if_a_state_is_refused(self):
+        loader = rpt.Loader(self.batches())
+        iterator = iter(loader)
+        next(iterator)
+        with self.assertRaises(rp.InvalidArgumentError):
+            loader.load_state_dict(iter(rp.from_list([1])).state_dict())
+        self.assertEqual(ids(iterator), ids(self.batches().epoch(0))[1:])
+
+    def test_pins_memory_where_there_is_cuda(self):
+        batch = next(iter(rpt.Loader(self.batches(), pin_memory=True)))
+        self.assertEqual(batch["box"].is_pinned(), torch.cuda.is_available())
+
+
+if __name__ == "__main__":
+    unittest.main()
