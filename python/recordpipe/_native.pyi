@@ -196,6 +196,7 @@ def crop_flip_color(
     min_contrast: float,
     max_contrast: float,
     standardize: bool,
+    /,
 ) -> Dataset: ...
 def central_crop(dataset: Dataset, feature: str, height: int, width: int, /) -> Dataset: ...
 def normalize(
@@ -224,4 +225,6 @@ def cifar10_batches(
     num_shards: int,
     shard_index: int,
     prefetch: int | None,
+    threads: int,
+    /,
 ) -> Dataset: ...

@@ -46,11 +46,9 @@ class Iterator(_native.Iterator):
     def __init__(
         self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[], None] | None
     ) -> None:
-        if _is_ending:
-            raise RuntimeError("can't iterate while the interpreter ends")
         super().__init__(dataset, epoch, at_end)
         _open.add(self)
-        if _is_ending:  # meanwhile, on a daemon thread
+        if _is_ending:  # on a daemon thread: the pass ends at once
             self.close()
 
     def state_dict(self) -> dict[str, Any]:

@@ -333,10 +333,10 @@ class Compose(Images):
         with self.assertWarnsRegex(UserWarning, "epoch"):
             iter(dataset)
 
-    def test_repr_is_the_plan(self):
+    def test_the_plan_names_the_operators(self):
         self.assertIn(
             "'image': raw 8x6x3 nhwc, pad_crop_flip pad=2 seed=5, uint8 nhwc",
-            repr(self.dataset.batch(8)),
+            self.dataset.batch(8).explain(),
         )
 
 
