@@ -97,11 +97,11 @@ Cifar10Subset subset_of(const std::string& name) {
   return Cifar10Subset::train;
 }
 
-Normalization normalization_of(bool per_image, const std::optional<std::vector<float>>& mean,
-                               const std::optional<std::vector<float>>& stddev, float scale) {
+Normalization normalization_of(bool per_image, const std::vector<float>& mean,
+                               const std::vector<float>& stddev, float scale) {
   Normalization normalization{.scale = scale, .per_image = per_image};
-  if (mean) set_channels(*mean, normalization.mean);
-  if (stddev) set_channels(*stddev, normalization.stddev);
+  set_channels(mean, normalization.mean);
+  set_channels(stddev, normalization.stddev);
   return normalization;
 }
 
@@ -153,31 +153,30 @@ void define_image_operators(nb::module_& module) {
   module.def("cifar10_files", [](const std::string& data_dir, const std::string& subset) {
     return cifar10_files(data_dir, subset_of(subset));
   });
-  module.def("cifar10_batches", [](const std::vector<std::string>& files, size_t batch_size,
-                                   bool drop_remainder, uint64_t seed, size_t shuffle_buffer,
-                                   bool global_shuffle, bool distort, int64_t epochs,
-                                   const std::string& dtype, const std::string& layout,
-                                   bool per_image, std::optional<std::vector<float>> mean,
-                                   std::optional<std::vector<float>> stddev, float scale,
-                                   size_t num_shards, size_t shard_index,
-                                   std::optional<size_t> prefetch, size_t threads) {
-    return PythonDataset(
-        cifar10_batches(files, {.batch_size = batch_size,
-                                .drop_remainder = drop_remainder,
-                                .seed = seed,
-                                .shuffle_buffer = shuffle_buffer,
-                                .global_shuffle = global_shuffle,
-                                .distort = distort,
-                                .epochs = epochs,
-                                .dtype = dtype_of(dtype),
-                                .layout = layout_of(layout),
-                                .normalization = normalization_of(per_image, mean, stddev, scale),
-                                .num_shards = num_shards,
-                                .shard_index = shard_index,
-                                .prefetch = prefetch.value_or(kAutotune),
-                                .threads = threads}),
-        cifar10_spec());
-  });
+  module.def(
+      "cifar10_batches",
+      [](const std::vector<std::string>& files, size_t batch_size, bool drop_remainder,
+         uint64_t seed, size_t shuffle_buffer, bool global_shuffle, bool distort, int64_t epochs,
+         const std::string& dtype, const std::string& layout, bool per_image,
+         const std::vector<float>& mean, const std::vector<float>& stddev, float scale,
+         size_t num_shards, size_t shard_index, std::optional<size_t> prefetch, size_t threads) {
+        return PythonDataset(cifar10_batches(files, {.batch_size = batch_size,
+                                                     .drop_remainder = drop_remainder,
+                                                     .seed = seed,
+                                                     .shuffle_buffer = shuffle_buffer,
+                                                     .global_shuffle = global_shuffle,
+                                                     .distort = distort,
+                                                     .epochs = epochs,
+                                                     .dtype = dtype_of(dtype),
+                                                     .layout = layout_of(layout),
+                                                     .normalization = normalization_of(
+                                                         per_image, mean, stddev, scale),
+                                                     .num_shards = num_shards,
+                                                     .shard_index = shard_index,
+                                                     .prefetch = prefetch.value_or(kAutotune),
+                                                     .threads = threads}),
+                             cifar10_spec());
+      });
 }
 
 }  // namespace recordpipe::python

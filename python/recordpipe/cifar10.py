@@ -8,7 +8,7 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe.dataset import Dataset, make_dataset
-from recordpipe.image import known_image_dtype, known_layout
+from recordpipe.image import channel_values, known_image_dtype, known_layout
 
 __all__ = ["cifar10_batches"]
 
@@ -26,8 +26,8 @@ def cifar10_batches(
     epochs: int | None = 1,
     dtype: Any = "float32",
     layout: str = "NHWC",
-    mean: Sequence[float] | None = None,
-    std: Sequence[float] | None = None,
+    mean: float | Sequence[float] = 0.0,
+    std: float | Sequence[float] = 1.0,
     scale: float = 1.0,
     per_image_standardization: bool = False,
     num_shards: int = 0,
@@ -53,7 +53,8 @@ def cifar10_batches(
         epochs: passes over the files; None: without end.
         dtype: "float32", "float16" or "uint8", with values of 0 to 255 unless normalised.
         layout: "NHWC" or "NCHW".
-        mean, std, scale: make (value * scale - mean) / std of each value; a number per channel.
+        mean, std, scale: make (value * scale - mean) / std of each value; one number, or one for
+            each channel.
         per_image_standardization: instead, mean 0 and standard deviation 1 in each image.
         num_shards, shard_index: of ``num_shards`` workers, the number of this one. 0: not shared.
             One set of workers can resume from a state of another.
@@ -64,6 +65,7 @@ def cifar10_batches(
         raise ValueError(f'subset is "train", "validation" or "eval", not {subset!r}')
     if shuffle not in ("none", "buffer", "global"):
         raise ValueError(f'shuffle is "none", "buffer" or "global", not {shuffle!r}')
+    means, stds = _of_channels(mean), _of_channels(std)
     described = native.cifar10_batches(
         native.cifar10_files(os.fspath(data_dir), subset),
         batch_size,
@@ -76,8 +78,8 @@ def cifar10_batches(
         known_image_dtype(dtype),
         known_layout(layout),
         per_image_standardization,
-        None if mean is None else [float(value) for value in mean],
-        None if std is None else [float(value) for value in std],
+        means,
+        stds,
         scale,
         num_shards,
         shard_index,
@@ -94,8 +96,8 @@ def cifar10_batches(
         "epochs": epochs,
         "dtype": known_image_dtype(dtype),
         "layout": layout,
-        "mean": mean,
-        "std": std,
+        "mean": means,
+        "std": stds,
         "scale": scale,
         "per_image_standardization": per_image_standardization,
         "num_shards": num_shards,
@@ -110,3 +112,10 @@ def cifar10_batches(
         keywords,
         random=shuffle != "none" or distort,
     )
+
+
+def _of_channels(values: float | Sequence[float]) -> list[float]:
+    numbers = channel_values(values)
+    if len(numbers) not in (1, 3):
+        raise ValueError("mean and std are one number, or one for each of the 3 channels")
+    return numbers * (3 // len(numbers))

@@ -20,7 +20,7 @@ from recordpipe import _native as native
 if TYPE_CHECKING:
     from recordpipe.dataset import Dataset
 
-__all__ = ["ImageOperators", "known_image_dtype", "known_layout"]
+__all__ = ["ImageOperators", "channel_values", "known_image_dtype", "known_layout"]
 
 
 class ImageOperators:
@@ -190,7 +190,7 @@ class ImageOperators:
         Args:
             mean, std: one number, or one for each channel.
         """
-        means, stds = _numbers(mean), _numbers(std)
+        means, stds = channel_values(mean), channel_values(std)
         return self._image(
             "normalize",
             (feature, means, stds),
@@ -234,7 +234,8 @@ def _check_size(height: int, width: int) -> None:
         raise ValueError(f"height and width are 1 to {_MAX_SIZE}, not {height!r} and {width!r}")
 
 
-def _numbers(values: float | Sequence[float]) -> list[float]:
+def channel_values(values: float | Sequence[float]) -> list[float]:
+    """Returns one number for all channels, or one for each, as a list."""
     if isinstance(values, (int, float)):
         return [float(values)]
     return [float(value) for value in values]

@@ -73,6 +73,14 @@ class Batches(Files):
         expected = (self.images.transpose(0, 2, 3, 1) - np.array(mean, f)) / np.array(std, f)
         np.testing.assert_array_equal(next(iter(normal))["image"], expected)
 
+    def test_a_normalisation_is_of_all_channels(self):
+        options = {"shuffle": "none", "distort": False, "batch_size": 300}
+        half = next(iter(rp.cifar10_batches(self.folder, std=2, **options)))["image"]
+        np.testing.assert_array_equal(half, self.images.transpose(0, 2, 3, 1) / np.float32(2))
+        for wrong in ({"mean": (1, 2)}, {"std": 0}, {"std": 2, "dtype": "uint8"}):
+            with self.assertRaises(ValueError):
+                rp.cifar10_batches(self.folder, **wrong)
+
     def test_the_operators_one_by_one_yield_the_same(self):
         one_by_one = (
             rp.tfrecords(self.folder / "train.tfrecords")
