@@ -19,7 +19,7 @@ import recordpipe as rp  # noqa: E402
 import records  # noqa: E402
 
 PAGE = ROOT / "docs/migrating.md"
-RANDOM = ("shuffle", "sample_from_datasets")  # the same elements in another order
+RANDOM = ("shuffle(", "shuffle=True", "sample_from_datasets")  # the same elements in another order
 
 
 def installed(package):
@@ -40,6 +40,15 @@ def tables():
             other = cells[0]
 
 
+def flat(value):
+    """The numbers and strings of plain values, sorted."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return [value]
+    return sorted(leaf for member in value for leaf in flat(member))
+
+
 def plain(value):
     """The value without its package's types, to compare."""
     if type(value).__module__.startswith("tensorflow") and hasattr(value, "to_list"):
@@ -48,8 +57,10 @@ def plain(value):
         return plain(value.to_list())
     if hasattr(value, "as_numpy_iterator"):
         return [plain(element) for element in value]
-    if isinstance(value, rp.Dataset):
+    if isinstance(value, rp.Dataset) or type(value).__name__ in ("DataLoader", "Loader"):
         return [plain(element) for element in value]
+    if type(value).__name__ == "MapDataset":
+        return [plain(value[i]) for i in range(len(value))]
     if hasattr(value, "numpy"):
         return plain(value.numpy())
     if isinstance(value, (np.ndarray, np.generic)):
@@ -87,19 +98,21 @@ class Migrating(unittest.TestCase):
 
     def run_table(self, other, package):
         names = {"np": np, "files": ["train-0.tfrecord", "train-1.tfrecord"]}
+        if other == "PyTorch":
+            names.update(package, rp=rp)
         ours, left, compared = dict(names, rp=rp), dict(names, **package), 0
         for line, of, code, our_code in tables():
             if of != other:
                 continue
             with self.subTest(line=line, code=our_code):
                 mine = plain(self.run_line(our_code, ours))
-                if not package:
+                if not package or other == "torchdata":
                     continue
                 theirs = plain(self.run_line(code, left))
                 if not isinstance(mine, (list, bytes, int)) or "write" in code:
                     continue  # writers, and objects that only the next lines use
                 if any(word in code for word in RANDOM):
-                    mine, theirs = sorted(mine), sorted(theirs)
+                    mine, theirs = flat(mine), flat(theirs)
                 self.assertEqual(mine, theirs)
                 compared += 1
         if not package:
@@ -121,6 +134,18 @@ class Migrating(unittest.TestCase):
             import tfrecord.reader
             package["tfrecord"] = tfrecord
         self.assertEqual(self.run_table("tfrecord", package), 3)
+
+    def test_torchdata(self):
+        self.assertEqual(self.run_table("torchdata", {"none": None}), 0)
+
+    def test_pytorch(self):
+        if not installed("torch"):
+            self.skipTest("PyTorch is not installed, so its table is not run")
+        import recordpipe.torch as rpt
+        from torch.utils.data import DataLoader
+        from torch.utils.data.distributed import DistributedSampler
+        package = {"rpt": rpt, "DataLoader": DataLoader, "DistributedSampler": DistributedSampler}
+        self.assertEqual(self.run_table("PyTorch", package), 6)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,27 @@ class Examples(FilesTest):
             for name in ("filters", "hidden", "output"):
                 np.testing.assert_array_equal(a[name], b[name])
 
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "torch is not installed")
+    def test_torch(self):
+        import torch
+
+        arguments = (
+            *(self.folder / "cifar10-train-*.tfrecord",),
+            *("--batch-size", 16, "--epochs", 2, "--save-every", 5),
+        )
+        whole, parts = self.folder / "whole.pt", self.folder / "parts.pt"
+        lines = self.run_example("train_torch.py", *arguments, "--checkpoint", whole)
+        self.assertEqual([line[:7] for line in lines], ["epoch 0", "epoch 1"])
+        # 12 batches in an epoch: in the middle of the first, and after it.
+        for stop in (7, 5, 4):
+            self.run_example(
+                "train_torch.py", *arguments, "--checkpoint", parts, "--stop-after", stop
+            )
+        self.run_example("train_torch.py", *arguments, "--checkpoint", parts)
+        a, b = (torch.load(path)["model"] for path in (whole, parts))
+        for name in a:
+            self.assertTrue(torch.equal(a[name], b[name]), name)
+
 
 if __name__ == "__main__":
     unittest.main()
