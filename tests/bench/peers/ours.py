@@ -10,7 +10,6 @@ import table
 import turns
 
 BATCH = 1024
-RECORDS = 100_000
 READS = 20_000
 AT_ONCE = 256
 
@@ -40,10 +39,7 @@ def table_batches(path):
 
 def records(path):
     """Records per second as bytes, one by one; each pass checks all CRCs."""
-    def measure():
-        passed = rate(table.ROWS, lambda: sum(1 for _ in rp.tfrecords(path)))
-        return passed
-    return measure
+    return lambda: rate(table.ROWS, lambda: sum(1 for _ in rp.tfrecords(path)))
 
 
 def places():
@@ -82,9 +78,16 @@ def state_dict(path, **shuffle):
 def cifar(folder):
     """Images per second of 50 epochs, from opening the files on, as cifar10_batches --stats."""
     def measure():
-        batches = rp.cifar10_batches(folder, repeat=50)
+        batches = rp.cifar10_batches(folder, epochs=50)
         return rate(50 * 40_000, lambda: sum(1 for _ in batches))
     return measure
+
+
+def cifar_torch(folder):
+    """Images per second as torch tensors, after what was ready before."""
+    import recordpipe.torch as rpt
+    batches = iter(rpt.Loader(rp.cifar10_batches(folder, epochs=None, drop_remainder=True)))
+    return lambda: turns.measure(((b["image"], b["label"]) for b in batches), 4 * turns.EPOCH)
 
 
 ROWS = {
@@ -95,6 +98,7 @@ ROWS = {
     "state_global": state_dict,
     "state_buffer": lambda path: state_dict(path, buffer_size=16_384),
     "cifar": cifar,
+    "cifar_torch": cifar_torch,
 }
 
 
