@@ -262,6 +262,7 @@ void FeatureColumns::lay_out_tensors(const WantedFeature& feature, std::span<con
                                      Column& column) {
   const size_t item_bytes = tensor_bytes(feature);
   column.row_splits.resize(rows_to_finish_ + 1);
+  column.row_splits[0] = 0;  // a user of the last batch may have written to it
   size_t items = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
     items += found[row * columns_.size()].size.values;
@@ -310,6 +311,7 @@ void FeatureColumns::lay_out(const WantedFeature& feature, std::span<const Found
   }
   column.values.resize(feature.kind, values, bytes);
   column.row_splits.resize(rows_to_finish_ + 1);
+  column.row_splits[0] = 0;  // a user of the last batch may have written to it
   ValuesBuffer::Place place;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
     place = in_row(row).missing()
@@ -426,8 +428,12 @@ void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const F
     all.bytes += in_row(row).bytes;
   }
   column.values.resize(feature.kind, all.values, all.bytes);
-  if (!feature.fixed) column.step_splits.resize(all.steps + 1);
+  if (!feature.fixed) {
+    column.step_splits.resize(all.steps + 1);
+    column.step_splits[0] = 0;
+  }
   column.row_splits.resize(rows_to_finish_ + 1);
+  column.row_splits[0] = 0;
   ValuesBuffer::Place place;
   size_t steps = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
