@@ -11,6 +11,7 @@ import numpy as np
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
+from recordpipe.inputs import path_of
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
 
@@ -47,6 +48,8 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     row-major order. A value of None, and an empty list or tuple, which has no type, leave the
     feature out.
     """
+    if not isinstance(features, Mapping):
+        raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
     return _native.encode_example(dict(features))
 
 
@@ -82,7 +85,7 @@ class Writer:
         """
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
-        name = os.fspath(path)
+        name = path_of(path)
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
         self._files: list[_native.RecordFileWriter] = []

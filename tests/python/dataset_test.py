@@ -1,5 +1,7 @@
 """Operators, lengths, epochs, pickles and errors of a Dataset."""
 
+import os
+import pathlib
 import pickle
 import traceback
 import unittest
@@ -31,6 +33,31 @@ class Dataset(FilesTest):
         )
         with self.assertRaises(rp.NotFoundError):
             rp.tfrecords(self.folder / "nothing-*")
+
+    def test_paths_of_any_bytes(self):
+        name = os.fsencode(self.folder) + b"/\xff\xfe.tfrecord"
+        pathlib.Path(os.fsdecode(name)).write_bytes(self.numbered(3).read_bytes())
+        for path in (name, os.fsdecode(name), pathlib.Path(os.fsdecode(name)), [name]):
+            self.assertEqual(list(rp.tfrecords(path)), [b"0", b"1", b"2"])
+            self.assertEqual(rp.tfrecords(path)[2], b"2")
+            self.assertEqual(len(list(rp.tfrecords(path, cycle_length=2))), 3)
+        cached = rp.tfrecords(name).cache(name + b".cache")
+        self.assertEqual(list(cached), [b"0", b"1", b"2"])
+        self.assertTrue(os.path.exists(name + b".cache"))
+        (written,) = rp.write_tfrecords(name + b".out", [b"x"])
+        self.assertEqual(os.fsencode(written), name + b".out")
+        self.assertEqual(list(rp.tfrecords(written)), [b"x"])
+        with self.assertRaises(rp.NotFoundError) as raised:
+            list(rp.tfrecords(name + b".missing"))
+        self.assertEqual(raised.exception.path, os.fsdecode(name + b".missing"))
+
+    def test_what_is_no_path(self):
+        for path in (None, 3, [3]):
+            with self.assertRaises(TypeError):
+                rp.tfrecords(path)
+        (self.folder / "a").write_bytes(b"")
+        with self.assertRaisesRegex(ValueError, "null bytes"):
+            rp.tfrecords(str(self.folder / "a") + "\0b")
 
     def test_functions(self):
         dataset = rp.from_list(range(10))
@@ -186,6 +213,26 @@ class Errors(FilesTest):
         self.assertIsInstance(raised.exception, rp.Error)
         with self.assertRaises(ValueError):
             rp.from_list([1]).batch(0)
+
+    def test_arguments_of_the_wrong_type_or_size_are_shown(self):
+        dataset = rp.from_list([1])
+        for call, shown in (
+            (lambda: dataset.take(-1), r"take\(-1\)"),
+            (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
+            (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
+            (lambda: dataset.map(None), r"map\(None, name=''\)"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"^{shown}: .* help"):
+                call()
+        for call in (
+            lambda: dataset.concatenate([2]),
+            lambda: rp.zip([dataset]),
+            lambda: rp.sample_from_datasets([[1]]),
+        ):
+            with self.assertRaisesRegex(TypeError, "needs a recordpipe.Dataset"):
+                call()
+        with self.assertRaisesRegex(TypeError, "integer"):
+            rp.tfrecords(self.numbered(2))[0.5]
 
     def test_exceptions_of_functions_keep_their_traceback_and_name_the_record(self):
         path = self.numbered(5)

@@ -92,6 +92,9 @@ class Writer(FilesTest):
             rp.Writer(self.folder / "x", compression="gzip", index=True)
         with self.assertRaises(FileNotFoundError):
             rp.Writer(self.folder / "missing" / "x")
+        for elements in ({"a": 1}, "abc", [None], [3]):
+            with self.assertRaisesRegex(TypeError, "dict of features, not|not iterable"):
+                rp.write_tfrecords(self.folder / "x", elements)
         writer = rp.Writer(self.folder / "x")
         writer.close()
         with self.assertRaisesRegex(rp.InvalidArgumentError, "closed"):
