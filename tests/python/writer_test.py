@@ -39,6 +39,29 @@ class Writer(FilesTest):
             with self.subTest(wrong=wrong), self.assertRaisesRegex((ValueError, TypeError), "'k'"):
                 rp.encode_example({"k": wrong})
 
+    def test_all_bytes_of_values_and_names_are_written(self):
+        values = [b"a\0", b"", b"\0\0", b"\xff"]
+        for value in (values, tuple(values), [values], np.array(values, dtype=object)):
+            self.assertEqual(
+                rp.encode_example({"x": value}), records.example({"x": values}), repr(value)
+            )
+        self.assertEqual(
+            rp.encode_example({"x": ["a\0", b"b\0"], "a\0b": bytearray(b"c\0")}),
+            records.example({"a\0b": [b"c\0"], "x": [b"a\0", b"b\0"]}),
+        )
+
+    def test_values_of_several_types_are_refused(self):
+        for value in ([1, "b"], ["b", 1], [1.5, b"b"], [True, "b"], [b"b", None], [[b"b"], [1]]):
+            with self.assertRaisesRegex(TypeError, "'x'"):
+                rp.encode_example({"x": value})
+        for value in (2**63, -(2**63) - 1, [1, 2**200]):
+            with self.assertRaisesRegex(ValueError, "2\\^63"):
+                rp.encode_example({"x": value})
+        with self.assertRaisesRegex(TypeError, "names of features"):
+            rp.encode_example({3: 1})
+        with self.assertRaises(UnicodeEncodeError):
+            rp.encode_example({"\udc80": 1})
+
     def test_an_empty_array_has_a_type_and_an_empty_list_has_none(self):
         for array, kind in ((np.zeros(0, np.int32), 3), (np.zeros(0), 2)):
             value = records.field(kind, b"")
