@@ -98,6 +98,19 @@ class Dataset(FilesTest):
         padded = next(iter(uneven.padded_batch(2, padding=-1)))
         self.assertEqual(padded["x"].tolist(), [[0, -1, -1], [0, 1, 2]])
 
+    def test_bytes_are_batched_whole(self):
+        values = [b"a\0", b"bcd\0\0", b""]
+        for dataset in (rp.from_list(values), rp.from_list(values).map(lambda value: value)):
+            self.assertEqual(next(iter(dataset.batch(3))).tolist(), values)
+            self.assertEqual(next(iter(dataset.padded_batch(3))).tolist(), values)
+
+    def test_batches_of_several_types_are_refused(self):
+        for rows in ([1, "a"], ["a", 1], [(1,), 2], [{"a": 1}, 2], [2, (1,)]):
+            with self.assertRaisesRegex(ValueError, "elements: rows have"):
+                list(rp.from_list(rows).batch(2))
+        with self.assertRaisesRegex(ValueError, "key 'x': rows have the types int, str"):
+            list(rp.from_list([{"x": 1}, {"x": "a"}]).batch(2))
+
     def test_lengths(self):
         path = self.numbered(10)
         dataset = rp.tfrecords(path)
@@ -233,6 +246,27 @@ class Errors(FilesTest):
                 call()
         with self.assertRaisesRegex(TypeError, "integer"):
             rp.tfrecords(self.numbered(2))[0.5]
+
+    def test_a_stop_iteration_of_a_function_does_not_end_the_pass(self):
+        def stops(*_):
+            return next(iter([]))
+
+        numbers = rp.from_list([1, 2])
+        for dataset in (
+            numbers.map(stops),
+            numbers.filter(stops),
+            numbers.flat_map(stops),
+            numbers.scan(0, stops),
+            rp.from_generator(stops),
+        ):
+            with self.assertRaisesRegex(RuntimeError, "StopIteration") as raised:
+                list(dataset)
+            self.assertIsInstance(raised.exception.__cause__, StopIteration)
+
+    def test_scan_needs_a_pair(self):
+        for result in (3, (1, 2, 3), [1, 2]):
+            with self.assertRaisesRegex(TypeError, "state, output"):
+                list(rp.from_list([1]).scan(0, lambda state, x, result=result: result))
 
     def test_exceptions_of_functions_keep_their_traceback_and_name_the_record(self):
         path = self.numbered(5)
