@@ -86,15 +86,16 @@ def _stack_values(rows: list[Any], key: str) -> Any:
             f"{_named(key)}: rows are Raggeds; batch() before functions in Python, or call "
             "to_padded() in them"
         )
-    shapes = {np.shape(row) for row in rows}
-    if len(shapes) > 1:
-        raise ValueError(
-            f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
-        )
     try:
-        return np.stack([np.asarray(row) for row in rows])
+        arrays = [np.asarray(row) for row in rows]
+        shapes = {array.shape for array in arrays}
+        if len(shapes) == 1:
+            return np.stack(arrays)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{_named(key)}: {error}") from error
+    raise ValueError(
+        f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
+    )
 
 
 def unstack(batch: Any) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """Operators, lengths, epochs, pickles and errors of a Dataset."""
 
+import errno
 import os
 import pathlib
 import pickle
@@ -108,6 +109,8 @@ class Dataset(FilesTest):
         for rows in ([1, "a"], ["a", 1], [(1,), 2], [{"a": 1}, 2], [2, (1,)]):
             with self.assertRaisesRegex(ValueError, "elements: rows have"):
                 list(rp.from_list(rows).batch(2))
+        with self.assertRaisesRegex(ValueError, "key 'x': setting an array element"):
+            list(rp.from_list([{"x": 1}, {"x": (1, (2, 3))}]).batch(2))
         with self.assertRaisesRegex(ValueError, "key 'x': rows have the types int, str"):
             list(rp.from_list([{"x": 1}, {"x": "a"}]).batch(2))
 
@@ -223,7 +226,16 @@ class Errors(FilesTest):
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:
             list(rp.tfrecords(self.folder / "missing"))
-        self.assertIsInstance(raised.exception, rp.Error)
+        for error in (raised.exception, pickle.loads(pickle.dumps(raised.exception))):
+            self.assertIsInstance(error, rp.NotFoundError)
+            self.assertEqual(error.errno, errno.ENOENT)
+            self.assertEqual(error.path, str(self.folder / "missing"))
+            self.assertIn("missing: open failed", str(error))
+        with self.assertRaises(OSError) as raised:
+            rp.info([self.numbered(1), self.folder / "missing"])
+        self.assertEqual(raised.exception.errno, errno.ENOENT)
+        full = rp.errors._make("no_space", "no space left", None, None, "no space left", "")
+        self.assertEqual((pickle.loads(pickle.dumps(full)).errno, str(full)), (28, "no space left"))
         with self.assertRaises(ValueError):
             rp.from_list([1]).batch(0)
 
