@@ -32,6 +32,7 @@
 #include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
 #include "recordpipe/range.h"
+#include "recordpipe/record_index.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
 
@@ -56,7 +57,7 @@ std::vector<std::string> expand(const std::vector<std::string>& paths) {
       files.push_back(path);
       continue;
     }
-    const std::vector<std::string> found = glob(posix_file_system(), path);
+    const std::vector<std::string> found = glob_record_files(posix_file_system(), path);
     if (found.empty()) {
       throw Error(
           {.kind = ErrorKind::not_found, .path = path, .reason = "no file matches this pattern"});

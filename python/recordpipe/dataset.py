@@ -557,7 +557,8 @@ def tfrecords(
     :class:`DataLossError` with its path and offset; all records before it are yielded.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord", expanded now, sorted by name), or several.
+        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
+            a file that it matches is left out), or several.
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
             out from the first bytes of each file.

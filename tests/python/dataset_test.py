@@ -35,6 +35,16 @@ class Dataset(FilesTest):
         with self.assertRaises(rp.NotFoundError):
             rp.tfrecords(self.folder / "nothing-*")
 
+    def test_patterns_leave_indexes_out(self):
+        files = rp.write_tfrecords(self.folder / "x", [b"0", b"1", b"2"], shards=2, index=True)
+        (self.folder / "x-3.idx").write_bytes(pathlib.Path(files[0]).read_bytes())
+        expected = [b"0", b"2", b"1", b"0", b"2"]  # x-3.idx is the index of no file
+        pattern = str(self.folder / "x-*")
+        self.assertEqual(list(rp.tfrecords(pattern)), expected)
+        self.assertEqual(rp.tfrecords(pattern)[:], expected)
+        self.assertEqual(len(list(rp.tfrecords(pattern, cycle_length=2))), 5)
+        self.assertEqual(rp.info(pattern).records, 5)
+
     def test_paths_of_any_bytes(self):
         name = os.fsencode(self.folder) + b"/\xff\xfe.tfrecord"
         pathlib.Path(os.fsdecode(name)).write_bytes(self.numbered(3).read_bytes())
