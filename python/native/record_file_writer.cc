@@ -75,6 +75,7 @@ RecordFileWriter::RecordFileWriter(const std::string& path, const RecordWriteOpt
 }
 
 void RecordFileWriter::write(std::span<const std::byte> record) {
+  const std::lock_guard lock(mutex_);
   if (!writer_) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "the writer is closed"});
   }
@@ -84,14 +85,20 @@ void RecordFileWriter::write(std::span<const std::byte> record) {
 }
 
 void RecordFileWriter::close() {
+  const std::lock_guard lock(mutex_);
   if (!writer_) return;
   if (index_) index_->writer.close();
   writer_->close();
   if (index_) index_->file.commit();
-  abort();
+  drop_files();
 }
 
 void RecordFileWriter::abort() {
+  const std::lock_guard lock(mutex_);
+  drop_files();
+}
+
+void RecordFileWriter::drop_files() {
   writer_.reset();
   index_.reset();
 }

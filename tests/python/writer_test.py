@@ -1,5 +1,6 @@
 """Writer, write_tfrecords() and encode_example(): what is written is read again."""
 
+import threading
 import unittest
 
 import numpy as np
@@ -107,6 +108,21 @@ class Writer(FilesTest):
         with self.assertRaises(TypeError):
             rp.write_tfrecords(path, [b"new", 3])
         self.assertEqual(list(rp.tfrecords(path)), [b"old"])
+
+    def test_threads_take_turns(self):
+        path = self.folder / "x"
+        with rp.Writer(path, index=True) as writer:
+
+            def write(first):
+                for i in range(first, first + 1000):
+                    writer.write(b"%d" % i)
+
+            threads = [threading.Thread(target=write, args=(k * 1000,)) for k in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(sorted(map(int, rp.tfrecords(path))), list(range(4000)))
 
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "brotli"):
