@@ -276,6 +276,7 @@ void FeatureColumns::lay_out_tensors(const WantedFeature& feature, std::span<con
                                      Column& column) {
   const size_t item_bytes = tensor_bytes(feature);
   column.row_splits.resize(rows_to_finish_ + 1);
+  column.row_splits[0] = 0;  // a user of the last batch may have written to it
   size_t items = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
     items += found[row * columns_.size()].size.values;

@@ -114,14 +114,19 @@ class ShapeReader {
     constexpr size_t kMaxElements = size_t{1} << 56;
     if (unknown_rank_) refuse(ErrorKind::corrupted, "a tensor of unknown rank");
     size_t elements = 1;
+    bool is_empty = false;
     for (const size_t size : shape_.first(rank_)) {
-      if (size > kMaxElements || (size > 0 && elements > kMaxElements / size)) {
+      if (size == 0) {
+        is_empty = true;  // but the other dimensions have the limit, as in NumPy
+        continue;
+      }
+      if (elements > kMaxElements / size) {
         refuse(ErrorKind::corrupted,
                "a tensor of the shape " + shape_text(shape_.first(rank_)) + ", which is too large");
       }
       elements *= size;
     }
-    return elements;
+    return is_empty ? 0 : elements;
   }
   size_t rank() const { return rank_; }
 

@@ -70,7 +70,8 @@ bool has_null_rows(const ArrowArray& batch) {
 uint64_t write_batch(std::vector<NumberedColumn>& columns, const ArrowArray& batch, uint64_t number,
                      const WriteExample& write, const std::function<void()>& tick) {
   constexpr int64_t kRowsPerTick = 4096;
-  if (batch.length < 0 || batch.offset < 0 ||
+  if (batch.length < 0 || batch.offset < 0 || batch.length > INT64_MAX - batch.offset ||
+      (batch.n_buffers > 0 && !batch.buffers) || (batch.n_children > 0 && !batch.children) ||
       batch.n_children != static_cast<int64_t>(columns.size())) {
     refuse("an Arrow batch that contradicts its schema");
   }

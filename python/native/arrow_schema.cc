@@ -92,6 +92,11 @@ Field list_of(std::string format, Field item) {
 }
 
 Field field_of(const OutputFeature& feature, bool in_feature_lists) {
+  if (feature.name.find('\0') != std::string::npos) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "feature '" + printable(feature.name) +
+                           "': names of Arrow columns hold no null bytes"});
+  }
   Field field{.name = "", .format = value_format(feature), .children = {}};
   for (size_t i = feature.shape.size(); i-- > 0;) {
     field = list_of("+w:" + std::to_string(feature.shape[i]), std::move(field));

@@ -135,8 +135,11 @@ PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction funct
       [function = std::move(function)](const PythonObject& state, PythonObject element) {
         const GilScope gil;
         try {
-          const auto result =
-              nb::cast<nb::tuple>(function.function->get()(state.get(), element.get()));
+          const nb::object result = function.function->get()(state.get(), element.get());
+          if (!nb::isinstance<nb::tuple>(result) || nb::len(result) != 2) {
+            PyErr_SetString(PyExc_TypeError, "scan: the function returns a tuple (state, output)");
+            throw nb::python_error();
+          }
           return std::pair(PythonObject(result[0]), PythonObject(result[1], element.origin()));
         } catch (nb::python_error& error) {
           throw PythonException(error);

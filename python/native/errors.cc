@@ -22,9 +22,22 @@ nb::object traceback_of(const nb::python_error& error) {
 
 }  // namespace
 
-PythonException::PythonException(nb::python_error& error)
-    : value_(std::make_shared<const PythonObject>(nb::borrow(error.value()))),
-      traceback_(std::make_shared<const PythonObject>(traceback_of(error))) {}
+PythonException::PythonException(nb::python_error& error) {
+  const auto keep = [this](nb::python_error& raised) {
+    value_ = std::make_shared<const PythonObject>(nb::borrow(raised.value()));
+    traceback_ = std::make_shared<const PythonObject>(traceback_of(raised));
+  };
+  if (!error.matches(PyExc_StopIteration)) {
+    keep(error);
+    return;
+  }
+  // An iterator that raises it has no more elements: as generators, raise another one.
+  try {
+    nb::raise_from(error, PyExc_RuntimeError, "a function of the pipeline raised StopIteration");
+  } catch (nb::python_error& chained) {
+    keep(chained);
+  }
+}
 
 void PythonException::raise() const {
   const nb::object value = value_->get();

@@ -27,11 +27,20 @@ class Lease {
 
 nb::object numpy() { return nb::module_::import_("numpy"); }
 
+// Python is the only user of the memory, so it may write.
+nb::object array(const void* values, nb::dlpack::dtype dtype, const std::vector<size_t>& shape,
+                 nb::handle owner) {
+  nb::object array = nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(values), shape.size(),
+                                                     shape.data(), owner, nullptr, dtype));
+  // nanobind makes long long, where NumPy's int64 is long: values would not be numpy.int64.
+  if (dtype == nb::dtype<int64_t>()) return array.attr("view")(numpy().attr("int64"));
+  if (dtype == nb::dtype<uint64_t>()) return array.attr("view")(numpy().attr("uint64"));
+  return array;
+}
+
 template <class T>
 nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb::handle owner) {
-  // Python is the only user of the memory, so it may write.
-  return nb::cast(
-      nb::ndarray<nb::numpy, T>(const_cast<T*>(values.data()), shape.size(), shape.data(), owner));
+  return array(values.data(), nb::dtype<T>(), shape, owner);
 }
 
 // An array of bytes objects: NumPy has no type for byte strings of different lengths.
@@ -47,13 +56,6 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
   return flat.attr("reshape")(nb::tuple(dimensions));
 }
 
-// The values of all rows are one block.
-nb::object block_array(const std::byte* values, nb::dlpack::dtype dtype,
-                       const std::vector<size_t>& shape, nb::handle owner) {
-  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(values), shape.size(), shape.data(),
-                                         owner, nullptr, dtype));
-}
-
 nb::object image_array(const ImageBatch& batch, nb::handle owner) {
   const ImageFormat& format = batch.format();
   std::vector<size_t> shape{batch.size(), format.height, format.width, format.channels};
@@ -64,8 +66,7 @@ nb::object image_array(const ImageBatch& batch, nb::handle owner) {
       format.dtype == DType::uint8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
   const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
                                 static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
-  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(batch.bytes().data()), shape.size(),
-                                         shape.data(), owner, nullptr, dtype));
+  return array(batch.bytes().data(), dtype, shape, owner);
 }
 
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
@@ -93,8 +94,8 @@ class Columns {
     nb::object values;
     if constexpr (kind == FeatureKind::bytes) {
       if (feature.form == FeatureForm::raw) {
-        values = block_array(column.values.bytes(), feature.dtype, with_shape(rows, feature.shape),
-                             owner_);
+        values =
+            array(column.values.bytes(), feature.dtype, with_shape(rows, feature.shape), owner_);
       }
     }
     if (!values) values = array(column.values, with_shape(rows, column.shape), owner_);
@@ -125,7 +126,7 @@ class Columns {
           : feature.kind == FeatureKind::floats ? of<FeatureKind::floats>(columns, rows, feature)
           : feature.kind == FeatureKind::int64s ? of<FeatureKind::int64s>(columns, rows, feature)
                                                 : of<FeatureKind::bytes>(columns, rows, feature);
-      result[feature.name.c_str()] = value;
+      result[nb::str(feature.name.data(), feature.name.size())] = value;  // may hold null bytes
     }
     return result;
   }
@@ -157,7 +158,7 @@ class Columns {
     const bool is_ragged = !column.row_splits.empty();
     const size_t items = is_ragged ? static_cast<size_t>(column.row_splits.back()) : rows;
     nb::object all =
-        block_array(column.values.data(), feature.dtype, with_shape(items, column.shape), owner_);
+        array(column.values.data(), feature.dtype, with_shape(items, column.shape), owner_);
     if (is_ragged) return single_ ? all : ragged(all, column.row_splits, owner_);
     return single_ ? nb::object(all[0]) : all;
   }

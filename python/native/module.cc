@@ -17,6 +17,7 @@
 #include "python/native/arrow.h"
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/file_path.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
 #include "python/native/image_operators.h"
@@ -33,6 +34,7 @@
 #include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
 #include "recordpipe/range.h"
+#include "recordpipe/record_index.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
 
@@ -57,7 +59,7 @@ std::vector<std::string> expand(const std::vector<std::string>& paths) {
       files.push_back(path);
       continue;
     }
-    const std::vector<std::string> found = glob(posix_file_system(), path);
+    const std::vector<std::string> found = glob_record_files(posix_file_system(), path);
     if (found.empty()) {
       throw Error(
           {.kind = ErrorKind::not_found, .path = path, .reason = "no file matches this pattern"});
@@ -67,9 +69,10 @@ std::vector<std::string> expand(const std::vector<std::string>& paths) {
   return files;
 }
 
-PythonDataset tfrecords(std::vector<std::string> paths, bool check_crc,
+PythonDataset tfrecords(const std::vector<FilePath>& given, bool check_crc,
                         const std::string& compression, size_t cycle_length, size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
+  std::vector<std::string> paths = strings(given);
   if (cycle_length == 1) return PythonDataset(tfrecord_files(std::move(paths), options));
   return PythonDataset(
       from_vector(expand(paths))
@@ -171,8 +174,8 @@ void define_dataset(nb::module_& module) {
            })
       .def("enumerate", &PythonDataset::enumerate)
       .def("cache",
-           [](Self self, std::optional<std::string> path, uint64_t max_bytes) {
-             if (path) return self.cache(*path);
+           [](Self self, const std::optional<FilePath>& path, uint64_t max_bytes) {
+             if (path) return self.cache(path->bytes);
              return self.reorder([&](const auto& d) { return d.cache({.max_bytes = max_bytes}); });
            })
       .def("shuffle",
@@ -245,9 +248,9 @@ void define_dataset(nb::module_& module) {
 void define_record_files(nb::module_& module) {
   nb::class_<RecordFiles>(module, "RecordFiles")
       .def("__init__",
-           [](RecordFiles* self, const std::vector<std::string>& paths, bool check_crc,
+           [](RecordFiles* self, const std::vector<FilePath>& paths, bool check_crc,
               const std::string& compression) {
-             new (self) RecordFiles(expand(paths), read_options(check_crc, compression));
+             new (self) RecordFiles(expand(strings(paths)), read_options(check_crc, compression));
            })
       .def("__len__", &RecordFiles::size)
       .def("files", &RecordFiles::files)
@@ -265,9 +268,9 @@ void define_writer(nb::module_& module) {
   });
   nb::class_<RecordFileWriter>(module, "RecordFileWriter")
       .def("__init__",
-           [](RecordFileWriter* self, const std::string& path, const std::string& compression,
+           [](RecordFileWriter* self, const FilePath& path, const std::string& compression,
               int level, bool index) {
-             new (self) RecordFileWriter(path, {compression_of(compression), level}, index);
+             new (self) RecordFileWriter(path.bytes, {compression_of(compression), level}, index);
            })
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {

@@ -34,13 +34,23 @@ void set_values(ExampleBuilder& example, const std::string& name, nb::handle val
   }
 }
 
+std::string name_of(nb::handle key) {
+  if (!nb::isinstance<nb::str>(key)) {
+    throw nb::type_error("the names of features are strings");
+  }
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
+  if (!text) throw nb::python_error();
+  return {text, static_cast<size_t>(size)};  // may hold null bytes
+}
+
 }  // namespace
 
 std::string encode_example(const nb::dict& features) {
   ExampleBuilder example;
   const nb::object as_values = nb::module_::import_("recordpipe.writer").attr("as_values");
   for (const auto& [key, value] : features) {
-    const std::string name = nb::str(key).c_str();
+    const std::string name = name_of(key);
     if (value.is_none()) continue;
     if (nb::isinstance<nb::bytes>(value)) {
       example.set_bytes(name, bytes_of(value));
@@ -65,6 +75,7 @@ RecordFileWriter::RecordFileWriter(const std::string& path, const RecordWriteOpt
 }
 
 void RecordFileWriter::write(std::span<const std::byte> record) {
+  const std::lock_guard lock(mutex_);
   if (!writer_) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "the writer is closed"});
   }
@@ -74,14 +85,20 @@ void RecordFileWriter::write(std::span<const std::byte> record) {
 }
 
 void RecordFileWriter::close() {
+  const std::lock_guard lock(mutex_);
   if (!writer_) return;
   if (index_) index_->writer.close();
   writer_->close();
   if (index_) index_->file.commit();
-  abort();
+  drop_files();
 }
 
 void RecordFileWriter::abort() {
+  const std::lock_guard lock(mutex_);
+  drop_files();
+}
+
+void RecordFileWriter::drop_files() {
   writer_.reset();
   index_.reset();
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +23,8 @@ namespace nb = nanobind;
 // GIL.
 std::string encode_example(const nb::dict& features);
 
-// The files appear whole at close(), or not at all. Not thread-safe.
+// The files appear whole at close(), or not at all. Calls of several threads take turns, because
+// write() runs without the GIL.
 class RecordFileWriter {
  public:
   RecordFileWriter(const std::string& path, const RecordWriteOptions& options, bool index);
@@ -35,12 +37,15 @@ class RecordFileWriter {
   uint64_t records() const { return records_; }
 
  private:
+  void drop_files();
+
   struct Index {
     explicit Index(const std::string& path) : file(posix_file_system(), path), writer(file) {}
     AtomicFile file;
     RecordIndexWriter writer;
   };
 
+  std::mutex mutex_;
   std::optional<RecordWriter> writer_;
   std::unique_ptr<Index> index_;
   uint64_t records_ = 0;

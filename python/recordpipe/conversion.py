@@ -13,6 +13,7 @@ from recordpipe.inputs import (
     Paths,
     checked_threads,
     limit_of,
+    path_of,
     paths_of,
     reading,
     whole_number,
@@ -185,7 +186,7 @@ def convert(
     if max_bytes is not None:
         arguments.max_bytes = whole_number("max_bytes", max_bytes, 1)
     arguments.shuffle = shuffle
-    arguments.tmp_dir = "" if tmp_dir is None else os.fspath(tmp_dir)
+    arguments.tmp_dir = "" if tmp_dir is None else path_of(tmp_dir)
     arguments.where = where
     arguments.sample = sample
     if sample_count is not None:
@@ -200,7 +201,7 @@ def convert(
     with reported(progress, "convert") as function:
         files, read, regions, size, skipped = native.convert(
             paths_of(sources),
-            os.fspath(target),
+            path_of(target),
             reading(input_compression, max_record_size, check_crc),
             arguments,
             function,

@@ -30,12 +30,11 @@ from recordpipe.features import (
 from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
+from recordpipe.inputs import Paths, path_of, paths_of
 from recordpipe.iterator import Iterator
 from recordpipe.random_access import RandomAccess
 
 __all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class Dataset(ImageOperators):
@@ -323,10 +322,11 @@ class Dataset(ImageOperators):
 
     def concatenate(self, dataset: Dataset) -> Dataset:
         """Yields all elements of this Dataset, then all of ``dataset``."""
+        other = _native_of(dataset)
         return self._derive(
             "concatenate",
             (dataset,),
-            lambda: self._native.concatenate(dataset._native),
+            lambda: self._native.concatenate(other),
             random=dataset._random,
         )
 
@@ -341,7 +341,7 @@ class Dataset(ImageOperators):
             path: keeps records in this file, also for later runs. Default: in memory.
             max_bytes: in memory, the limit after which :class:`LimitExceededError` is raised.
         """
-        file = None if path is None else os.fspath(path)
+        file = None if path is None else path_of(path)
         return self._derive(
             "cache", (file,), lambda: self._native.cache(file, max_bytes), max_bytes=max_bytes
         )
@@ -515,7 +515,13 @@ class Dataset(ImageOperators):
         **keywords: Any,
     ) -> Dataset:
         recipe = (_apply, (self, method, arguments, keywords))
-        derived = _make(make(), recipe, self._random or random)
+        try:
+            described = make()
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+            raise TypeError(_refused_call(method, arguments, keywords)) from None
+        derived = _make(described, recipe, self._random or random)
         if self._ended is None:
             derived._ended = None
         return derived
@@ -547,18 +553,27 @@ def make_dataset(
     return _make(described, (_call, (function, arguments, keywords)), random)
 
 
+def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    values = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in keywords.items())]
+    call = f"{method}({', '.join(value[:80] for value in values)})"
+    return (
+        f"{call}: an argument of another type, or a number out of range; see "
+        f"help(recordpipe.Dataset.{method})"
+    )
+
+
+def _native_of(dataset: Dataset) -> native.Dataset:
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"needs a recordpipe.Dataset, not {dataset!r}")
+    return dataset._native
+
+
 def _apply(
     dataset: Dataset, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Dataset:
     result = getattr(dataset, method)(*arguments, **keywords)
     assert isinstance(result, Dataset)
     return result
-
-
-def _paths(paths: Paths) -> list[str]:
-    if isinstance(paths, (str, os.PathLike)):
-        return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
 
 
 def tfrecords(
@@ -576,7 +591,8 @@ def tfrecords(
     :class:`DataLossError` with its path and offset; all records before it are yielded.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord", expanded now, sorted by name), or several.
+        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
+            a file that it matches is left out), or several.
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
             out from the first bytes of each file.
@@ -584,7 +600,7 @@ def tfrecords(
         block_length: consecutive records of one file.
     """
     format = known_compression(compression)
-    listed = _paths(paths)
+    listed = paths_of(paths, may_be_empty=True)
     described = native.tfrecords(listed, check_crc, format, cycle_length, block_length)
     keywords = {
         "check_crc": check_crc,
@@ -611,7 +627,7 @@ def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
 
 def zip(*datasets: Dataset) -> Dataset:
     """Yields tuples of one element of each Dataset; ends with the shortest."""
-    described = native.zip([dataset._native for dataset in datasets], tuple)
+    described = native.zip([_native_of(dataset) for dataset in datasets], tuple)
     return _make(described, (zip, datasets), any(dataset._random for dataset in datasets))
 
 
@@ -631,7 +647,7 @@ def sample_from_datasets(
     """
     shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
     described = native.sample(
-        [dataset._native for dataset in datasets], shares, seed, stop_on_empty_dataset
+        [_native_of(dataset) for dataset in datasets], shares, seed, stop_on_empty_dataset
     )
     keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
     return _make(

@@ -2,10 +2,12 @@
 
 Every error names the file, the byte offset (if there is one), the reason, and what to do. Each
 class is also a subclass of the exception that Python programs catch for such a problem: a missing
-file is a ``FileNotFoundError``, damaged data a ``ValueError``.
+file is a ``FileNotFoundError`` with its ``errno``, damaged data a ``ValueError``.
 """
 
 from __future__ import annotations
+
+import errno as numbers
 
 __all__ = [
     "AlreadyExistsError",
@@ -44,21 +46,31 @@ class Error(Exception):
 class NotFoundError(Error, FileNotFoundError):
     """No such file, URL or feature."""
 
+    errno: int | None = numbers.ENOENT
+
 
 class AlreadyExistsError(Error, FileExistsError):
     """The target exists and must not be overwritten."""
+
+    errno: int | None = numbers.EEXIST
 
 
 class PermissionDeniedError(Error, PermissionError):
     """The operating system or the server denied access."""
 
+    errno: int | None = numbers.EACCES
+
 
 class FileSystemError(Error, OSError):
     """A system call or a transfer failed: kind "io", "no_space" or "network"."""
 
+    errno: int | None = numbers.EIO
+
 
 class BusyError(Error, BlockingIOError):
     """Another process holds the lock of the target."""
+
+    errno: int | None = numbers.EAGAIN
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -110,4 +122,6 @@ def _make(
         reason,
         hint,
     )
+    if kind == "no_space" and isinstance(error, FileSystemError):
+        error.errno = numbers.ENOSPC
     return error

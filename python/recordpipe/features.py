@@ -93,6 +93,10 @@ def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
     return name
 
 
+# With the rows of a batch, those of an array that all versions of NumPy have.
+_MAX_DIMENSIONS = 31
+
+
 def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]:
     """Returns the shape as a tuple; a number is a shape of one dimension."""
     try:
@@ -104,6 +108,8 @@ def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]
         ) from None
     if any(size < 1 for size in sizes):
         raise ValueError(f"feature {name!r}: shape has dimensions of 1 or more, not {shape!r}")
+    if len(sizes) > _MAX_DIMENSIONS:
+        raise ValueError(f"feature {name!r}: a shape has at most {_MAX_DIMENSIONS} dimensions")
     if math.prod(sizes) * item_size >= 2**31:
         raise ValueError(f"feature {name!r}: the shape {shape!r} is larger than any record")
     return sizes
@@ -280,6 +286,10 @@ def native_feature_lists(lists: Mapping[str, ListFeature]) -> list[tuple[Any, ..
 def _checked(name: Any, feature: Any, known: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError(f"the names of features are strings, not {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the names of features are Unicode text, unlike {name!r}") from None
     if isinstance(feature, known):
         return feature
     if isinstance(feature, FixedLenSequenceFeature):

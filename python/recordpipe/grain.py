@@ -26,7 +26,8 @@ from typing import Any
 import grain
 
 from recordpipe import dataset as datasets
-from recordpipe.dataset import Dataset, Paths
+from recordpipe.dataset import Dataset
+from recordpipe.inputs import Paths
 
 __all__ = ["IterDataset", "RecordSource", "source"]
 

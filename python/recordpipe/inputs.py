@@ -28,19 +28,37 @@ from collections.abc import Iterable
 
 from recordpipe.features import known_compression
 
-__all__ = ["Paths", "Reading", "checked_threads", "limit_of", "paths_of", "reading", "whole_number"]
+__all__ = [
+    "Paths",
+    "Reading",
+    "checked_threads",
+    "limit_of",
+    "path_of",
+    "paths_of",
+    "reading",
+    "whole_number",
+]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Reading = tuple[str, bool, int]
 
 
-def paths_of(paths: Paths) -> list[str]:
-    if isinstance(paths, (str, os.PathLike)):
-        return [os.fspath(paths)]
-    listed = [os.fspath(path) for path in paths]
-    if not listed:
+def paths_of(paths: Paths, *, may_be_empty: bool = False) -> list[str]:
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return [path_of(paths)]
+    if not isinstance(paths, Iterable):
+        raise TypeError(f"paths are a path, a pattern, or several of them, not {paths!r}")
+    listed = [path_of(path) for path in paths]
+    if not listed and not may_be_empty:
         raise ValueError("no path is given")
     return listed
+
+
+def path_of(path: str | bytes | os.PathLike[str]) -> str:
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ValueError(f"a path has no null bytes, unlike {name!r}")
+    return name
 
 
 def reading(input_compression: str | None, max_record_size: int, check_crc: bool = True) -> Reading:

@@ -18,7 +18,7 @@ Progress = bool | ProgressFunction
 @contextlib.contextmanager
 def reported(progress: Progress, activity: str) -> Iterator[ProgressFunction | None]:
     """The function to call with (bytes done, bytes in all), or None."""
-    if progress is False or progress is None:
+    if not progress or (progress is True and sys.stderr is None):
         yield None
     elif progress is not True:
         yield progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,7 @@ class RandomAccess:
         return self._files().files()
 
     def _checked(self, index: int) -> int:
-        count = len(self)
+        index, count = operator.index(index), len(self)
         if not -count <= index < count:
             raise IndexError(f"element {index} of {count}")
         return index % count

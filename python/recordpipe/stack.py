@@ -27,6 +27,8 @@ class PaddedStack:
         return _combine(rows, self._pad, "")
 
     def _pad(self, rows: list[Any], key: str) -> Any:
+        if isinstance(rows[0], (bytes, str)):
+            return _stack_values(rows, key)
         arrays = [np.asarray(row) for row in rows]
         if len({array.ndim for array in arrays}) != 1:
             raise ValueError(f"{_named(key)}: rows have different numbers of dimensions")
@@ -42,19 +44,26 @@ def _named(key: str) -> str:
     return f"key {key!r}" if key else "elements"
 
 
+def _check_type(row: Any, types: Any, rows: list[Any], key: str) -> None:
+    if not isinstance(row, types):
+        names = sorted({type(one).__name__ for one in rows})
+        raise ValueError(f"{_named(key)}: rows have the types {', '.join(names)}")
+
+
 def _combine(rows: list[Any], leaf: Any, key: str) -> Any:
     first = rows[0]
     if isinstance(first, dict):
         for row in rows:
+            _check_type(row, dict, rows, key)
             if row.keys() != first.keys():
-                raise ValueError(
-                    f"{_named(key)}: rows have the keys {sorted(first)} and {sorted(row)}"
-                )
+                raise ValueError(f"{_named(key)}: rows have the keys {[*first]} and {[*row]}")
         return {
             name: _combine([row[name] for row in rows], leaf, f"{key}.{name}" if key else name)
             for name in first
         }
     if isinstance(first, (tuple, list)):
+        for row in rows:
+            _check_type(row, (tuple, list), rows, key)
         if any(len(row) != len(first) for row in rows):
             raise ValueError(f"{_named(key)}: {type(first).__name__}s of different lengths")
         members = [
@@ -66,7 +75,9 @@ def _combine(rows: list[Any], leaf: Any, key: str) -> Any:
 
 def _stack_values(rows: list[Any], key: str) -> Any:
     first = rows[0]
-    if isinstance(first, (bytes, str)):
+    if any(isinstance(row, (bytes, str)) for row in rows):
+        for row in rows:
+            _check_type(row, (bytes, str), rows, key)
         batch = np.empty(len(rows), dtype=object)
         batch[:] = rows
         return batch
@@ -75,15 +86,16 @@ def _stack_values(rows: list[Any], key: str) -> Any:
             f"{_named(key)}: rows are Raggeds; batch() before functions in Python, or call "
             "to_padded() in them"
         )
-    shapes = {np.shape(row) for row in rows}
-    if len(shapes) > 1:
-        raise ValueError(
-            f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
-        )
     try:
-        return np.stack([np.asarray(row) for row in rows])
+        arrays = [np.asarray(row) for row in rows]
+        shapes = {array.shape for array in arrays}
+        if len(shapes) == 1:
+            return np.stack(arrays)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{_named(key)}: {error}") from error
+    raise ValueError(
+        f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
+    )
 
 
 def unstack(batch: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import os
 
 from recordpipe import _native as native
 from recordpipe.features import known_compression
-from recordpipe.inputs import Paths, checked_threads, paths_of, reading
+from recordpipe.inputs import Paths, checked_threads, path_of, paths_of, reading
 from recordpipe.progress import Progress, reported
 from recordpipe.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
 
@@ -125,7 +125,7 @@ def salvage(
         DataLossError: no intact record was found; nothing was written.
         NotFoundError: a file doesn't exist, or a pattern matches none.
     """
-    path = os.fspath(target)
+    path = path_of(target)
     with reported(progress, "salvage") as function:
         found, written = native.salvage(
             paths_of(sources),
@@ -169,7 +169,7 @@ def index(
     if output is None:
         indexes = [native.record_index_path(path) for path in files]
     elif len(files) == 1:
-        indexes = [os.fspath(output)]
+        indexes = [path_of(output)]
     else:
         raise ValueError(f"output is for a single file, and there are {len(files)}")
     with reported(progress, "index") as function:

@@ -11,6 +11,7 @@ import numpy as np
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
+from recordpipe.inputs import path_of
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
 
@@ -21,9 +22,14 @@ def as_values(name: str, value: Any) -> Any:
     """Returns ``value`` as an int64 or float32 array [values], a list of bytes, or None."""
     if isinstance(value, str):
         return [value.encode()]
+    if isinstance(value, bytearray):
+        return [bytes(value)]
     if isinstance(value, (list, tuple)) and not value:
         return None  # of no type
-    array = np.asarray(value)
+    # NumPy's own byte strings lose null bytes at their end, and take numbers beside text for text.
+    array = np.asarray(value, dtype=object if _holds_text(value) else None)
+    if array.dtype.kind in "SU" and not isinstance(value, (np.ndarray, np.generic)):
+        raise TypeError(f"feature {name!r}: a list of text and other values")
     if array.dtype.kind in "biu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
             raise ValueError(f"feature {name!r}: a value is above 2^63 - 1")
@@ -33,10 +39,19 @@ def as_values(name: str, value: Any) -> Any:
     values = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
     if all(isinstance(item, bytes) for item in values):
         return values
+    if all(isinstance(item, int) for item in values):
+        raise ValueError(f"feature {name!r}: a value is not within int64, -2^63 to 2^63 - 1")
     raise TypeError(
         f"feature {name!r}: values are integers, floats, bytes or strings, "
         f"not {type(value).__name__}"
     )
+
+
+def _holds_text(value: Any) -> bool:
+    """Whether the first value of lists is bytes or a string."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (bytes, str))
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:
@@ -47,6 +62,8 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     row-major order. A value of None, and an empty list or tuple, which has no type, leave the
     feature out.
     """
+    if not isinstance(features, Mapping):
+        raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
     return _native.encode_example(dict(features))
 
 
@@ -82,7 +99,7 @@ class Writer:
         """
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
-        name = os.fspath(path)
+        name = path_of(path)
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
         self._files: list[_native.RecordFileWriter] = []

@@ -1,5 +1,8 @@
 """Operators, lengths, epochs, pickles and errors of a Dataset."""
 
+import errno
+import os
+import pathlib
 import pickle
 import traceback
 import unittest
@@ -31,6 +34,41 @@ class Dataset(FilesTest):
         )
         with self.assertRaises(rp.NotFoundError):
             rp.tfrecords(self.folder / "nothing-*")
+
+    def test_patterns_leave_indexes_out(self):
+        files = rp.write_tfrecords(self.folder / "x", [b"0", b"1", b"2"], shards=2, index=True)
+        (self.folder / "x-3.idx").write_bytes(pathlib.Path(files[0]).read_bytes())
+        expected = [b"0", b"2", b"1", b"0", b"2"]  # x-3.idx is the index of no file
+        pattern = str(self.folder / "x-*")
+        self.assertEqual(list(rp.tfrecords(pattern)), expected)
+        self.assertEqual(rp.tfrecords(pattern)[:], expected)
+        self.assertEqual(len(list(rp.tfrecords(pattern, cycle_length=2))), 5)
+        self.assertEqual(rp.info(pattern).records, 5)
+
+    def test_paths_of_any_bytes(self):
+        name = os.fsencode(self.folder) + b"/\xff\xfe.tfrecord"
+        pathlib.Path(os.fsdecode(name)).write_bytes(self.numbered(3).read_bytes())
+        for path in (name, os.fsdecode(name), pathlib.Path(os.fsdecode(name)), [name]):
+            self.assertEqual(list(rp.tfrecords(path)), [b"0", b"1", b"2"])
+            self.assertEqual(rp.tfrecords(path)[2], b"2")
+            self.assertEqual(len(list(rp.tfrecords(path, cycle_length=2))), 3)
+        cached = rp.tfrecords(name).cache(name + b".cache")
+        self.assertEqual(list(cached), [b"0", b"1", b"2"])
+        self.assertTrue(os.path.exists(name + b".cache"))
+        (written,) = rp.write_tfrecords(name + b".out", [b"x"])
+        self.assertEqual(os.fsencode(written), name + b".out")
+        self.assertEqual(list(rp.tfrecords(written)), [b"x"])
+        with self.assertRaises(rp.NotFoundError) as raised:
+            list(rp.tfrecords(name + b".missing"))
+        self.assertEqual(raised.exception.path, os.fsdecode(name + b".missing"))
+
+    def test_what_is_no_path(self):
+        for path in (None, 3, [3]):
+            with self.assertRaises(TypeError):
+                rp.tfrecords(path)
+        (self.folder / "a").write_bytes(b"")
+        with self.assertRaisesRegex(ValueError, "null bytes"):
+            rp.tfrecords(str(self.folder / "a") + "\0b")
 
     def test_functions(self):
         dataset = rp.from_list(range(10))
@@ -70,6 +108,21 @@ class Dataset(FilesTest):
             list(uneven.batch(2))
         padded = next(iter(uneven.padded_batch(2, padding=-1)))
         self.assertEqual(padded["x"].tolist(), [[0, -1, -1], [0, 1, 2]])
+
+    def test_bytes_are_batched_whole(self):
+        values = [b"a\0", b"bcd\0\0", b""]
+        for dataset in (rp.from_list(values), rp.from_list(values).map(lambda value: value)):
+            self.assertEqual(next(iter(dataset.batch(3))).tolist(), values)
+            self.assertEqual(next(iter(dataset.padded_batch(3))).tolist(), values)
+
+    def test_batches_of_several_types_are_refused(self):
+        for rows in ([1, "a"], ["a", 1], [(1,), 2], [{"a": 1}, 2], [2, (1,)]):
+            with self.assertRaisesRegex(ValueError, "elements: rows have"):
+                list(rp.from_list(rows).batch(2))
+        with self.assertRaisesRegex(ValueError, "key 'x': setting an array element"):
+            list(rp.from_list([{"x": 1}, {"x": (1, (2, 3))}]).batch(2))
+        with self.assertRaisesRegex(ValueError, "key 'x': rows have the types int, str"):
+            list(rp.from_list([{"x": 1}, {"x": "a"}]).batch(2))
 
     def test_lengths(self):
         path = self.numbered(10)
@@ -183,9 +236,59 @@ class Errors(FilesTest):
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:
             list(rp.tfrecords(self.folder / "missing"))
-        self.assertIsInstance(raised.exception, rp.Error)
+        for error in (raised.exception, pickle.loads(pickle.dumps(raised.exception))):
+            self.assertIsInstance(error, rp.NotFoundError)
+            self.assertEqual(error.errno, errno.ENOENT)
+            self.assertEqual(error.path, str(self.folder / "missing"))
+            self.assertIn("missing: open failed", str(error))
+        with self.assertRaises(OSError) as raised:
+            rp.info([self.numbered(1), self.folder / "missing"])
+        self.assertEqual(raised.exception.errno, errno.ENOENT)
+        full = rp.errors._make("no_space", "no space left", None, None, "no space left", "")
+        self.assertEqual((pickle.loads(pickle.dumps(full)).errno, str(full)), (28, "no space left"))
         with self.assertRaises(ValueError):
             rp.from_list([1]).batch(0)
+
+    def test_arguments_of_the_wrong_type_or_size_are_shown(self):
+        dataset = rp.from_list([1])
+        for call, shown in (
+            (lambda: dataset.take(-1), r"take\(-1\)"),
+            (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
+            (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
+            (lambda: dataset.map(None), r"map\(None, name=''\)"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"^{shown}: .* help"):
+                call()
+        for call in (
+            lambda: dataset.concatenate([2]),
+            lambda: rp.zip([dataset]),
+            lambda: rp.sample_from_datasets([[1]]),
+        ):
+            with self.assertRaisesRegex(TypeError, "needs a recordpipe.Dataset"):
+                call()
+        with self.assertRaisesRegex(TypeError, "integer"):
+            rp.tfrecords(self.numbered(2))[0.5]
+
+    def test_a_stop_iteration_of_a_function_does_not_end_the_pass(self):
+        def stops(*_):
+            return next(iter([]))
+
+        numbers = rp.from_list([1, 2])
+        for dataset in (
+            numbers.map(stops),
+            numbers.filter(stops),
+            numbers.flat_map(stops),
+            numbers.scan(0, stops),
+            rp.from_generator(stops),
+        ):
+            with self.assertRaisesRegex(RuntimeError, "StopIteration") as raised:
+                list(dataset)
+            self.assertIsInstance(raised.exception.__cause__, StopIteration)
+
+    def test_scan_needs_a_pair(self):
+        for result in (3, (1, 2, 3), [1, 2]):
+            with self.assertRaisesRegex(TypeError, "state, output"):
+                list(rp.from_list([1]).scan(0, lambda state, x, result=result: result))
 
     def test_exceptions_of_functions_keep_their_traceback_and_name_the_record(self):
         path = self.numbered(5)

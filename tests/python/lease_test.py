@@ -65,6 +65,18 @@ class Leases(FilesTest):
         held.clear()
         self.assertEqual(hoarding.stats()["batches_held"], 0)
 
+    def test_splits_that_a_user_changes_stay_in_their_batch(self):
+        expected = [batch["tokens"].to_list() for batch in self.batches()]
+        for i, batch in enumerate(self.batches().with_options(threads=1)):
+            self.assertEqual(batch["tokens"].to_list(), expected[i])
+            batch["tokens"].row_splits[:] = 10**15
+            del batch
+
+    def test_integers_are_numpys_int64(self):
+        batch = next(iter(self.batches()))
+        for array in (batch["id"], batch["tokens"].values, batch["tokens"].row_splits):
+            self.assertIs(type(array[0]), np.int64)
+
     def test_lent_batches_do_not_count_for_memory_limit(self):
         limited = self.batches().with_options(threads=1, memory_limit=200_000)
         batch = next(iter(limited))

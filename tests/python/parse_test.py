@@ -157,6 +157,27 @@ class Parse(FilesTest):
         same = first.concatenate(rp.tfrecords(path).parse({"x": rp.RawFeature([6], "uint8")}))
         self.assertEqual(next(iter(same.batch(2)))["x"].shape, (2, 6))
 
+    def test_names_of_features(self):
+        path = records.write(
+            self.folder / "names.tfrecord", [records.example({"a\0b": [1], "a": [2], "": [3]})]
+        )
+        self.assertEqual(rp.tfrecords(path).parse()[0], {"a\0b": 1, "a": 2, "": 3})
+        with self.assertRaisesRegex(rp.UnsupportedError, "null bytes"):
+            rp.tfrecords(path).parse().__arrow_c_schema__()
+        with self.assertRaisesRegex(ValueError, "Unicode text"):
+            rp.tfrecords(path).parse({"\udc80": rp.FixedLenFeature([], "int64")})
+
+    def test_dimensions_are_those_that_numpy_has(self):
+        path = records.write(self.folder / "x.tfrecord", [records.example({"x": [1]})])
+        for rank in (31, 32, 100):
+            features = {"x": rp.FixedLenFeature([1] * rank, "int64")}
+            if rank > 31:
+                with self.assertRaisesRegex(ValueError, "at most 31 dimensions"):
+                    rp.tfrecords(path).parse(features)
+                continue
+            batch = next(iter(rp.tfrecords(path).parse(features).batch(1)))
+            self.assertEqual(batch["x"].shape, (1,) * (rank + 1))
+
     def test_ragged(self):
         batch = next(
             iter(

@@ -229,6 +229,11 @@ time.sleep(0.2)
                     rp.verify(path, progress=progress)
                 self.assertEqual(terminal.getvalue(), shown)
 
+    def test_no_bar_without_standard_error(self):
+        path = self.numbered(3)
+        with mock.patch("sys.stderr", None):
+            self.assertEqual(rp.info(path, progress=True).records, 3)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -51,6 +51,22 @@ class State(FilesTest):
         iterator.load_state_dict(state)
         self.assertEqual(list(iterator), list(range(10)))
 
+    def test_restores_while_threads_open_files(self):
+        paths = [self.examples(count, f"{count}.tfrecord") for count in (17, 22, 27)]
+        files = rp.tfrecords(paths, cycle_length=2).enumerate().prefetch(7).repeat(3).skip(7)
+        dataset = rp.sample_from_datasets([files, files.take(4)], [0.7, 0.3], seed=2)
+        threaded = dataset.with_options(threads=4, chunk_size=5)
+        iterator = iter(dataset.epoch(0))
+        for _ in range(40):
+            state = iterator.state_dict()
+            expected = next(iterator)
+            for taken in range(1, 6):
+                other = iter(threaded.epoch(0))
+                for _ in range(taken):
+                    next(other)
+                other.load_state_dict(state)
+                self.assertEqual(next(other), expected)
+
     def test_is_an_independent_copy(self):
         iterator = iter(rp.from_list(range(10)))
         next(iterator)

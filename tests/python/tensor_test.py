@@ -146,6 +146,17 @@ class Tensors(FilesTest):
         self.assertTrue(all(array.flags.writeable for array in kept))
         self.assertTrue(all(array.ctypes.data % 64 == 0 for array in kept))
 
+    def test_splits_that_a_user_changes_stay_in_their_batch(self):
+        arrays = [np.full((i % 3, 2), i, np.float32) for i in range(400)]
+        dataset = self.dataset(
+            [rp.serialize_tensor(array) for array in arrays], rp.TensorFeature([None, 2], "float32")
+        )
+        for i, batch in enumerate(dataset.batch(4).with_options(threads=1)):
+            ragged = batch["mask"]
+            self.assertEqual(ragged.to_list(), [array.tolist() for array in arrays[4 * i :][:4]])
+            ragged.row_splits[:] = 10**15
+            del batch, ragged
+
     def test_the_same_batches_and_errors_at_any_number_of_threads(self):
         arrays = [array_of("float32", (i % 5, 7), i) for i in range(300)]
         tensors = [with_content(a) if len(a) else head(1, (0, 7)) for a in arrays]
@@ -213,6 +224,7 @@ class Tensors(FilesTest):
             (b"\xff" * 40, rp.DataLossError),
             (head(7, (1,)), rp.UnsupportedError),
             (head(1, (2**40,)), rp.LimitExceededError),
+            (head(2, (2**56, 0, 2**56)), rp.DataLossError),
         ):
             with self.assertRaises(error):
                 rp.parse_tensor(tensor)
@@ -241,6 +253,7 @@ class Tensors(FilesTest):
             ([-1, 7], "int8", ValueError, "1 or more"),
             ([2**40, 7], "int8", ValueError, "larger than any record"),
             ([1.5], "int8", TypeError, "integers"),
+            ([1] * 32, "int8", ValueError, "at most 31 dimensions"),
             ([1], "bytes", ValueError, "type of numbers"),
             ([1], ">i2", ValueError, "little-endian"),
             ([1], np.longdouble, ValueError, "type of numbers"),

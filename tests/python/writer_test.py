@@ -1,5 +1,6 @@
 """Writer, write_tfrecords() and encode_example(): what is written is read again."""
 
+import threading
 import unittest
 
 import numpy as np
@@ -38,6 +39,29 @@ class Writer(FilesTest):
         for wrong in (np.uint64(2**63), 2**64, object(), 1j, {"a": 1}):
             with self.subTest(wrong=wrong), self.assertRaisesRegex((ValueError, TypeError), "'k'"):
                 rp.encode_example({"k": wrong})
+
+    def test_all_bytes_of_values_and_names_are_written(self):
+        values = [b"a\0", b"", b"\0\0", b"\xff"]
+        for value in (values, tuple(values), [values], np.array(values, dtype=object)):
+            self.assertEqual(
+                rp.encode_example({"x": value}), records.example({"x": values}), repr(value)
+            )
+        self.assertEqual(
+            rp.encode_example({"x": ["a\0", b"b\0"], "a\0b": bytearray(b"c\0")}),
+            records.example({"a\0b": [b"c\0"], "x": [b"a\0", b"b\0"]}),
+        )
+
+    def test_values_of_several_types_are_refused(self):
+        for value in ([1, "b"], ["b", 1], [1.5, b"b"], [True, "b"], [b"b", None], [[b"b"], [1]]):
+            with self.assertRaisesRegex(TypeError, "'x'"):
+                rp.encode_example({"x": value})
+        for value in (2**63, -(2**63) - 1, [1, 2**200]):
+            with self.assertRaisesRegex(ValueError, "2\\^63"):
+                rp.encode_example({"x": value})
+        with self.assertRaisesRegex(TypeError, "names of features"):
+            rp.encode_example({3: 1})
+        with self.assertRaises(UnicodeEncodeError):
+            rp.encode_example({"\udc80": 1})
 
     def test_an_empty_array_has_a_type_and_an_empty_list_has_none(self):
         for array, kind in ((np.zeros(0, np.int32), 3), (np.zeros(0), 2)):
@@ -85,6 +109,21 @@ class Writer(FilesTest):
             rp.write_tfrecords(path, [b"new", 3])
         self.assertEqual(list(rp.tfrecords(path)), [b"old"])
 
+    def test_threads_take_turns(self):
+        path = self.folder / "x"
+        with rp.Writer(path, index=True) as writer:
+
+            def write(first):
+                for i in range(first, first + 1000):
+                    writer.write(b"%d" % i)
+
+            threads = [threading.Thread(target=write, args=(k * 1000,)) for k in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(sorted(map(int, rp.tfrecords(path))), list(range(4000)))
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "brotli"):
             rp.Writer(self.folder / "x", compression="brotli")
@@ -92,6 +131,9 @@ class Writer(FilesTest):
             rp.Writer(self.folder / "x", compression="gzip", index=True)
         with self.assertRaises(FileNotFoundError):
             rp.Writer(self.folder / "missing" / "x")
+        for elements in ({"a": 1}, "abc", [None], [3]):
+            with self.assertRaisesRegex(TypeError, "dict of features, not|not iterable"):
+                rp.write_tfrecords(self.folder / "x", elements)
         writer = rp.Writer(self.folder / "x")
         writer.close()
         with self.assertRaisesRegex(rp.InvalidArgumentError, "closed"):

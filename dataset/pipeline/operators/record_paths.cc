@@ -6,6 +6,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/glob.h"
+#include "recordpipe/record_index.h"
 
 namespace recordpipe::internal {
 
@@ -17,7 +18,7 @@ std::vector<std::string> matched_record_paths(FileSystem& file_system,
       all.push_back(std::move(path));
       continue;
     }
-    std::vector<std::string> found = glob(file_system, path);
+    std::vector<std::string> found = glob_record_files(file_system, path);
     if (found.empty()) {
       throw Error({.kind = ErrorKind::not_found,
                    .path = path,

@@ -165,8 +165,10 @@ class RecordPlan final : public Plan {
         stream_.emplace(file_system_, path, options_);
         fingerprints_->opened(file_system_, path);
       }
-    } catch (...) {
-      fingerprints_->failed_to_open(path);
+    } catch (const Error& error) {
+      // A stop says nothing about the file. restore() stops the threads of the pass before it while
+      // the files are compared with the state.
+      if (error.kind() != ErrorKind::cancelled) fingerprints_->failed_to_open(path);
       throw;
     }
     opened_ = true;

@@ -52,14 +52,6 @@ class TappedSource final : public ByteSource {
   const std::function<void(std::span<const std::byte>)> after_;
 };
 
-// Returns whether `path` is FILE.idx and FILE is among these sorted paths: then `path` is FILE's
-// index and not an input.
-bool is_index_of_one(const std::string& path, const std::vector<std::string>& sorted) {
-  const std::string ending = record_index_path("");
-  return path.ends_with(ending) &&
-         std::ranges::binary_search(sorted, path.substr(0, path.size() - ending.size()));
-}
-
 }  // namespace
 
 std::vector<std::string> expand_patterns(FileSystem& files, const std::vector<std::string>& given) {
@@ -69,12 +61,11 @@ std::vector<std::string> expand_patterns(FileSystem& files, const std::vector<st
       paths.push_back(path);
       continue;
     }
-    const std::vector<std::string> found = glob(files, path);
+    std::vector<std::string> found = glob_record_files(files, path);
     if (found.empty()) {
       throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no file matches"});
     }
-    std::ranges::copy_if(found, std::back_inserter(paths),
-                         [&](const std::string& name) { return !is_index_of_one(name, found); });
+    std::ranges::move(found, std::back_inserter(paths));
   }
   return paths;
 }
