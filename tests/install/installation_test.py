@@ -203,7 +203,7 @@ class Refusals(unittest.TestCase):
         self.assertIn("Not building recordpipe::http: CURL::libcurl not found", text)
         self.assertIn("Not building cifar10_main: recordpipe::training_programs not found", text)
         self.assertEqual(set(re.findall(r"^librecordpipe_(\w+)\.a:", targets, re.MULTILINE)),
-                         {"example", "record", "toolkit"})
+                         {"example", "pipeline", "record", "toolkit"})
 
     def configure(self, *options):
         with tempfile.TemporaryDirectory(prefix="recordpipe-") as folder:

@@ -1,11 +1,11 @@
 #include "dataset/pipeline/engine/worker_pool.h"
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace recordpipe::internal {
 
@@ -20,7 +20,7 @@ struct WorkerPool::State {
       --idle;
       if (is_over) return;
       std::weak_ptr<WorkQueue> next = std::move(queues.front());
-      queues.pop_front();
+      queues.erase(queues.begin());
       lock.unlock();
       if (const auto queue = next.lock()) queue->work();
       next.reset();
@@ -31,7 +31,7 @@ struct WorkerPool::State {
   const size_t max_threads;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::weak_ptr<WorkQueue>> queues;
+  std::vector<std::weak_ptr<WorkQueue>> queues;  // few; a deque would allocate again and again
   size_t threads = 0;
   size_t idle = 0;
   bool is_over = false;
