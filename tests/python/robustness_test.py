@@ -148,7 +148,7 @@ class Robustness(FilesTest):
         self.assertEqual(list(running), [])
 
     def test_exceptions_of_every_class_come_through(self):
-        for kind in (KeyboardInterrupt, SystemExit, StopIteration, GeneratorExit, RecursionError):
+        for kind in (KeyboardInterrupt, SystemExit, GeneratorExit, RecursionError):
             for threads in (1, 3):
 
                 def fail(value, kind=kind):
@@ -162,6 +162,18 @@ class Robustness(FilesTest):
                         self.assertEqual(str(error), "from the function")
                     else:
                         self.fail("no exception")
+
+    def test_stop_iteration_from_a_function_does_not_end_the_stream(self):
+        # As in a generator (PEP 479): a pass that ended early without a word would lose elements.
+        def fail(value):
+            raise StopIteration("from the function")
+
+        for threads in (1, 3):
+            with self.subTest(threads=threads):
+                dataset = rp.from_list(list(range(20))).map(fail).with_options(threads=threads)
+                with self.assertRaises(RuntimeError) as raised:
+                    list(dataset)
+                self.assertIsInstance(raised.exception.__cause__, StopIteration)
 
     def test_deep_recursion_and_odd_values_in_functions(self):
         def deep(value):
