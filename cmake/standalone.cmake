@@ -3,6 +3,7 @@
 #
 #   libstdc++, libgcc  linked statically (recordpipe_link_standalone)
 #   ISA-L              only shared, needs only the C library: auditwheel copies it into the wheel
+#   libjpeg, libpng    static, with their references to stderr renamed (make_shareable)
 #   fmt                header-only
 #   Highway            headers; dataset/image/highway_targets.cc replaces libhwy, which is only
 #                      shared and needs libstdc++.so
@@ -23,8 +24,28 @@ if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   set(isal_found ON)
 endif()
 option(RECORDPIPE_ISAL "Use ISA-L for gzip" ${isal_found})
+
+# Debian's libjpeg.a and libpng.a are compiled for programs. All that keeps them out of a shared
+# library is how they refer to stderr, another library's variable, so they get a variable of ours.
+function(make_shareable package library)
+  find_library(RECORDPIPE_STATIC_${package} ${library})
+  set(static ${RECORDPIPE_STATIC_${package}})
+  if(static MATCHES "\\.a$")
+    set(shareable ${PROJECT_BINARY_DIR}/lib${library}_shareable.a)
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=recordpipe_codecs_stderr
+                            ${static} ${shareable} COMMAND_ERROR_IS_FATAL ANY)
+    set(${package}_LIBRARY ${shareable} PARENT_SCOPE)
+  endif()
+endfunction()
+make_shareable(JPEG jpeg)
+make_shareable(PNG png)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+add_library(recordpipe_codecs_stderr STATIC dataset/image/codecs_stderr.cc)
+set_target_properties(recordpipe_codecs_stderr PROPERTIES POSITION_INDEPENDENT_CODE ON)
+foreach(codec JPEG::JPEG PNG::PNG)
+  target_link_libraries(${codec} INTERFACE recordpipe_codecs_stderr)
+endforeach()
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL REQUIRED)
 find_package(CLI11 REQUIRED)
