@@ -186,6 +186,17 @@ PythonDataset PythonDataset::cache(std::string path) const {
                .hint = "call cache(path) before map and batch, or cache() in memory"});
 }
 
+PythonDataset PythonDataset::shard(size_t num_shards, size_t index, bool drop_remainder) const {
+  const auto change = [&](const auto& elements) {
+    return elements.shard(num_shards, index, drop(drop_remainder));
+  };
+  PythonDataset sharded = reorder(change);
+  if (rows()) {
+    sharded.sharded_rows_ = change(std::get<Dataset<ParsedBatch>>(computed().elements_));
+  }
+  return sharded;
+}
+
 PythonDataset PythonDataset::concatenate(const PythonDataset& next) const {
   if (!same_elements(*this, next)) {
     return PythonDataset(objects().concatenate(next.objects()));
@@ -227,7 +238,7 @@ PythonDataset PythonDataset::sample(const std::vector<PythonDataset>& datasets,
 
 PythonDataset PythonDataset::computed() const {
   if (!rows()) return *this;
-  return PythonDataset(parsed(1, DropRemainder::no), spec_);
+  return PythonDataset(sharded_rows_ ? *sharded_rows_ : parsed(1, DropRemainder::no), spec_);
 }
 
 Dataset<PythonObject> PythonDataset::objects() const {

@@ -61,6 +61,14 @@ class PythonDataset {
         [&](const auto& elements) { return PythonDataset(Elements(change(elements)), spec_); },
         elements_);
   }
+  // Like reorder(), for operators that may follow a shard that comes last.
+  template <class Change>
+  PythonDataset run(const Change& change) const {
+    PythonDataset changed = reorder(change);
+    if (sharded_rows_) changed.sharded_rows_ = change(*sharded_rows_);
+    return changed;
+  }
+  PythonDataset shard(size_t num_shards, size_t index, bool drop_remainder) const;
   PythonDataset concatenate(const PythonDataset& next) const;
   static PythonDataset sample(const std::vector<PythonDataset>& datasets,
                               std::vector<double> weights, uint64_t seed, bool stop_on_empty);
@@ -87,6 +95,10 @@ class PythonDataset {
 
   Elements elements_;
   std::shared_ptr<const ParseSpec> spec_;
+  // What computes the rows behind a shard that comes last. To parse after the shard, as elements_
+  // do for batch(), would make the shard a part of the plan: states could not be restored behind
+  // another one.
+  std::optional<Dataset<ParsedBatch>> sharded_rows_;
 };
 
 }  // namespace recordpipe::python

@@ -198,17 +198,10 @@ void define_dataset(nb::module_& module) {
            [](Self self, uint64_t count) {
              return self.reorder([&](const auto& d) { return d.skip(count); });
            })
-      .def("shard",
-           [](Self self, size_t num_shards, size_t index, bool drop_remainder) {
-             return self.reorder([&](const auto& d) {
-               return d.shard(num_shards, index,
-                              drop_remainder ? DropRemainder::yes : DropRemainder::no);
-             });
-           })
+      .def("shard", &PythonDataset::shard)
       .def("prefetch",
            [](Self self, std::optional<size_t> size) {
-             return self.reorder(
-                 [&](const auto& d) { return d.prefetch(size.value_or(kAutotune)); });
+             return self.run([&](const auto& d) { return d.prefetch(size.value_or(kAutotune)); });
            })
       .def("ignore_errors",
            [](Self self, uint64_t max_count, double max_rate) {
@@ -222,11 +215,11 @@ void define_dataset(nb::module_& module) {
              options.threads = threads;
              options.chunk_size = chunk_size;
              options.memory_limit = memory_limit;
-             return self.reorder([&](const auto& d) { return d.with_options(options); });
+             return self.run([&](const auto& d) { return d.with_options(options); });
            })
       .def("epoch",
            [](Self self, uint64_t epoch) {
-             return self.reorder([&](const auto& d) { return d.epoch(epoch); });
+             return self.run([&](const auto& d) { return d.epoch(epoch); });
            })
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",

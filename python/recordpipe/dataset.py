@@ -305,9 +305,9 @@ class Dataset(ImageOperators):
 
         The shards of all workers are disjoint, and together they are the whole input. Place it
         after shuffle and repeat, and directly before batch: a state that was saved by one of 4
-        workers can then be restored by each of 2. Workers that divide whole batches place it last
-        (only prefetch may follow): states can then be restored by any number of workers, and
-        without shard.
+        workers can then be restored by each of 2. Workers that divide whole batches, or single
+        elements, place it last (only prefetch may follow): states can then be restored by any
+        number of workers, and without shard.
 
         Args:
             drop_remainder: leaves out the last group if it is incomplete, so that all workers

@@ -2,11 +2,14 @@
 another number of workers or ranks. Other libraries have lost or repeated records in these cases."""
 
 import copy
+import itertools
 import json
 import random
 import unittest
 
+import numpy as np
 import recordpipe as rp
+import records
 from support import FilesTest
 
 
@@ -81,6 +84,81 @@ class Resume(FilesTest):
                 self.assertEqual(got + list(resumed), expected[epoch])
 
 
+class AgainAndAgain(FilesTest):
+    """Runs that are killed after a few elements, each resumed from the one before.
+
+    What users have met in Hugging Face's datasets: the second resume started at the first record
+    (datasets 8308); a shuffled input that fits into the buffer could not be resumed (7901); each
+    resume lost about as many records as the shuffle buffer holds, and repeated others (8408).
+    """
+
+    def pipelines(self):
+        files = [self.examples(25, f"{i}.tfrecord", first=25 * i) for i in range(4)]
+        features = {"id": rp.FixedLenFeature([], "int64")}
+        rows = rp.tfrecords(files).parse(features)
+        cycle = rp.tfrecords(files, cycle_length=3, block_length=2).parse(features)
+        opened = rp.from_list(files).interleave(
+            lambda file: rp.tfrecords(file).parse(features), cycle_length=3, block_length=2
+        )
+        return {
+            "rows": rows,
+            "shuffle": rows.shuffle(20, seed=42),
+            "shuffle of everything in the buffer": rows.shuffle(500, seed=42),
+            "global shuffle": rows.shuffle(seed=42),
+            "batch": rows.batch(7),
+            "shuffle, batch": rows.shuffle(20, seed=42).batch(7),
+            "batch, shuffle": rows.batch(7).shuffle(5, seed=42),
+            "interleave": cycle,
+            "interleave, shuffle, batch": cycle.shuffle(20, seed=42).batch(7).prefetch(),
+            "interleave by a function": opened,
+            "interleave by a function, shuffle, batch": opened.shuffle(20, seed=42).batch(7),
+            "repeat": rows.repeat(2),
+            "shuffle, repeat, batch": rows.shuffle(20, seed=42).repeat(3).batch(7).prefetch(),
+            "repeat, shuffle": rows.repeat(2).shuffle(20, seed=42),
+        }
+
+    def pass_in_runs(self, dataset, worker_counts, rounds):
+        """The ids of one pass: in each run, each worker gives ``rounds`` elements."""
+        state, got = None, []
+        # More runs than any of the pipelines has elements. 0 workers: the Dataset itself.
+        for workers in itertools.islice(itertools.cycle(worker_counts), 320):
+            parts = [dataset.shard(workers, i) for i in range(workers)] or [dataset]
+            iterators = [iter(part) for part in parts]
+            for iterator in iterators if state is not None else []:
+                iterator.load_state_dict(json.loads(state))
+            for _ in range(rounds):
+                for iterator in iterators:
+                    element = next(iterator, None)
+                    if element is None:
+                        return got
+                    got += np.atleast_1d(element["id"]).tolist()
+            state = json.dumps(iterators[-1].state_dict())
+        return got
+
+    def test_nothing_is_lost_or_repeated(self):
+        for name, dataset in self.pipelines().items():
+            dataset = dataset.epoch(1)
+            whole = [i for row in dataset for i in np.atleast_1d(row["id"]).tolist()]
+            counts = np.bincount(whole, minlength=100)
+            self.assertEqual(set(counts), {len(whole) // 100}, name)
+            for worker_counts in ((0,), (1,), (2,), (2, 0, 1)):
+                for rounds in (1, 4, 13):
+                    with self.subTest(name=name, workers=worker_counts, rounds=rounds):
+                        got = self.pass_in_runs(dataset, worker_counts, rounds)
+                        self.assertEqual(got, whole)
+
+    def test_a_small_input_resumes_anywhere_on_the_same_dataset(self):
+        dataset = rp.tfrecords(self.numbered(12)).shuffle(1000, seed=42)
+        whole = list(dataset.epoch(0))
+        self.assertEqual(sorted(map(int, whole)), list(range(12)))
+        for place in range(13):
+            stopped = iter(dataset.epoch(0))
+            got = take(stopped, place)
+            resumed = iter(dataset.epoch(0))
+            resumed.load_state_dict(stopped.state_dict())
+            self.assertEqual(got + list(resumed), whole)
+
+
 class Workers(FilesTest):
     def setUp(self):
         super().setUp()
@@ -97,6 +175,20 @@ class Workers(FilesTest):
                         for batch in batches.shard(workers, worker).epoch(1):
                             seen += [int(record) for record in batch]
                 self.assertEqual(sorted(seen), list(range(101)))
+
+    def test_a_shard_of_rows_has_the_random_numbers_of_all(self):
+        row = {"image": [bytes(range(48))]}
+        path = records.write(self.folder / "images", [records.example(row) for _ in range(12)])
+        images = rp.tfrecords(path).parse({"image": rp.FixedLenFeature([], "bytes")})
+        images = images.decode_raw("image", [4, 4, 3]).pad_crop_flip("image", 2, seed=1)
+        whole = [row["image"].tobytes() for row in images]
+        self.assertGreater(len(set(whole)), 6)
+        for worker in range(3):
+            part = images.shard(3, worker).prefetch().with_options(threads=2)
+            self.assertEqual([row["image"].tobytes() for row in part], whole[worker::3])
+            batched = images.shard(3, worker).batch(2)
+            rows = [row.tobytes() for batch in batched for row in batch["image"]]
+            self.assertEqual(rows, whole[worker::3])
 
     def test_more_workers_than_records(self):
         dataset = rp.from_list(range(3))

@@ -56,6 +56,9 @@ class Notebooks(unittest.TestCase):
         compared = self.run_notebook("tour.ipynb", "pyarrow", "pandas", "polars", "duckdb")
         self.assertGreater(compared, 6)
 
+    def test_from_tf_data(self):
+        self.assertEqual(self.run_notebook("from_tf_data.ipynb", "tensorflow"), 2)
+
 
 if __name__ == "__main__":
     unittest.main()

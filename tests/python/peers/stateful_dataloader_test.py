@@ -31,9 +31,8 @@ class StatefulTest(FilesTest):
         self.count = len(self.batches)
 
     def loader(self, workers, data=None, **options):
-        return StatefulDataLoader(
-            data or rpt.Dataset(self.batches), batch_size=None, num_workers=workers, **options
-        )
+        data = rpt.Dataset(self.batches) if data is None else data
+        return StatefulDataLoader(data, batch_size=None, num_workers=workers, **options)
 
 
 class Resume(StatefulTest):
@@ -96,15 +95,27 @@ class Resume(StatefulTest):
                 {"workers": 2, "snapshot_every_n_steps": steps}, [1, 7, self.count, self.count + 8]
             )
 
-    def test_resumed_twice(self):
-        expected = [ids(self.batches.epoch(epoch)) for epoch in range(3)]
-        got = [[], [], []]
-        options = {"workers": 2}
-        state = self.train(options, None, 3, got)
-        state = self.train(options, state, 8, got)
-        state = self.train(options, state, self.count + 1, got)
-        self.train(options, state, -1, got)
-        self.assertEqual(got, expected)
+    def test_resumed_again_and_again(self):
+        files = [self.examples(25, f"{i}.tfrecord", first=25 * i) for i in range(4)]
+        features = {"id": rp.FixedLenFeature([], "int64")}
+        records = rp.tfrecords(files).parse(features)
+        cycle = rp.tfrecords(files, cycle_length=3, block_length=2).parse(features)
+        pipelines = {
+            "batch": records.batch(7),
+            "shuffle, batch": records.shuffle(20, seed=42).batch(7),
+            "interleave, shuffle, batch": cycle.shuffle(20, seed=42).batch(7).prefetch(),
+            "shuffle, repeat, batch": records.shuffle(20, seed=42).repeat(2).batch(7).prefetch(),
+        }
+        for name, self.batches in pipelines.items():
+            expected = [ids(self.batches.epoch(epoch)) for epoch in range(3)]
+            self.count = len(expected[0])
+            for workers in (0, 1, 2):
+                with self.subTest(name=name, workers=workers):
+                    got = [[], [], []]
+                    state = None
+                    for place in (3, 8, self.count + 1, -1):
+                        state = self.train({"workers": workers}, state, place, got)
+                    self.assertEqual(got, expected)
 
 
 class GlobalState(StatefulTest):
@@ -156,6 +167,17 @@ class GlobalState(StatefulTest):
         single.load_state_dict(rpt.global_state(again))
         self.assertEqual(ids(single), whole[12:])
         self.assertEqual(ids(single), ids(self.batches.epoch(2)))
+
+    def test_single_rows(self):
+        parsed = rp.tfrecords(self.examples(53)).parse({"id": rp.FixedLenFeature([], "int64")})
+        self.batches = parsed.shuffle(16, seed=3)
+        for workers in (0, 1, 2):
+            with self.subTest(workers=workers):
+                state, whole = self.check(workers, 11)
+                for other in (0, 1, 3):
+                    data = rpt.Dataset(self.batches)
+                    data.resume(state)
+                    self.assertEqual(ids(self.loader(other, data)), whole[11:])
 
     def test_after_the_end_it_is_the_next_epoch(self):
         for workers in (0, 2, 3):

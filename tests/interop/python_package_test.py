@@ -1,0 +1,38 @@
+"""Runs the tests of the Python package that need TensorFlow or tfrecord."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = os.environ.get("RECORDPIPE_PYTHON_PACKAGE", "")
+
+
+class PythonPackage(unittest.TestCase):
+    """In processes of their own: tfrecord can't be imported beside TensorFlow."""
+
+    def setUp(self):
+        if not pathlib.Path(PACKAGE, "recordpipe").exists():
+            self.skipTest("the Python package is not built: run python/setup, then build again")
+
+    def run_tests(self, program, name):
+        done = subprocess.run(
+            [sys.executable, "-B", "-W", "ignore", TESTS / program, name], check=False,
+            env=dict(os.environ, PYTHONPATH=PACKAGE, CUDA_VISIBLE_DEVICES=""),
+            capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "Ran [1-9]")
+        self.assertNotIn("skipped", done.stderr)
+
+    def test_migrating_from_tf_data(self):
+        self.run_tests("docs/migrating_test.py", "Migrating.test_tf_data")
+
+    def test_migrating_from_tfrecord(self):
+        self.run_tests("docs/migrating_test.py", "Migrating.test_tfrecord")
+
+    def test_the_notebook_beside_tf_data(self):
+        self.run_tests("python/peers/notebooks_test.py", "Notebooks.test_from_tf_data")
+
+    def test_tensors_are_tensorflows(self):
+        self.run_tests("python/peers/tensorflow_test.py", "TensorFlow")
