@@ -477,8 +477,11 @@ class Dataset(ImageOperators):
         becomes a record batch; without batch(), record batches have up to 1,024 rows.
 
         Errors end the stream, with the message that iterating would raise; their class is the
-        consumer's. Elements made by functions in Python, and records without parse(), have no
-        columns: :class:`UnsupportedError`.
+        consumer's. So does an exception of a signal handler, such as KeyboardInterrupt: the
+        consumer may raise its own class first (pyarrow: OSError), which names it; Python raises
+        the exception itself right after that, also in ``except OSError:``. Elements made by
+        functions in Python, and records without parse(), have no columns:
+        :class:`UnsupportedError`.
 
         Args:
             requested_schema: ignored, as the protocol permits; most consumers cast.

@@ -133,6 +133,10 @@ class Writer:
                 batches and readers of pyarrow, frames of polars and pandas (whose index is not a
                 column; see reset_index()), relations of DuckDB.
         """
+        if hasattr(table, "__next__"):  # a reader: exceptions of its source remain what they are
+            for batch in table:
+                self.write_table(batch)
+            return
         try:
             if hasattr(table, "__arrow_c_stream__"):
                 stream = table.__arrow_c_stream__()

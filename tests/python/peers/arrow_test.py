@@ -211,6 +211,44 @@ except KeyboardInterrupt:
             # pyarrow may raise its own error first; Python raises KeyboardInterrupt next.
             self.assertIn("KeyboardInterrupt", run.stdout + run.stderr)
 
+    def test_ctrl_c_arrives_also_in_a_program_that_handles_oserror(self):
+        program = """
+import os, signal, sys, threading
+import pyarrow as pa, recordpipe as rp
+endless = rp.tfrecords(sys.argv[1]).parse({"id": rp.FixedLenFeature([], "int64")}).repeat()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    try:
+        pa.table(endless)
+    except OSError as error:
+        print("went on after", error)
+    pa.table(endless)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+        run = subprocess.run(
+            [sys.executable, "-B", "-c", program, self.examples(1000)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual(run.stdout.splitlines()[-1:], ["KeyboardInterrupt"], run.stderr)
+
+    def test_an_exception_of_a_readers_source_remains_what_it_is(self):
+        schema = pa.schema({"id": pa.int64()})
+        for raised in (KeyboardInterrupt(), ZeroDivisionError("no rows"), OSError(28, "full")):
+
+            def batches(error=raised):
+                yield pa.record_batch({"id": [1, 2]}, schema=schema)
+                raise error
+
+            reader = pa.RecordBatchReader.from_batches(schema, batches())
+            with self.assertRaises(type(raised)) as caught:
+                rp.write_tfrecords(self.folder / "out.tfrecord", reader)
+            self.assertEqual(str(caught.exception), str(raised))
+            self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_parquet_both_ways(self):
         table = pa.table(self.dataset())
         pq.write_table(table, self.folder / "t.parquet")
@@ -312,12 +350,17 @@ except KeyboardInterrupt:
                 rp.write_tfrecords(path, pa.table({"good": [1], "bad column": column}))
             self.assertFalse(path.exists())
 
-    def test_a_generator_that_raises(self):
+    def test_a_source_behind_a_stream_that_raises_is_named(self):
         def batches():
             yield pa.record_batch({"n": [1]})
             raise RuntimeError("out of data")
 
-        reader = pa.RecordBatchReader.from_batches(pa.schema({"n": pa.int64()}), batches())
+        class OnlyStream:
+            def __arrow_c_stream__(self, requested_schema=None):
+                schema = pa.schema({"n": pa.int64()})
+                return pa.RecordBatchReader.from_batches(schema, batches()).__arrow_c_stream__()
+
+        reader = OnlyStream()
         with self.assertRaisesRegex(rp.FileSystemError, "out of data"):
             rp.write_tfrecords(self.folder / "out.tfrecord", reader)
         self.assertEqual(list(self.folder.iterdir()), [])
