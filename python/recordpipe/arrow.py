@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 from typing import TYPE_CHECKING, Any
 
-from recordpipe import _native
+from recordpipe import _native, recipe
 from recordpipe.features import native_feature_lists, native_features
 
 if TYPE_CHECKING:
@@ -31,26 +31,30 @@ def _with_nulls(dataset: Dataset) -> Dataset:
     Columns of NumPy have no nulls, so parse() refuses a missing feature. It decides that before
     batch(), and so the operators after parse() are applied again.
     """
-    from recordpipe.dataset import _apply, _call
-
-    make, arguments = dataset.__reduce__()
     rebuilt = dataset
-    if make is _apply:
-        source, method, parameters, keywords = arguments
+    operators: list[recipe.Operator] = []
+    while (made := recipe.operator_of(rebuilt)) is not None:
+        rebuilt, operator = made
+        operators.append(operator)
+        if operator[0].startswith("parse"):  # what is before it remains, with what it has cached
+            break
+    else:
+        make, arguments = rebuilt._recipe
+        if make is recipe.call:
+            function, parameters, keywords = arguments
+            rebuilt = function(*_members(parameters), **keywords)
+    for method, parameters, keywords in reversed(operators):
         if method == "parse":
             spec = _native.example_spec(native_features(*parameters), True)
-            rebuilt = source._parsed(method, parameters, spec)
+            rebuilt = rebuilt._parsed(method, parameters, spec)
         elif method == "parse_sequence_example":
             context, feature_lists = parameters
             spec = _native.sequence_example_spec(
                 native_features(context), native_feature_lists(feature_lists), True
             )
-            rebuilt = source._parsed(method, parameters, spec)
+            rebuilt = rebuilt._parsed(method, parameters, spec)
         else:
-            rebuilt = _apply(_with_nulls(source), method, _members(parameters), keywords)
-    elif make is _call:
-        function, parameters, keywords = arguments
-        rebuilt = _call(function, _members(parameters), keywords)
+            rebuilt = recipe.apply(rebuilt, method, _members(parameters), keywords)
     return rebuilt
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe import arrow, stack
+from recordpipe import arrow, recipe, stack
 from recordpipe.features import (
     Feature,
     ListFeature,
@@ -517,27 +517,27 @@ class Dataset(ImageOperators):
         random: bool = False,
         **keywords: Any,
     ) -> Dataset:
-        recipe = (_apply, (self, method, arguments, keywords))
+        made_by = (recipe.apply, (self, method, arguments, keywords))
         try:
             described = make()
         except TypeError as error:
             if "incompatible function arguments" not in str(error):
                 raise
             raise TypeError(_refused_call(method, arguments, keywords)) from None
-        derived = _make(described, recipe, self._random or random)
+        derived = _make(described, made_by, self._random or random)
         if self._ended is None:
             derived._ended = None
         return derived
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled Dataset is its description: the calls that made it."""
-        return self._recipe
+        return recipe.pickled(self)
 
 
-def _make(described: native.Dataset, recipe: tuple[Any, ...], random: bool = False) -> Dataset:
+def _make(described: native.Dataset, made_by: tuple[Any, ...], random: bool = False) -> Dataset:
     dataset = object.__new__(Dataset)
     dataset._native = described
-    dataset._recipe = recipe
+    dataset._recipe = made_by
     dataset._random = random
     dataset._access = None
     dataset._ended = False
@@ -553,7 +553,7 @@ def make_dataset(
     random: bool,
 ) -> Dataset:
     """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns."""
-    return _make(described, (_call, (function, arguments, keywords)), random)
+    return _make(described, (recipe.call, (function, arguments, keywords)), random)
 
 
 def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
@@ -569,14 +569,6 @@ def _native_of(dataset: Dataset) -> native.Dataset:
     if not isinstance(dataset, Dataset):
         raise TypeError(f"needs a recordpipe.Dataset, not {dataset!r}")
     return dataset._native
-
-
-def _apply(
-    dataset: Dataset, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> Dataset:
-    result = getattr(dataset, method)(*arguments, **keywords)
-    assert isinstance(result, Dataset)
-    return result
 
 
 def tfrecords(
@@ -595,7 +587,8 @@ def tfrecords(
 
     Args:
         paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
-            a file that it matches is left out), or several.
+            a file that it matches is left out), or several. Files that appear later are no part of
+            the Dataset, nor of its pickles.
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
             out from the first bytes of each file.
@@ -603,17 +596,17 @@ def tfrecords(
         block_length: consecutive records of one file.
     """
     format = known_compression(compression)
-    listed = paths_of(paths, may_be_empty=True)
-    described = native.tfrecords(listed, check_crc, format, cycle_length, block_length)
+    files = native.record_paths(paths_of(paths, may_be_empty=True))
+    described = native.tfrecords(files, check_crc, format, cycle_length, block_length)
     keywords = {
         "check_crc": check_crc,
         "compression": compression,
         "cycle_length": cycle_length,
         "block_length": block_length,
     }
-    dataset = _make(described, (_call, (tfrecords, (listed,), keywords)))
+    dataset = _make(described, (recipe.call, (tfrecords, (files,), keywords)))
     if cycle_length == 1:
-        dataset._access = RandomAccess(lambda: native.RecordFiles(listed, check_crc, format))
+        dataset._access = RandomAccess(lambda: native.RecordFiles(files, check_crc, format))
     return dataset
 
 
@@ -654,11 +647,5 @@ def sample_from_datasets(
     )
     keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
     return _make(
-        described, (_call, (sample_from_datasets, (list(datasets), weights), keywords)), True
+        described, (recipe.call, (sample_from_datasets, (list(datasets), weights), keywords)), True
     )
-
-
-def _call(
-    function: Callable[..., Dataset], arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> Dataset:
-    return function(*arguments, **keywords)

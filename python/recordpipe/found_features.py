@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recordpipe import _native as native
+from recordpipe import recipe
 from recordpipe.errors import _make
 from recordpipe.features import Feature, ListFeature
 from recordpipe.schema import Schema
@@ -41,9 +42,9 @@ _ORDER = frozenset(
 def _call_of(dataset: Dataset) -> tuple[Dataset | None, str, tuple[Any, ...]]:
     """Returns the Dataset (None for sources), the name and the arguments of the last call."""
     function, arguments = dataset._recipe
-    if function.__name__ == "_apply":
+    if function is recipe.apply:
         return arguments[0], arguments[1], arguments[2]
-    if function.__name__ == "_call":
+    if function is recipe.call:
         return None, arguments[0].__name__, arguments[1]
     return None, function.__name__, arguments
 

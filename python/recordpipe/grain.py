@@ -28,6 +28,7 @@ import grain
 from recordpipe import dataset as datasets
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
+from recordpipe.recipe import sharded
 
 __all__ = ["IterDataset", "RecordSource", "source"]
 
@@ -128,21 +129,10 @@ class IterDataset(grain.IterDataset):  # type: ignore[misc]  # Grain has no type
             first, end = count * worker // workers, count * (worker + 1) // workers
             self._dataset = self._dataset.skip(first).take(end - first)
         else:
-            self._dataset = _sharded(self._dataset, workers, worker)
+            self._dataset = sharded(self._dataset, workers, worker)
 
     def __str__(self) -> str:
         return f"recordpipe.grain.IterDataset({self._whole.explain().rstrip()})"
-
-
-def _sharded(dataset: Dataset, num_shards: int, index: int) -> Dataset:
-    """Like shard(), but before prefetch(), which would compute the elements of all shards."""
-    remake, call = dataset._recipe
-    if remake is datasets._apply and call[1] in ("prefetch", "with_options", "epoch"):
-        before, method, positional, keywords = call
-        before = _sharded(before, num_shards, index)
-        sharded: Dataset = datasets._apply(before, method, positional, keywords)
-        return sharded
-    return dataset.shard(num_shards, index)
 
 
 class _DatasetIterator(grain.DatasetIterator):  # type: ignore[misc]  # Grain has no types

@@ -17,6 +17,14 @@ def double(x):
     return 2 * x
 
 
+counted_elements = []
+
+
+def counted(x):
+    counted_elements.append(x)
+    return x
+
+
 class Dataset(FilesTest):
     def test_records_are_bytes(self):
         path = self.numbered(5)
@@ -190,6 +198,46 @@ class Dataset(FilesTest):
             pickle.dumps(rp.zip(dataset, rp.sample_from_datasets([dataset, dataset])))
         )
         self.assertEqual(len(list(both.take(2))), 2)
+
+    def test_thousands_of_operators(self):
+        dataset = rp.tfrecords(self.numbered(3)).map(int)
+        for i in range(1000):
+            dataset = dataset.take(5).map(lambda x, i=i: x + i)
+        chain = rp.tfrecords(self.numbered(3))
+        for _ in range(2000):
+            chain = chain.take(2)
+        copy = pickle.loads(pickle.dumps(chain))
+        self.assertEqual(copy.explain(), chain.explain())
+        self.assertEqual(list(copy), [b"0", b"1"])
+        self.assertEqual(list(dataset), [sum(range(1000)) + i for i in range(3)])
+        self.assertIn("more operators", repr(dataset))
+        parsed = rp.tfrecords(self.examples(3)).parse({"id": rp.FixedLenFeature([], "int64")})
+        for _ in range(2000):
+            parsed = parsed.take(2)
+        parsed.__arrow_c_schema__()
+        with self.assertRaisesRegex(rp.LimitExceededError, "4096 operators in a row"):
+            for _ in range(4096):
+                chain = chain.skip(0)
+
+    def test_pickles_share_what_is_cached(self):
+        cached = rp.from_list([1, 2]).map(counted).cache()
+        a, b = pickle.loads(pickle.dumps((cached.take(1), cached.map(abs).take(2))))
+        self.assertEqual((list(b), list(a), list(b)), ([1, 2], [1], [1, 2]))
+        self.assertEqual(counted_elements, [1, 2])
+
+    def test_files_that_appear_after_a_pattern_was_expanded_are_no_part(self):
+        for i in range(2):
+            self.numbered(2, f"part-{i}.tfrecord", first=2 * i)
+        dataset = rp.tfrecords(str(self.folder / "part-*"))
+        pickled = pickle.dumps(dataset)
+        self.numbered(2, "part-2.tfrecord", first=4)
+        expected = [b"0", b"1", b"2", b"3"]
+        copy = pickle.loads(pickled)
+        for same in (dataset, copy, dataset.shuffle(2).repeat(1)):
+            self.assertEqual(sorted(same), expected)
+        self.assertEqual(copy[:], expected)
+        self.assertEqual(dataset[:], expected)
+        self.assertEqual(len(pickle.loads(pickle.dumps(copy))), 4)
 
     def test_generators(self):
         rng_values = list(rp.from_list([0] * 1000).random_map(lambda _, rng: rng.random(), seed=9))
