@@ -14,7 +14,6 @@ for epoch in range(10):
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +30,7 @@ from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
 from recordpipe.inputs import Paths, path_of, paths_of
-from recordpipe.iterator import Iterator
+from recordpipe.iterator import Iterator, RepeatedPass
 from recordpipe.random_access import RandomAccess
 
 __all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
@@ -67,7 +66,7 @@ class Dataset(ImageOperators):
     _native: native.Dataset
     _recipe: tuple[Any, ...]  # the call that makes this Dataset again: a function, its arguments
     _random: bool  # whether epochs differ
-    _ended: bool | None  # whether a pass has ended; None: the user chose the epoch
+    _ended: bool | None  # whether a pass in epoch 0 has ended; None: the user chose the epoch
     _access: RandomAccess | None
 
     def __init__(self) -> None:
@@ -86,8 +85,9 @@ class Dataset(ImageOperators):
         without any value, or of several types, are left out. Later records may differ, which is
         then an error of the element: for a program that others run, print :attr:`features` and
         pass what is needed. This works behind :func:`tfrecords` and operators that only order
-        elements, and raises TypeError behind others. The found features become a part of the plan,
-        as if they had been passed: pickled Datasets and saved states don't look again.
+        elements, and raises TypeError behind others; it raises a ValueError if no feature is found.
+        The found features become a part of the plan, as if they had been passed: pickled Datasets
+        and saved states don't look again.
 
         Computes nothing by itself: values are decoded when a batch is built, column by column.
         Other features of a record are ignored. Raises for an element: :class:`NotFoundError` if a
@@ -402,20 +402,19 @@ class Dataset(ImageOperators):
     # Iteration
 
     def __iter__(self) -> Iterator:
-        """Starts a pass: in epoch 0, or in that of :meth:`epoch`."""
+        """Starts a pass: in epoch 0, or in that of :meth:`epoch`.
+
+        A random Dataset without :meth:`epoch` warns (UserWarning) at the first element of a pass
+        that repeats one in epoch 0. A pass that continues a saved state repeats nothing.
+        """
         if not self._random or self._ended is None:
             return Iterator(self._native, None, None)
         if self._ended:
-            warnings.warn(
-                "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
-                "iterate over dataset.epoch(k) for epoch k",
-                stacklevel=2,
-            )
-            return Iterator(self._native, None, None)
-        return Iterator(self._native, None, self._ended_once)
+            return RepeatedPass(self._native, None, None)
+        return Iterator(self._native, None, self._ended_in)
 
-    def _ended_once(self) -> None:
-        self._ended = True
+    def _ended_in(self, epoch: int) -> None:
+        self._ended = epoch == 0
 
     def cardinality(self) -> int:
         """The number of elements of a pass, or INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.

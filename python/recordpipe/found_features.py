@@ -119,7 +119,14 @@ def find_features(dataset: Dataset) -> dict[str, Feature]:
             "the records are SequenceExamples",
             "call parse_sequence_example(); recordpipe.schema() finds its features",
         )
-    return schema.features()
+    features = schema.features()
+    if not features:
+        raise _error(
+            "unsupported",
+            f"the first {schema.records} records have no feature with values of one type",
+            "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
+        )
+    return features
 
 
 def _schema_of_first(source: Dataset) -> Schema:

@@ -163,6 +163,31 @@ class Dataset(FilesTest):
             list(ordered)
             list(ordered)
 
+    def test_passes_that_repeat_nothing_do_not_warn(self):
+        dataset = rp.from_list(range(50)).shuffle(seed=4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            in_epoch_3 = iter(dataset.epoch(3))
+            seen = [next(in_epoch_3) for _ in range(10)]
+            closed = iter(dataset)
+            closed.close()
+            list(closed)
+            resumed = iter(dataset)
+            resumed.load_state_dict(in_epoch_3.state_dict())
+            self.assertEqual(seen + list(resumed), list(dataset.epoch(3)))
+            first = iter(dataset)  # the first pass in epoch 0
+            next(first)
+            state = first.state_dict()
+            rest = list(first)
+            resumed = iter(dataset)
+            resumed.load_state_dict(state)
+            self.assertEqual(list(resumed), rest)
+        with self.assertWarnsRegex(UserWarning, "epoch") as caught:
+            for _ in dataset:
+                pass
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual(len(caught.warnings), 1)
+
     def test_threads_do_not_change_elements(self):
         path = self.numbered(300)
         dataset = (

@@ -331,7 +331,7 @@ class Compose(Images):
         dataset = self.dataset.batch(8)
         list(dataset)
         with self.assertWarnsRegex(UserWarning, "epoch"):
-            iter(dataset)
+            next(iter(dataset))
 
     def test_the_plan_names_the_operators(self):
         self.assertIn(
