@@ -31,7 +31,7 @@ from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
 from recordpipe.inputs import Paths, path_of, paths_of
 from recordpipe.iterator import Iterator, RepeatedPass
-from recordpipe.random_access import RandomAccess
+from recordpipe.random_access import ListAccess, RandomAccess
 
 __all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
 
@@ -67,7 +67,7 @@ class Dataset(ImageOperators):
     _recipe: tuple[Any, ...]  # the call that makes this Dataset again: a function, its arguments
     _random: bool  # whether epochs differ
     _ended: bool | None  # whether a pass in epoch 0 has ended; None: the user chose the epoch
-    _access: RandomAccess | None
+    _access: RandomAccess | ListAccess | None
 
     def __init__(self) -> None:
         raise TypeError(
@@ -127,7 +127,7 @@ class Dataset(ImageOperators):
 
     def _parsed(self, method: str, arguments: tuple[Any, ...], spec: native.ParseSpec) -> Dataset:
         parsed = self._derive(method, arguments, lambda: self._native.parse(spec))
-        if self._access is not None:
+        if isinstance(self._access, RandomAccess):
             parsed._access = self._access.parsed(spec)
         return parsed
 
@@ -140,7 +140,7 @@ class Dataset(ImageOperators):
         **keywords: Any,
     ) -> Dataset:
         derived = self._derive(method, arguments, lambda: make(self._native), random, **keywords)
-        if self._access is not None and not random:  # a random image has an epoch
+        if isinstance(self._access, RandomAccess) and not random:  # a random image has an epoch
             derived._access = self._access.parsed(native.parse_spec(derived._native))
         return derived
 
@@ -438,7 +438,8 @@ class Dataset(ImageOperators):
     def __getitem__(self, index: int | slice) -> Any:
         """Record ``index`` of plain files, also after :meth:`parse`; a list for a slice.
 
-        Opens the files once, and keeps them open. A record's CRC is checked when it is first read.
+        Element ``index`` of :func:`from_list`, too. Other Datasets raise TypeError. Opens the files
+        once, and keeps them open. A record's CRC is checked when it is first read.
         Thread-safe.
         """
         access = self._random_access()
@@ -450,11 +451,11 @@ class Dataset(ImageOperators):
         """The elements at ``indexes``, faster than one by one; PyTorch's DataLoader calls it."""
         return self._random_access().get_many(list(indexes))
 
-    def _random_access(self) -> RandomAccess:
+    def _random_access(self) -> RandomAccess | ListAccess:
         if self._access is None:
             raise TypeError(
-                "only tfrecords(...) of plain files, and parse() after it, have elements "
-                "by number; use skip(n) for others"
+                "only tfrecords(...) of plain files, parse() after it, and from_list(), have "
+                "elements by number; use skip(n) for others"
             )
         return self._access
 
@@ -610,9 +611,14 @@ def tfrecords(
 
 
 def from_list(elements: Sequence[Any]) -> Dataset:
-    """Yields the elements of a sequence. Supports random access."""
+    """Yields the elements of a sequence; they may be any objects.
+
+    Supports random access: ``ds[i]``, slices, and ``shuffle()`` without a buffer.
+    """
     listed = list(elements)
-    return _make(native.from_list(listed), (from_list, (listed,)))
+    dataset = _make(native.from_list(listed), (from_list, (listed,)))
+    dataset._access = ListAccess(listed)
+    return dataset
 
 
 def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:

@@ -28,6 +28,7 @@ import grain
 from recordpipe import dataset as datasets
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
+from recordpipe.random_access import RandomAccess
 from recordpipe.recipe import sharded
 
 __all__ = ["IterDataset", "RecordSource", "source"]
@@ -57,7 +58,10 @@ class RecordSource:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._access = dataset._random_access()
+        access = dataset._random_access()
+        if not isinstance(access, RandomAccess):
+            raise TypeError("source() reads files: pass a list to grain.MapDataset.source() itself")
+        self._access = access
 
     def __len__(self) -> int:
         return len(self._access)

@@ -252,8 +252,8 @@ class MapDataset(torch.utils.data.Dataset[Any]):
     batch in one call.
 
     Args:
-        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``. Others raise
-            TypeError.
+        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``, or
+            ``recordpipe.from_list()``. Others raise TypeError.
     """
 
     def __init__(self, dataset: _dataset.Dataset) -> None:
