@@ -47,7 +47,8 @@ class Dataset(ImageOperators):
     **Elements.** Records are ``bytes``. After :meth:`parse`, an element is a dict of the features'
     values, and after :meth:`batch` a dict of arrays with one row per record. An array's memory
     belongs to you: recordpipe doesn't overwrite it while any array made from it lives, also in
-    torch or JAX.
+    torch or JAX. The arrays of a batch are one piece of memory: to keep a small part of each batch,
+    keep a copy of it (``batch["label"].copy()``), because one array keeps the whole batch.
 
     **Functions in Python** (of :meth:`map`, :meth:`filter` and others) run on the pipeline's
     threads, one at a time, because they hold the GIL; everything else runs without it. Their
@@ -288,16 +289,26 @@ class Dataset(ImageOperators):
         )
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Repeats the input ``count`` times (default: without end). Each pass is an epoch."""
+        """Repeats the input ``count`` times (default, and -1: without end).
+
+        Each pass is an epoch.
+        """
         times = -1 if count is None else count
         return self._derive("repeat", (count,), lambda: self._native.repeat(times))
 
     def take(self, count: int) -> Dataset:
-        """Yields the first ``count`` elements."""
+        """Yields the first ``count`` elements; -1: all, as in tf.data."""
+        if count == -1:
+            return self
         return self._derive("take", (count,), lambda: self._native.take(count))
 
     def skip(self, count: int) -> Dataset:
-        """Yields all elements after the first ``count``, which are not computed."""
+        """Yields all elements after the first ``count``, which are not computed.
+
+        -1 skips all, as in tf.data.
+        """
+        if count == -1:
+            return self.take(0)
         return self._derive("skip", (count,), lambda: self._native.skip(count))
 
     def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Dataset:
@@ -308,6 +319,10 @@ class Dataset(ImageOperators):
         workers can then be restored by each of 2. Workers that divide whole batches place it last
         (only prefetch may follow): states can then be restored by any number of workers, and
         without shard.
+
+        Only the elements of this shard are computed, also by map and batch before it. Place it
+        before prefetch, cache, filter, flat_map, unbatch, scan and window: these need the elements
+        of all shards.
 
         Args:
             drop_remainder: leaves out the last group if it is incomplete, so that all workers
@@ -438,8 +453,9 @@ class Dataset(ImageOperators):
     def __getitem__(self, index: int | slice) -> Any:
         """Record ``index`` of plain files, also after :meth:`parse`; a list for a slice.
 
-        Element ``index`` of :func:`from_list`, too. Other Datasets raise TypeError. Opens the files
-        once, and keeps them open. A record's CRC is checked when it is first read.
+        Element ``index`` of :func:`from_list`, too. Other Datasets raise TypeError.
+
+        Opens the files once, and keeps them open. A record's CRC is checked when it is first read.
         Thread-safe.
         """
         access = self._random_access()

@@ -188,6 +188,48 @@ class Dataset(FilesTest):
         self.assertEqual(caught.filename, __file__)
         self.assertEqual(len(caught.warnings), 1)
 
+    def test_what_is_computed_before_shard(self):
+        calls = []
+
+        def count(x):
+            calls.append(x)
+            return x
+
+        mapped = rp.from_list(range(32)).map(count)
+        for whole, computed in (
+            (mapped, 8),
+            (mapped.batch(2), 8),
+            (mapped.shuffle(4).enumerate(), 8),
+            (mapped.prefetch(2), 32),
+            (mapped.filter(lambda _: True), 32),
+            (mapped.window(2), 32),
+        ):
+            calls.clear()
+            list(whole.shard(4, 0))
+            self.assertEqual(len(calls), computed, whole.explain())
+
+    def test_one_array_keeps_its_batch_and_a_copy_does_not(self):
+        features = {
+            "id": rp.FixedLenFeature([], "int64"),
+            "box": rp.FixedLenFeature([2], "float32"),
+        }
+        with iter(rp.tfrecords(self.examples(40)).parse(features).batch(4)) as iterator:
+            kept = [next(iterator)["id"] for _ in range(5)]
+            self.assertEqual(iterator.stats()["batches_held"], 5)
+            kept = [array.copy() for array in kept]
+            self.assertEqual(iterator.stats()["batches_held"], 0)
+            self.assertEqual([array[0] for array in kept], [0, 4, 8, 12, 16])
+
+    def test_a_count_of_minus_one_means_what_it_means_in_tf_data(self):
+        dataset = rp.from_list(range(3))
+        self.assertEqual(list(dataset.take(-1)), [0, 1, 2])
+        self.assertEqual(list(dataset.skip(-1)), [])
+        self.assertEqual(list(dataset.repeat(-1).take(7)), [0, 1, 2, 0, 1, 2, 0])
+        self.assertEqual(dataset.repeat(-1).take(-1).cardinality(), rp.INFINITE_CARDINALITY)
+        for call in (dataset.take, dataset.skip, dataset.repeat):
+            with self.assertRaises((TypeError, ValueError)):
+                call(-2)
+
     def test_threads_do_not_change_elements(self):
         path = self.numbered(300)
         dataset = (
@@ -325,7 +367,7 @@ class Errors(FilesTest):
     def test_arguments_of_the_wrong_type_or_size_are_shown(self):
         dataset = rp.from_list([1])
         for call, shown in (
-            (lambda: dataset.take(-1), r"take\(-1\)"),
+            (lambda: dataset.take(-2), r"take\(-2\)"),
             (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
             (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
             (lambda: dataset.map(None), r"map\(None, name=''\)"),
