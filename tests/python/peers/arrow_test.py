@@ -454,6 +454,31 @@ class Pandas(TablesTest):
             ],
         )
 
+    @needs(pa, "pyarrow, which pandas needs for Arrow,")
+    def test_labels_of_rows_are_a_column_if_they_have_a_name(self):
+        frame = pd.DataFrame({"n": [1, 2, 3, 4]})
+        labels = {"key": [b"a", b"b", b"c", b"d"]}
+        pairs = pd.MultiIndex.from_product([["a", "b"], [0, 1]])
+        for given, index in (
+            (frame, {}),
+            (frame[frame.n != 2], {}),  # the labels 0, 2, 3
+            (frame.set_axis(["a", "b", "c", "d"]), {}),
+            (frame.set_axis(pairs), {}),  # __index_level_0__ and __index_level_1__
+            (frame.set_axis(pd.Index(["a", "b", "c", "d"], name="key")), labels),
+            (frame.set_axis(["a", "b", "c", "d"]).rename_axis("key").reset_index(), labels),
+        ):
+            expected = [
+                records.example({name: [index[name][i]] for name in index} | {"n": [int(n)]})
+                for i, n in enumerate(given["n"])
+            ]
+            table = pa.Table.from_pandas(given)
+            for data in (given, table, table.to_reader(), table.to_batches()[0]):
+                paths = rp.write_tfrecords(self.folder / "labels", data)
+                self.assertEqual(list(rp.tfrecords(paths)), expected)
+        table = pa.table({"__index_level_0__": [1], "n": [2]})  # not of pandas
+        paths = rp.write_tfrecords(self.folder / "labels", table)
+        self.assertEqual(rp.schema(paths).features().keys(), {"__index_level_0__", "n"})
+
 
 @needs(datasets, "datasets")
 class HuggingFace(TablesTest):
