@@ -46,6 +46,11 @@ size_t fixed_row_bytes(const ParseSpec& spec) {
 
 Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
   if (const auto* batches = std::get_if<Dataset<ParsedBatch>>(&dataset.elements())) return *batches;
+  if (std::holds_alternative<Dataset<ImageBatch>>(dataset.elements())) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "column 'image': batches of images have no Arrow type",
+                 .hint = "read the TFRecord files with tfrecords(), and parse() the features"});
+  }
   if (!dataset.rows()) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "only parsed records, and batches of them, have Arrow columns",

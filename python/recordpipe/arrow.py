@@ -6,7 +6,9 @@ import atexit
 from typing import TYPE_CHECKING, Any
 
 from recordpipe import _native, recipe
+from recordpipe.errors import _make
 from recordpipe.features import native_feature_lists, native_features
+from recordpipe.image import ImageOperators
 
 if TYPE_CHECKING:
     from recordpipe.dataset import Dataset
@@ -44,6 +46,8 @@ def _with_nulls(dataset: Dataset) -> Dataset:
             function, parameters, keywords = arguments
             rebuilt = function(*_members(parameters), **keywords)
     for method, parameters, keywords in reversed(operators):
+        if hasattr(ImageOperators, method):
+            raise _refused_image(parameters[0], method)
         if method == "parse":
             spec = _native.example_spec(native_features(*parameters), True)
             rebuilt = rebuilt._parsed(method, parameters, spec)
@@ -56,6 +60,15 @@ def _with_nulls(dataset: Dataset) -> Dataset:
         else:
             rebuilt = recipe.apply(rebuilt, method, _members(parameters), keywords)
     return rebuilt
+
+
+def _refused_image(feature: str, method: str) -> Exception:
+    reason = f"column {feature!r}: an image of {method}() has no Arrow type"
+    hint = (
+        f"leave {method}() out: the column then has the bytes of the records; "
+        "RawFeature(shape, 'uint8') makes fixed-size lists of raw pixels"
+    )
+    return _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
 
 
 def _members(parameters: tuple[Any, ...]) -> tuple[Any, ...]:

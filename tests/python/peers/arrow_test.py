@@ -181,6 +181,18 @@ class PyArrow(TablesTest):
         with self.assertRaisesRegex(pa.ArrowInvalid, "broken.tfrecord.* at "):
             pa.table(rp.tfrecords(path).parse(FEATURES))
 
+    def test_images_are_refused_and_raw_pixels_are_fixed_size_lists(self):
+        pixels = [np.full((2, 2, 3), i, np.uint8) for i in range(3)]
+        path = records.write(
+            self.folder / "images", [records.example({"image": [p.tobytes()]}) for p in pixels]
+        )
+        encoded = rp.tfrecords(path).parse({"image": rp.FixedLenFeature([], "bytes")})
+        for images in (encoded.decode_image("image"), encoded.decode_raw("image", [2, 2, 3])):
+            with self.assertRaisesRegex(rp.UnsupportedError, "column 'image': .* RawFeature"):
+                pa.table(images.batch(2))
+        raw = rp.tfrecords(path).parse({"image": rp.RawFeature([2, 2, 3], "uint8")})
+        self.assertEqual(pa.table(raw)["image"].to_pylist(), [p.tolist() for p in pixels])
+
     def test_ctrl_c(self):
         program = """
 import os, signal, sys, threading
