@@ -19,21 +19,15 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe import arrow, recipe, stack
-from recordpipe.features import (
-    Feature,
-    ListFeature,
-    known_compression,
-    native_feature_lists,
-    native_features,
-)
+from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
 from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
-from recordpipe.inputs import Paths, path_of, paths_of
+from recordpipe.inputs import path_of
 from recordpipe.iterator import Iterator, RepeatedPass
 from recordpipe.random_access import ListAccess, RandomAccess
 
-__all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
+__all__ = ["Dataset", "make_dataset", "native_of"]
 
 
 class Dataset(ImageOperators):
@@ -337,7 +331,7 @@ class Dataset(ImageOperators):
 
     def concatenate(self, dataset: Dataset) -> Dataset:
         """Yields all elements of this Dataset, then all of ``dataset``."""
-        other = _native_of(dataset)
+        other = native_of(dataset)
         return self._derive(
             "concatenate",
             (dataset,),
@@ -566,10 +560,16 @@ def make_dataset(
     arguments: tuple[Any, ...],
     keywords: dict[str, Any],
     *,
-    random: bool,
+    random: bool = False,
+    access: RandomAccess | ListAccess | None = None,
 ) -> Dataset:
-    """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns."""
-    return _make(described, (recipe.call, (function, arguments, keywords)), random)
+    """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns.
+
+    ``random``: whether epochs differ. ``access``: its elements by number.
+    """
+    dataset = _make(described, (recipe.call, (function, arguments, keywords)), random)
+    dataset._access = access
+    return dataset
 
 
 def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
@@ -581,92 +581,8 @@ def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, A
     )
 
 
-def _native_of(dataset: Dataset) -> native.Dataset:
+def native_of(dataset: Dataset) -> native.Dataset:
+    """Raises TypeError for anything but a Dataset."""
     if not isinstance(dataset, Dataset):
         raise TypeError(f"needs a recordpipe.Dataset, not {dataset!r}")
     return dataset._native
-
-
-def tfrecords(
-    paths: Paths,
-    *,
-    check_crc: bool = True,
-    compression: str | None = None,
-    cycle_length: int = 1,
-    block_length: int = 1,
-) -> Dataset:
-    """Yields the records of TFRecord files as bytes, file after file.
-
-    An index beside a plain file (PATH.idx, of ``tfrecord index``) is used. Files are opened when
-    their first record is needed. A damaged record is an element that raises
-    :class:`DataLossError` with its path and offset; all records before it are yielded.
-
-    Args:
-        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
-            a file that it matches is left out), or several. Files that appear later are no part of
-            the Dataset, nor of its pickles.
-        check_crc: False accepts wrong CRCs.
-        compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
-            out from the first bytes of each file.
-        cycle_length: the number of files read at a time, block by block.
-        block_length: consecutive records of one file.
-    """
-    format = known_compression(compression)
-    files = native.record_paths(paths_of(paths, may_be_empty=True))
-    described = native.tfrecords(files, check_crc, format, cycle_length, block_length)
-    keywords = {
-        "check_crc": check_crc,
-        "compression": compression,
-        "cycle_length": cycle_length,
-        "block_length": block_length,
-    }
-    dataset = _make(described, (recipe.call, (tfrecords, (files,), keywords)))
-    if cycle_length == 1:
-        dataset._access = RandomAccess(lambda: native.RecordFiles(files, check_crc, format))
-    return dataset
-
-
-def from_list(elements: Sequence[Any]) -> Dataset:
-    """Yields the elements of a sequence; they may be any objects.
-
-    Supports random access: ``ds[i]``, slices, and ``shuffle()`` without a buffer.
-    """
-    listed = list(elements)
-    dataset = _make(native.from_list(listed), (from_list, (listed,)))
-    dataset._access = ListAccess(listed)
-    return dataset
-
-
-def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
-    """Yields the elements of ``factory()``, which is called for each pass."""
-    return _make(native.from_generator(factory), (from_generator, (factory,)))
-
-
-def zip(*datasets: Dataset) -> Dataset:
-    """Yields tuples of one element of each Dataset; ends with the shortest."""
-    described = native.zip([_native_of(dataset) for dataset in datasets], tuple)
-    return _make(described, (zip, datasets), any(dataset._random for dataset in datasets))
-
-
-def sample_from_datasets(
-    datasets: Sequence[Dataset],
-    weights: Sequence[float] | None = None,
-    *,
-    seed: int = 0,
-    stop_on_empty_dataset: bool = False,
-) -> Dataset:
-    """Draws each element from one of ``datasets``, chosen at random.
-
-    Args:
-        weights: relative probabilities; default: equal.
-        stop_on_empty_dataset: ends when a chosen Dataset is at its end. Default: goes on with the
-            others.
-    """
-    shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
-    described = native.sample(
-        [_native_of(dataset) for dataset in datasets], shares, seed, stop_on_empty_dataset
-    )
-    keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
-    return _make(
-        described, (recipe.call, (sample_from_datasets, (list(datasets), weights), keywords)), True
-    )

@@ -25,11 +25,11 @@ from typing import Any
 
 import grain
 
-from recordpipe import dataset as datasets
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
 from recordpipe.random_access import RandomAccess
 from recordpipe.recipe import sharded
+from recordpipe.sources import tfrecords
 
 __all__ = ["IterDataset", "RecordSource", "source"]
 
@@ -42,7 +42,7 @@ def source(records: Paths | Dataset) -> RecordSource:
             ``rp.tfrecords(...)`` with its options, also after ``parse()``. Raises TypeError for
             another Dataset.
     """
-    return RecordSource(records if isinstance(records, Dataset) else datasets.tfrecords(records))
+    return RecordSource(records if isinstance(records, Dataset) else tfrecords(records))
 
 
 class RecordSource:
