@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,12 +32,42 @@ struct Owned {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
+// Whether pandas made the table: its schema then has metadata of this key. Metadata is a number of
+// pairs of a key and a value, each after its size; numbers are int32 in the machine's byte order.
+bool is_of_pandas(const ArrowSchema& schema) {
+  const char* at = schema.metadata;
+  const auto number = [&at] {
+    int32_t value;
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return value;
+  };
+  for (int32_t pairs = at ? number() : 0; pairs > 0; --pairs) {
+    const int32_t key_size = number();
+    const std::string_view key(at, static_cast<size_t>(std::max(key_size, 0)));
+    if (key == "pandas") return true;
+    at += key.size();
+    at += std::max(number(), 0);
+  }
+  return false;
+}
+
+// __index_level_0__, ...: pandas' names of row labels that have no name.
+bool is_unnamed_index(std::string_view name) {
+  constexpr std::string_view kBegin = "__index_level_", kEnd = "__";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  name.remove_prefix(kBegin.size());
+  if (name.size() <= kEnd.size()) return false;
+  name.remove_suffix(kEnd.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 struct NumberedColumn {
   ArrowColumn column;
   int64_t number;  // in the schema
 };
 
-// Sorted by name.
+// Sorted by name, and without row labels of pandas that have no name.
 std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
   if (!schema.release) refuse("the Arrow schema is released already");
   if (!schema.format || std::strcmp(schema.format, "+s") != 0) {
@@ -44,7 +75,10 @@ std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
                  .reason = "the Arrow data has no columns: it is a single array"});
   }
   std::vector<NumberedColumn> columns;
+  const bool has_index = is_of_pandas(schema);
   for (int64_t i = 0; i < schema.n_children; ++i) {
+    const char* const child = schema.children[i]->name;
+    if (has_index && child && is_unnamed_index(child)) continue;
     columns.push_back({ArrowColumn(*schema.children[i]), i});
   }
   const auto name = [](const NumberedColumn& column) -> const auto& {
@@ -66,13 +100,14 @@ bool has_null_rows(const ArrowArray& batch) {
   return false;
 }
 
-// Returns `number` + the rows of the batch.
-uint64_t write_batch(std::vector<NumberedColumn>& columns, const ArrowArray& batch, uint64_t number,
-                     const WriteExample& write, const std::function<void()>& tick) {
+// Returns `number` + the rows of the batch. `number_of_columns`: also of those left out.
+uint64_t write_batch(std::vector<NumberedColumn>& columns, int64_t number_of_columns,
+                     const ArrowArray& batch, uint64_t number, const WriteExample& write,
+                     const std::function<void()>& tick) {
   constexpr int64_t kRowsPerTick = 4096;
   if (batch.length < 0 || batch.offset < 0 || batch.length > INT64_MAX - batch.offset ||
       (batch.n_buffers > 0 && !batch.buffers) || (batch.n_children > 0 && !batch.children) ||
-      batch.n_children != static_cast<int64_t>(columns.size())) {
+      batch.n_children != number_of_columns) {
     refuse("an Arrow batch that contradicts its schema");
   }
   if (has_null_rows(batch)) refuse("an Arrow struct array with null rows");
@@ -121,7 +156,7 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
     Owned<ArrowArray> batch;
     check(input.value.get_next(&input.value, &batch.value));
     if (!batch.value.release) return rows;
-    rows = write_batch(columns, batch.value, rows, write, tick);
+    rows = write_batch(columns, schema.value.n_children, batch.value, rows, write, tick);
   }
 }
 
@@ -129,7 +164,7 @@ uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
                         const WriteExample& write, const std::function<void()>& tick) {
   std::vector<NumberedColumn> columns = columns_of(schema);
   if (!batch.release) refuse("the Arrow array is read already");
-  return write_batch(columns, batch, 0, write, tick);
+  return write_batch(columns, schema.n_children, batch, 0, write, tick);
 }
 
 }  // namespace recordpipe::python

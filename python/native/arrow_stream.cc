@@ -18,6 +18,7 @@
 
 #include "python/native/arrow_array.h"
 #include "python/native/arrow_schema.h"
+#include "python/native/errors.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
@@ -45,6 +46,11 @@ size_t fixed_row_bytes(const ParseSpec& spec) {
 
 Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
   if (const auto* batches = std::get_if<Dataset<ParsedBatch>>(&dataset.elements())) return *batches;
+  if (std::holds_alternative<Dataset<ImageBatch>>(dataset.elements())) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "column 'image': batches of images have no Arrow type",
+                 .hint = "read the TFRecord files with tfrecords(), and parse() the features"});
+  }
   if (!dataset.rows()) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "only parsed records, and batches of them, have Arrow columns",
@@ -74,15 +80,36 @@ int errno_of(ErrorKind kind) {
 
 bool on_main_thread() { return getpid() == syscall(SYS_gettid); }
 
+// Python calls it on the main thread, between two instructions. Owns `exception`.
+int raise_pending(void* exception) {
+  const std::unique_ptr<PythonException> owned(static_cast<PythonException*>(exception));
+  owned->raise();
+  return -1;
+}
+
+// Such as "TimeoutError: 10 s".
+std::string name_of(const nb::python_error& error) {
+  std::string name = nb::str(error.type().attr("__name__")).c_str();
+  const nb::object text = nb::steal(PyObject_Str(error.value().ptr()));
+  if (!text) {
+    PyErr_Clear();
+  } else if (const std::string message = nb::str(text).c_str(); !message.empty()) {
+    name += ": " + message;
+  }
+  return name;
+}
+
 // Runs the Python handlers of signals that have arrived. Throws Error{cancelled} if one raises: an
-// Arrow consumer can't pass a Python exception on, so it is set to be raised later.
+// Arrow consumer can't pass a Python exception on, so Python raises it when the consumer returns.
 void handle_signals() {
   if (!nb::is_alive() || !on_main_thread()) return;
   const GilScope gil;
   if (PyErr_CheckSignals() == 0) return;
-  const nb::python_error raised;
-  PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), raised.type().ptr());
-  throw Error({.kind = ErrorKind::cancelled, .reason = "interrupted by a signal"});
+  nb::python_error raised;
+  const std::string name = name_of(raised);
+  auto exception = std::make_unique<PythonException>(raised);
+  if (Py_AddPendingCall(raise_pending, exception.get()) == 0) (void)exception.release();
+  throw Error({.kind = ErrorKind::cancelled, .reason = "interrupted by a signal: " + name});
 }
 
 class Stream {

@@ -131,8 +131,18 @@ nb::object PythonIterator::next() {
   } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = next_of(*objects)) return object->get();
   }
+  std::optional<uint64_t> ended;  // nothing, if the pass was closed
+  if (!at_end_.is_none() && !is_closing_) {
+    std::visit(
+        [&](auto& pass) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
+            ended = pass.epoch();
+          }
+        },
+        pass_);
+  }
   lock.unlock();
-  if (!at_end_.is_none()) at_end_();
+  if (ended) at_end_(*ended);
   throw nb::stop_iteration();
 }
 

@@ -25,7 +25,7 @@ namespace recordpipe::python {
 // Error{invalid_argument}, except that close() and the destructor do nothing.
 class PythonIterator {
  public:
-  // Calls at_end(), unless it is None, when the pass has ended.
+  // Calls at_end(epoch), unless it is None, when the pass has ended by itself.
   PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch, nb::object at_end);
   ~PythonIterator();
 

@@ -52,9 +52,9 @@ PythonFunction named(nb::object function, std::string name) {
 }
 
 // The files that patterns stand for.
-std::vector<std::string> expand(const std::vector<std::string>& paths) {
+std::vector<FilePath> record_paths(const std::vector<FilePath>& paths) {
   std::vector<std::string> files;
-  for (const std::string& path : paths) {
+  for (const std::string& path : strings(paths)) {
     if (!has_glob_characters(path) || posix_file_system().status(path)) {
       files.push_back(path);
       continue;
@@ -66,16 +66,16 @@ std::vector<std::string> expand(const std::vector<std::string>& paths) {
     }
     files.insert(files.end(), found.begin(), found.end());
   }
-  return files;
+  return file_paths(files);
 }
 
-PythonDataset tfrecords(const std::vector<FilePath>& given, bool check_crc,
+// `files`: without patterns.
+PythonDataset tfrecords(const std::vector<FilePath>& files, bool check_crc,
                         const std::string& compression, size_t cycle_length, size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
-  std::vector<std::string> paths = strings(given);
-  if (cycle_length == 1) return PythonDataset(tfrecord_files(std::move(paths), options));
+  if (cycle_length == 1) return PythonDataset(tfrecord_files(strings(files), options));
   return PythonDataset(
-      from_vector(expand(paths))
+      from_vector(strings(files))
           .interleave(
               [options](std::string path) { return tfrecord_files({std::move(path)}, options); },
               cycle_length, block_length));
@@ -229,6 +229,7 @@ void define_dataset(nb::module_& module) {
            })
       .def("explain", &PythonDataset::explain);
 
+  module.def("record_paths", &record_paths);
   module.def("tfrecords", &tfrecords);
   module.def("from_list", &from_list);
   module.def("from_generator", &generator);
@@ -243,7 +244,7 @@ void define_record_files(nb::module_& module) {
       .def("__init__",
            [](RecordFiles* self, const std::vector<FilePath>& paths, bool check_crc,
               const std::string& compression) {
-             new (self) RecordFiles(expand(strings(paths)), read_options(check_crc, compression));
+             new (self) RecordFiles(strings(paths), read_options(check_crc, compression));
            })
       .def("__len__", &RecordFiles::size)
       .def("files", &RecordFiles::files)

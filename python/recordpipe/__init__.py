@@ -26,14 +26,7 @@ from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.cifar10 import cifar10_batches
 from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
-from recordpipe.dataset import (
-    Dataset,
-    from_generator,
-    from_list,
-    sample_from_datasets,
-    tfrecords,
-    zip,
-)
+from recordpipe.dataset import Dataset
 from recordpipe.errors import (
     AlreadyExistsError,
     BusyError,
@@ -68,6 +61,13 @@ from recordpipe.reports import (
     VerifyReport,
 )
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
+from recordpipe.sources import (
+    from_generator,
+    from_list,
+    sample_from_datasets,
+    tfrecords,
+    zip,
+)
 from recordpipe.statistics import (
     BytesStats,
     Distribution,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 from typing import TYPE_CHECKING, Any
 
-from recordpipe import _native
+from recordpipe import _native, recipe
+from recordpipe.errors import _make
 from recordpipe.features import native_feature_lists, native_features
+from recordpipe.image import ImageOperators
 
 if TYPE_CHECKING:
     from recordpipe.dataset import Dataset
@@ -31,27 +33,42 @@ def _with_nulls(dataset: Dataset) -> Dataset:
     Columns of NumPy have no nulls, so parse() refuses a missing feature. It decides that before
     batch(), and so the operators after parse() are applied again.
     """
-    from recordpipe.dataset import _apply, _call
-
-    make, arguments = dataset.__reduce__()
     rebuilt = dataset
-    if make is _apply:
-        source, method, parameters, keywords = arguments
+    operators: list[recipe.Operator] = []
+    while (made := recipe.operator_of(rebuilt)) is not None:
+        rebuilt, operator = made
+        operators.append(operator)
+        if operator[0].startswith("parse"):  # what is before it remains, with what it has cached
+            break
+    else:
+        make, arguments = rebuilt._recipe
+        if make is recipe.call:
+            function, parameters, keywords = arguments
+            rebuilt = function(*_members(parameters), **keywords)
+    for method, parameters, keywords in reversed(operators):
+        if hasattr(ImageOperators, method):
+            raise _refused_image(parameters[0], method)
         if method == "parse":
             spec = _native.example_spec(native_features(*parameters), True)
-            rebuilt = source._parsed(method, parameters, spec)
+            rebuilt = rebuilt._parsed(method, parameters, spec)
         elif method == "parse_sequence_example":
             context, feature_lists = parameters
             spec = _native.sequence_example_spec(
                 native_features(context), native_feature_lists(feature_lists), True
             )
-            rebuilt = source._parsed(method, parameters, spec)
+            rebuilt = rebuilt._parsed(method, parameters, spec)
         else:
-            rebuilt = _apply(_with_nulls(source), method, _members(parameters), keywords)
-    elif make is _call:
-        function, parameters, keywords = arguments
-        rebuilt = _call(function, _members(parameters), keywords)
+            rebuilt = recipe.apply(rebuilt, method, _members(parameters), keywords)
     return rebuilt
+
+
+def _refused_image(feature: str, method: str) -> Exception:
+    reason = f"column {feature!r}: an image of {method}() has no Arrow type"
+    hint = (
+        f"leave {method}() out: the column then has the bytes of the records; "
+        "RawFeature(shape, 'uint8') makes fixed-size lists of raw pixels"
+    )
+    return _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
 
 
 def _members(parameters: tuple[Any, ...]) -> tuple[Any, ...]:

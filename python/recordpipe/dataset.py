@@ -14,27 +14,20 @@ for epoch in range(10):
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe import arrow, stack
-from recordpipe.features import (
-    Feature,
-    ListFeature,
-    known_compression,
-    native_feature_lists,
-    native_features,
-)
+from recordpipe import arrow, recipe, stack
+from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
 from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
-from recordpipe.inputs import Paths, path_of, paths_of
-from recordpipe.iterator import Iterator
-from recordpipe.random_access import RandomAccess
+from recordpipe.inputs import path_of
+from recordpipe.iterator import Iterator, RepeatedPass
+from recordpipe.random_access import ListAccess, RandomAccess
 
-__all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
+__all__ = ["Dataset", "make_dataset", "native_of"]
 
 
 class Dataset(ImageOperators):
@@ -48,7 +41,8 @@ class Dataset(ImageOperators):
     **Elements.** Records are ``bytes``. After :meth:`parse`, an element is a dict of the features'
     values, and after :meth:`batch` a dict of arrays with one row per record. An array's memory
     belongs to you: recordpipe doesn't overwrite it while any array made from it lives, also in
-    torch or JAX.
+    torch or JAX. The arrays of a batch are one piece of memory: to keep a small part of each batch,
+    keep a copy of it (``batch["label"].copy()``), because one array keeps the whole batch.
 
     **Functions in Python** (of :meth:`map`, :meth:`filter` and others) run on the pipeline's
     threads, one at a time, because they hold the GIL; everything else runs without it. Their
@@ -67,8 +61,8 @@ class Dataset(ImageOperators):
     _native: native.Dataset
     _recipe: tuple[Any, ...]  # the call that makes this Dataset again: a function, its arguments
     _random: bool  # whether epochs differ
-    _ended: bool | None  # whether a pass has ended; None: the user chose the epoch
-    _access: RandomAccess | None
+    _ended: bool | None  # whether a pass in epoch 0 has ended; None: the user chose the epoch
+    _access: RandomAccess | ListAccess | None
 
     def __init__(self) -> None:
         raise TypeError(
@@ -86,8 +80,9 @@ class Dataset(ImageOperators):
         without any value, or of several types, are left out. Later records may differ, which is
         then an error of the element: for a program that others run, print :attr:`features` and
         pass what is needed. This works behind :func:`tfrecords` and operators that only order
-        elements, and raises TypeError behind others. The found features become a part of the plan,
-        as if they had been passed: pickled Datasets and saved states don't look again.
+        elements, and raises TypeError behind others; it raises a ValueError if no feature is found.
+        The found features become a part of the plan, as if they had been passed: pickled Datasets
+        and saved states don't look again.
 
         Computes nothing by itself: values are decoded when a batch is built, column by column.
         Other features of a record are ignored. Raises for an element: :class:`NotFoundError` if a
@@ -127,7 +122,7 @@ class Dataset(ImageOperators):
 
     def _parsed(self, method: str, arguments: tuple[Any, ...], spec: native.ParseSpec) -> Dataset:
         parsed = self._derive(method, arguments, lambda: self._native.parse(spec))
-        if self._access is not None:
+        if isinstance(self._access, RandomAccess):
             parsed._access = self._access.parsed(spec)
         return parsed
 
@@ -140,7 +135,7 @@ class Dataset(ImageOperators):
         **keywords: Any,
     ) -> Dataset:
         derived = self._derive(method, arguments, lambda: make(self._native), random, **keywords)
-        if self._access is not None and not random:  # a random image has an epoch
+        if isinstance(self._access, RandomAccess) and not random:  # a random image has an epoch
             derived._access = self._access.parsed(native.parse_spec(derived._native))
         return derived
 
@@ -288,16 +283,26 @@ class Dataset(ImageOperators):
         )
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Repeats the input ``count`` times (default: without end). Each pass is an epoch."""
+        """Repeats the input ``count`` times (default, and -1: without end).
+
+        Each pass is an epoch.
+        """
         times = -1 if count is None else count
         return self._derive("repeat", (count,), lambda: self._native.repeat(times))
 
     def take(self, count: int) -> Dataset:
-        """Yields the first ``count`` elements."""
+        """Yields the first ``count`` elements; -1: all, as in tf.data."""
+        if count == -1:
+            return self
         return self._derive("take", (count,), lambda: self._native.take(count))
 
     def skip(self, count: int) -> Dataset:
-        """Yields all elements after the first ``count``, which are not computed."""
+        """Yields all elements after the first ``count``, which are not computed.
+
+        -1 skips all, as in tf.data.
+        """
+        if count == -1:
+            return self.take(0)
         return self._derive("skip", (count,), lambda: self._native.skip(count))
 
     def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Dataset:
@@ -308,6 +313,10 @@ class Dataset(ImageOperators):
         workers can then be restored by each of 2. Workers that divide whole batches, or single
         elements, place it last (only prefetch may follow): states can then be restored by any
         number of workers, and without shard.
+
+        Only the elements of this shard are computed, also by map and batch before it. Place it
+        before prefetch, cache, filter, flat_map, unbatch, scan and window: these need the elements
+        of all shards.
 
         Args:
             drop_remainder: leaves out the last group if it is incomplete, so that all workers
@@ -322,7 +331,7 @@ class Dataset(ImageOperators):
 
     def concatenate(self, dataset: Dataset) -> Dataset:
         """Yields all elements of this Dataset, then all of ``dataset``."""
-        other = _native_of(dataset)
+        other = native_of(dataset)
         return self._derive(
             "concatenate",
             (dataset,),
@@ -402,20 +411,19 @@ class Dataset(ImageOperators):
     # Iteration
 
     def __iter__(self) -> Iterator:
-        """Starts a pass: in epoch 0, or in that of :meth:`epoch`."""
+        """Starts a pass: in epoch 0, or in that of :meth:`epoch`.
+
+        A random Dataset without :meth:`epoch` warns (UserWarning) at the first element of a pass
+        that repeats one in epoch 0. A pass that continues a saved state repeats nothing.
+        """
         if not self._random or self._ended is None:
             return Iterator(self._native, None, None)
         if self._ended:
-            warnings.warn(
-                "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
-                "iterate over dataset.epoch(k) for epoch k",
-                stacklevel=2,
-            )
-            return Iterator(self._native, None, None)
-        return Iterator(self._native, None, self._ended_once)
+            return RepeatedPass(self._native, None, None)
+        return Iterator(self._native, None, self._ended_in)
 
-    def _ended_once(self) -> None:
-        self._ended = True
+    def _ended_in(self, epoch: int) -> None:
+        self._ended = epoch == 0
 
     def cardinality(self) -> int:
         """The number of elements of a pass, or INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.
@@ -439,6 +447,8 @@ class Dataset(ImageOperators):
     def __getitem__(self, index: int | slice) -> Any:
         """Record ``index`` of plain files, also after :meth:`parse`; a list for a slice.
 
+        Element ``index`` of :func:`from_list`, too. Other Datasets raise TypeError.
+
         Opens the files once, and keeps them open. A record's CRC is checked when it is first read.
         Thread-safe.
         """
@@ -451,11 +461,11 @@ class Dataset(ImageOperators):
         """The elements at ``indexes``, faster than one by one; PyTorch's DataLoader calls it."""
         return self._random_access().get_many(list(indexes))
 
-    def _random_access(self) -> RandomAccess:
+    def _random_access(self) -> RandomAccess | ListAccess:
         if self._access is None:
             raise TypeError(
-                "only tfrecords(...) of plain files, and parse() after it, have elements "
-                "by number; use skip(n) for others"
+                "only tfrecords(...) of plain files, parse() after it, and from_list(), have "
+                "elements by number; use skip(n) for others"
             )
         return self._access
 
@@ -477,8 +487,11 @@ class Dataset(ImageOperators):
         becomes a record batch; without batch(), record batches have up to 1,024 rows.
 
         Errors end the stream, with the message that iterating would raise; their class is the
-        consumer's. Elements made by functions in Python, and records without parse(), have no
-        columns: :class:`UnsupportedError`.
+        consumer's. So does an exception of a signal handler, such as KeyboardInterrupt: the
+        consumer may raise its own class first (pyarrow: OSError), which names it; Python raises
+        the exception itself right after that, also in ``except OSError:``. Elements made by
+        functions in Python, images of image operators, and records without parse(), have no
+        columns: :class:`UnsupportedError`. (:class:`RawFeature` has one, of raw pixels.)
 
         Args:
             requested_schema: ignored, as the protocol permits; most consumers cast.
@@ -514,27 +527,27 @@ class Dataset(ImageOperators):
         random: bool = False,
         **keywords: Any,
     ) -> Dataset:
-        recipe = (_apply, (self, method, arguments, keywords))
+        made_by = (recipe.apply, (self, method, arguments, keywords))
         try:
             described = make()
         except TypeError as error:
             if "incompatible function arguments" not in str(error):
                 raise
             raise TypeError(_refused_call(method, arguments, keywords)) from None
-        derived = _make(described, recipe, self._random or random)
+        derived = _make(described, made_by, self._random or random)
         if self._ended is None:
             derived._ended = None
         return derived
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled Dataset is its description: the calls that made it."""
-        return self._recipe
+        return recipe.pickled(self)
 
 
-def _make(described: native.Dataset, recipe: tuple[Any, ...], random: bool = False) -> Dataset:
+def _make(described: native.Dataset, made_by: tuple[Any, ...], random: bool = False) -> Dataset:
     dataset = object.__new__(Dataset)
     dataset._native = described
-    dataset._recipe = recipe
+    dataset._recipe = made_by
     dataset._random = random
     dataset._access = None
     dataset._ended = False
@@ -547,10 +560,16 @@ def make_dataset(
     arguments: tuple[Any, ...],
     keywords: dict[str, Any],
     *,
-    random: bool,
+    random: bool = False,
+    access: RandomAccess | ListAccess | None = None,
 ) -> Dataset:
-    """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns."""
-    return _make(described, (_call, (function, arguments, keywords)), random)
+    """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns.
+
+    ``random``: whether epochs differ. ``access``: its elements by number.
+    """
+    dataset = _make(described, (recipe.call, (function, arguments, keywords)), random)
+    dataset._access = access
+    return dataset
 
 
 def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
@@ -562,100 +581,8 @@ def _refused_call(method: str, arguments: tuple[Any, ...], keywords: dict[str, A
     )
 
 
-def _native_of(dataset: Dataset) -> native.Dataset:
+def native_of(dataset: Dataset) -> native.Dataset:
+    """Raises TypeError for anything but a Dataset."""
     if not isinstance(dataset, Dataset):
         raise TypeError(f"needs a recordpipe.Dataset, not {dataset!r}")
     return dataset._native
-
-
-def _apply(
-    dataset: Dataset, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> Dataset:
-    result = getattr(dataset, method)(*arguments, **keywords)
-    assert isinstance(result, Dataset)
-    return result
-
-
-def tfrecords(
-    paths: Paths,
-    *,
-    check_crc: bool = True,
-    compression: str | None = None,
-    cycle_length: int = 1,
-    block_length: int = 1,
-) -> Dataset:
-    """Yields the records of TFRecord files as bytes, file after file.
-
-    An index beside a plain file (PATH.idx, of ``tfrecord index``) is used. Files are opened when
-    their first record is needed. A damaged record is an element that raises
-    :class:`DataLossError` with its path and offset; all records before it are yielded.
-
-    Args:
-        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
-            a file that it matches is left out), or several.
-        check_crc: False accepts wrong CRCs.
-        compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
-            out from the first bytes of each file.
-        cycle_length: the number of files read at a time, block by block.
-        block_length: consecutive records of one file.
-    """
-    format = known_compression(compression)
-    listed = paths_of(paths, may_be_empty=True)
-    described = native.tfrecords(listed, check_crc, format, cycle_length, block_length)
-    keywords = {
-        "check_crc": check_crc,
-        "compression": compression,
-        "cycle_length": cycle_length,
-        "block_length": block_length,
-    }
-    dataset = _make(described, (_call, (tfrecords, (listed,), keywords)))
-    if cycle_length == 1:
-        dataset._access = RandomAccess(lambda: native.RecordFiles(listed, check_crc, format))
-    return dataset
-
-
-def from_list(elements: Sequence[Any]) -> Dataset:
-    """Yields the elements of a sequence. Supports random access."""
-    listed = list(elements)
-    return _make(native.from_list(listed), (from_list, (listed,)))
-
-
-def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
-    """Yields the elements of ``factory()``, which is called for each pass."""
-    return _make(native.from_generator(factory), (from_generator, (factory,)))
-
-
-def zip(*datasets: Dataset) -> Dataset:
-    """Yields tuples of one element of each Dataset; ends with the shortest."""
-    described = native.zip([_native_of(dataset) for dataset in datasets], tuple)
-    return _make(described, (zip, datasets), any(dataset._random for dataset in datasets))
-
-
-def sample_from_datasets(
-    datasets: Sequence[Dataset],
-    weights: Sequence[float] | None = None,
-    *,
-    seed: int = 0,
-    stop_on_empty_dataset: bool = False,
-) -> Dataset:
-    """Draws each element from one of ``datasets``, chosen at random.
-
-    Args:
-        weights: relative probabilities; default: equal.
-        stop_on_empty_dataset: ends when a chosen Dataset is at its end. Default: goes on with the
-            others.
-    """
-    shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
-    described = native.sample(
-        [_native_of(dataset) for dataset in datasets], shares, seed, stop_on_empty_dataset
-    )
-    keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
-    return _make(
-        described, (_call, (sample_from_datasets, (list(datasets), weights), keywords)), True
-    )
-
-
-def _call(
-    function: Callable[..., Dataset], arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> Dataset:
-    return function(*arguments, **keywords)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recordpipe import _native as native
+from recordpipe import recipe
 from recordpipe.errors import _make
 from recordpipe.features import Feature, ListFeature
 from recordpipe.schema import Schema
@@ -41,9 +42,9 @@ _ORDER = frozenset(
 def _call_of(dataset: Dataset) -> tuple[Dataset | None, str, tuple[Any, ...]]:
     """Returns the Dataset (None for sources), the name and the arguments of the last call."""
     function, arguments = dataset._recipe
-    if function.__name__ == "_apply":
+    if function is recipe.apply:
         return arguments[0], arguments[1], arguments[2]
-    if function.__name__ == "_call":
+    if function is recipe.call:
         return None, arguments[0].__name__, arguments[1]
     return None, function.__name__, arguments
 
@@ -118,7 +119,14 @@ def find_features(dataset: Dataset) -> dict[str, Feature]:
             "the records are SequenceExamples",
             "call parse_sequence_example(); recordpipe.schema() finds its features",
         )
-    return schema.features()
+    features = schema.features()
+    if not features:
+        raise _error(
+            "unsupported",
+            f"the first {schema.records} records have no feature with values of one type",
+            "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
+        )
+    return features
 
 
 def _schema_of_first(source: Dataset) -> Schema:

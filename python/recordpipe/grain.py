@@ -25,9 +25,11 @@ from typing import Any
 
 import grain
 
-from recordpipe import dataset as datasets
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
+from recordpipe.random_access import RandomAccess
+from recordpipe.recipe import sharded
+from recordpipe.sources import tfrecords
 
 __all__ = ["IterDataset", "RecordSource", "source"]
 
@@ -40,7 +42,7 @@ def source(records: Paths | Dataset) -> RecordSource:
             ``rp.tfrecords(...)`` with its options, also after ``parse()``. Raises TypeError for
             another Dataset.
     """
-    return RecordSource(records if isinstance(records, Dataset) else datasets.tfrecords(records))
+    return RecordSource(records if isinstance(records, Dataset) else tfrecords(records))
 
 
 class RecordSource:
@@ -56,7 +58,10 @@ class RecordSource:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._access = dataset._random_access()
+        access = dataset._random_access()
+        if not isinstance(access, RandomAccess):
+            raise TypeError("source() reads files: pass a list to grain.MapDataset.source() itself")
+        self._access = access
 
     def __len__(self) -> int:
         return len(self._access)
@@ -128,21 +133,10 @@ class IterDataset(grain.IterDataset):  # type: ignore[misc]  # Grain has no type
             first, end = count * worker // workers, count * (worker + 1) // workers
             self._dataset = self._dataset.skip(first).take(end - first)
         else:
-            self._dataset = _sharded(self._dataset, workers, worker)
+            self._dataset = sharded(self._dataset, workers, worker)
 
     def __str__(self) -> str:
         return f"recordpipe.grain.IterDataset({self._whole.explain().rstrip()})"
-
-
-def _sharded(dataset: Dataset, num_shards: int, index: int) -> Dataset:
-    """Like shard(), but before prefetch(), which would compute the elements of all shards."""
-    remake, call = dataset._recipe
-    if remake is datasets._apply and call[1] in ("prefetch", "with_options", "epoch"):
-        before, method, positional, keywords = call
-        before = _sharded(before, num_shards, index)
-        sharded: Dataset = datasets._apply(before, method, positional, keywords)
-        return sharded
-    return dataset.shard(num_shards, index)
 
 
 class _DatasetIterator(grain.DatasetIterator):  # type: ignore[misc]  # Grain has no types

@@ -17,7 +17,8 @@ They are those of the ``tfrecord`` command, under the same names:
 - ``progress``: True shows a bar: of tqdm if it is installed, otherwise a line on standard error. A
   function is called with the bytes read so far and the bytes of all files: on the caller's thread,
   at most ten times a second, and at the end. An exception that it raises, and Ctrl-C, stop the
-  work; no file is left half-written. Default: neither.
+  work; no file is left half-written. At the end the files are in place already, and remain also
+  if that call raises. Default: neither.
 """
 
 from __future__ import annotations

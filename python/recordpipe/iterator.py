@@ -6,6 +6,7 @@ import atexit
 import base64
 import os
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +45,7 @@ class Iterator(_native.Iterator):
     """
 
     def __init__(
-        self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[], None] | None
+        self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[int], None] | None
     ) -> None:
         super().__init__(dataset, epoch, at_end)
         _open.add(self)
@@ -135,6 +136,28 @@ class Iterator(_native.Iterator):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class RepeatedPass(Iterator):
+    """A pass in the epoch of an earlier one. Warns at its first element, unless it continues a
+    state: then the state chooses the epoch.
+    """
+
+    _warns = True
+
+    def __next__(self) -> Any:
+        if self._warns:
+            self._warns = False
+            warnings.warn(
+                "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
+                "iterate over dataset.epoch(k) for epoch k",
+                stacklevel=2,
+            )
+        return super().__next__()
+
+    def _restore(self, state: bytes, /) -> None:
+        super()._restore(state)
+        self._warns = False
 
 
 def _refusal(reason: str) -> InvalidArgumentError:

@@ -1,4 +1,4 @@
-"""Elements by number, of plain TFRecord files."""
+"""Elements by number, of plain TFRecord files and of lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from recordpipe import _native
 from recordpipe.stack import unstack
 
-__all__ = ["RandomAccess"]
+__all__ = ["ListAccess", "RandomAccess"]
 
 
 class RandomAccess:
@@ -34,25 +34,42 @@ class RandomAccess:
         """The paths, with their numbers of records."""
         return self._files().files()
 
-    def _checked(self, index: int) -> int:
-        index, count = operator.index(index), len(self)
-        if not -count <= index < count:
-            raise IndexError(f"element {index} of {count}")
-        return index % count
-
     def get(self, index: int) -> Any:
-        index = self._checked(index)
+        index = _checked(index, len(self))
         if self._spec is None:
             return self._files().get(index)
         return self._files().parse_many([index], self._spec, True)
 
     def get_many(self, indexes: list[int]) -> list[Any]:
-        checked = [self._checked(index) for index in indexes]
+        checked = [_checked(index, len(self)) for index in indexes]
         if self._spec is None:
             return self._files().get_many(checked)
         if not checked:
             return []
         return list(unstack(self._files().parse_many(checked, self._spec, False)))
+
+
+class ListAccess:
+    """The elements of from_list()."""
+
+    def __init__(self, elements: list[Any]) -> None:
+        self._elements = elements
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def get(self, index: int) -> Any:
+        return self._elements[_checked(index, len(self))]
+
+    def get_many(self, indexes: list[int]) -> list[Any]:
+        return [self.get(index) for index in indexes]
+
+
+def _checked(index: int, count: int) -> int:
+    index = operator.index(index)
+    if not -count <= index < count:
+        raise IndexError(f"element {index} of {count}")
+    return index % count
 
 
 class _Once:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 import torch.utils.data
 
-from recordpipe import _native
+from recordpipe import _native, recipe
 from recordpipe import dataset as _dataset
 from recordpipe import ragged as _ragged
 from recordpipe.iterator import Iterator as _Pass
@@ -193,35 +193,19 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
 def _for_worker(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
     options = _options(dataset)
-    sharded = _sharded(dataset, num_workers, worker)
+    sharded = recipe.sharded(dataset, num_workers, worker)
     if options.get("threads", 0) == 0:
         options["threads"] = 1
         sharded = sharded.with_options(**options)
     return sharded
 
 
-def _call_of(dataset: _dataset.Dataset) -> tuple[_dataset.Dataset, str, Any, Any] | None:
-    """The Dataset and the method, with its arguments, that made ``dataset``."""
-    function, arguments = dataset._recipe
-    return arguments if function is _dataset._apply else None
-
-
 def _options(dataset: _dataset.Dataset) -> dict[str, int]:
     """The keywords of the last with_options()."""
-    while (call := _call_of(dataset)) is not None:
-        dataset, method, _, keywords = call
+    for method, _, keywords in reversed(recipe.operators_of(dataset)[1]):
         if method == "with_options":
             return dict(keywords)
     return {}
-
-
-def _sharded(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
-    """``dataset`` with shard() before prefetch(), so that only a worker's batches are computed."""
-    call = _call_of(dataset)
-    if call is None or call[1] not in ("prefetch", "with_options", "epoch"):
-        return dataset.shard(num_workers, worker)
-    source, method, arguments, keywords = call
-    return _dataset._apply(_sharded(source, num_workers, worker), method, arguments, keywords)
 
 
 def global_state(loader_state: State) -> State:
@@ -268,8 +252,8 @@ class MapDataset(torch.utils.data.Dataset[Any]):
     batch in one call.
 
     Args:
-        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``. Others raise
-            TypeError.
+        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``, or
+            ``recordpipe.from_list()``. Others raise TypeError.
     """
 
     def __init__(self, dataset: _dataset.Dataset) -> None:

@@ -130,9 +130,15 @@ class Writer:
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
-                batches and readers of pyarrow, frames of polars and pandas (whose index is not a
-                column; see reset_index()), relations of DuckDB.
+                batches and readers of pyarrow, frames of polars and pandas, relations of DuckDB.
+                Of pandas' index, row labels with a name are a column; those without a name are left
+                out, and so is any range of numbers, which pandas does not pass on. Call
+                ``frame.reset_index()`` to write it as a column in all cases.
         """
+        if hasattr(table, "__next__"):  # a reader: exceptions of its source remain what they are
+            for batch in table:
+                self.write_table(batch)
+            return
         try:
             if hasattr(table, "__arrow_c_stream__"):
                 stream = table.__arrow_c_stream__()

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/dataset.h"
+#include "recordpipe/error.h"
 #include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"
 
@@ -147,6 +148,20 @@ INSTANTIATE_TEST_SUITE_P(Options, Errors,
                                            PipelineOptions{.threads = 2, .chunk_size = 10},
                                            PipelineOptions{.threads = 4, .chunk_size = 1000},
                                            PipelineOptions{.threads = 16, .chunk_size = 3}));
+
+TEST(LongChains, RunUpToALimitAndAreRefusedBeyondIt) {
+  Dataset<int> chain = from_vector(numbers(3));
+  for (size_t i = 1; i < 2000; ++i) chain = chain.skip(0);
+  EXPECT_EQ(run(chain), std::pair(size_t{3}, std::string()));
+  for (size_t i = 2000; i < 4096; ++i) chain = chain.skip(0);
+  try {
+    (void)chain.skip(0);
+    FAIL() << "one operator too many";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("4096 operators in a row"));
+  }
+}
 
 }  // namespace
 }  // namespace recordpipe

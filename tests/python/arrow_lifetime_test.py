@@ -209,6 +209,29 @@ class Interrupts(FilesTest):
             timer.join()
         self.assertEqual(seen[-1], "KeyboardInterrupt")
 
+    def test_an_exception_of_a_signal_handler_is_named_and_then_raised_itself(self):
+        class Deadline(Exception):
+            def __init__(self, seconds, reason):  # can't be made without arguments
+                super().__init__(f"{seconds} s: {reason}")
+                self.seconds = seconds
+
+        def handler(*_):
+            raise Deadline(10, "too slow")
+
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        messages = []
+        with self.assertRaises(Deadline) as raised, Stream(self.endless()) as stream:
+            try:
+                self.drain(stream)
+            except StreamError as error:
+                messages.append(str(error))
+                self.drain(stream)  # a handler of errors that goes on
+        self.assertEqual(raised.exception.seconds, 10)
+        for message in messages:
+            self.assertIn("Deadline: 10 s: too slow", message)
+
     def test_ctrl_c_while_a_table_is_written(self):
         dataset = self.endless()
 

@@ -4,8 +4,8 @@
 usage: check_wheel.py WHEEL
 
 Prints each problem; exit status 1 if there are any. A wheel must have at most 25 MB, must run on
-Ubuntu 22.04 (glibc 2.35), may need no library of the system but glibc's, and its module may export
-nothing but its entry point.
+Ubuntu 22.04 (glibc 2.35), may need no library of the system but glibc's, its module may export
+nothing but its entry point, and it has the notices of the libraries that it contains.
 """
 
 import pathlib
@@ -25,8 +25,11 @@ REQUIRED = (
     r"recordpipe/_native\.[\w-]+\.so",
     r"recordpipe_programs/tfrecord",
     r"[^/]+\.dist-info/licenses/LICENSE",
+    r"[^/]+\.dist-info/licenses/THIRD_PARTY_LICENSES",
     r"[^/]+\.data/data/share/man/man1/tfrecord\.1",
 )
+# Libraries of which every wheel contains code, as THIRD_PARTY_LICENSES names them.
+CONTAINED = ("nanobind", "fmt", "hwy", "isal", "jpeg", "png", "ssl", "stdc++", "zlib", "zstd")
 
 
 def readelf(path, *options):
@@ -66,6 +69,11 @@ def problems(wheel):
             if not any(re.fullmatch(pattern, name) for name in names):
                 yield f"has no {pattern}"
         contents.extractall(folder)
+        for path in pathlib.Path(folder).glob("*.dist-info/licenses/THIRD_PARTY_LICENSES"):
+            headings = re.findall(r"^=+\n(.*)\n=+$", path.read_text(), re.M)
+            for library in CONTAINED:
+                if not any(library in heading for heading in headings):
+                    yield f"{path.name} has no notice of {library}"
         bundled = {name.split("/")[-1] for name in names if name.startswith("recordpipe.libs/")}
         for name in names:
             path = pathlib.Path(folder, name)

@@ -114,6 +114,10 @@ class Batches(Files):
         for batch in kept[::3]:
             np.testing.assert_array_equal(batch["image"], self.images[:100].transpose(0, 2, 3, 1))
 
+    def test_batches_of_images_are_no_arrow_columns(self):
+        with self.assertRaisesRegex(rp.UnsupportedError, "column 'image'"):
+            rp.cifar10_batches(self.folder).__arrow_c_schema__()
+
     def test_it_pickles_and_resumes(self):
         dataset = rp.cifar10_batches(self.folder, batch_size=32, epochs=None, threads=2)
         iterator = iter(dataset)

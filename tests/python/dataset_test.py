@@ -17,6 +17,14 @@ def double(x):
     return 2 * x
 
 
+counted_elements = []
+
+
+def counted(x):
+    counted_elements.append(x)
+    return x
+
+
 class Dataset(FilesTest):
     def test_records_are_bytes(self):
         path = self.numbered(5)
@@ -155,6 +163,73 @@ class Dataset(FilesTest):
             list(ordered)
             list(ordered)
 
+    def test_passes_that_repeat_nothing_do_not_warn(self):
+        dataset = rp.from_list(range(50)).shuffle(seed=4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            in_epoch_3 = iter(dataset.epoch(3))
+            seen = [next(in_epoch_3) for _ in range(10)]
+            closed = iter(dataset)
+            closed.close()
+            list(closed)
+            resumed = iter(dataset)
+            resumed.load_state_dict(in_epoch_3.state_dict())
+            self.assertEqual(seen + list(resumed), list(dataset.epoch(3)))
+            first = iter(dataset)  # the first pass in epoch 0
+            next(first)
+            state = first.state_dict()
+            rest = list(first)
+            resumed = iter(dataset)
+            resumed.load_state_dict(state)
+            self.assertEqual(list(resumed), rest)
+        with self.assertWarnsRegex(UserWarning, "epoch") as caught:
+            for _ in dataset:
+                pass
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual(len(caught.warnings), 1)
+
+    def test_what_is_computed_before_shard(self):
+        calls = []
+
+        def count(x):
+            calls.append(x)
+            return x
+
+        mapped = rp.from_list(range(32)).map(count)
+        for whole, computed in (
+            (mapped, 8),
+            (mapped.batch(2), 8),
+            (mapped.shuffle(4).enumerate(), 8),
+            (mapped.prefetch(2), 32),
+            (mapped.filter(lambda _: True), 32),
+            (mapped.window(2), 32),
+        ):
+            calls.clear()
+            list(whole.shard(4, 0))
+            self.assertEqual(len(calls), computed, whole.explain())
+
+    def test_one_array_keeps_its_batch_and_a_copy_does_not(self):
+        features = {
+            "id": rp.FixedLenFeature([], "int64"),
+            "box": rp.FixedLenFeature([2], "float32"),
+        }
+        with iter(rp.tfrecords(self.examples(40)).parse(features).batch(4)) as iterator:
+            kept = [next(iterator)["id"] for _ in range(5)]
+            self.assertEqual(iterator.stats()["batches_held"], 5)
+            kept = [array.copy() for array in kept]
+            self.assertEqual(iterator.stats()["batches_held"], 0)
+            self.assertEqual([array[0] for array in kept], [0, 4, 8, 12, 16])
+
+    def test_a_count_of_minus_one_means_what_it_means_in_tf_data(self):
+        dataset = rp.from_list(range(3))
+        self.assertEqual(list(dataset.take(-1)), [0, 1, 2])
+        self.assertEqual(list(dataset.skip(-1)), [])
+        self.assertEqual(list(dataset.repeat(-1).take(7)), [0, 1, 2, 0, 1, 2, 0])
+        self.assertEqual(dataset.repeat(-1).take(-1).cardinality(), rp.INFINITE_CARDINALITY)
+        for call in (dataset.take, dataset.skip, dataset.repeat):
+            with self.assertRaises((TypeError, ValueError)):
+                call(-2)
+
     def test_threads_do_not_change_elements(self):
         path = self.numbered(300)
         dataset = (
@@ -190,6 +265,46 @@ class Dataset(FilesTest):
             pickle.dumps(rp.zip(dataset, rp.sample_from_datasets([dataset, dataset])))
         )
         self.assertEqual(len(list(both.take(2))), 2)
+
+    def test_thousands_of_operators(self):
+        dataset = rp.tfrecords(self.numbered(3)).map(int)
+        for i in range(1000):
+            dataset = dataset.take(5).map(lambda x, i=i: x + i)
+        chain = rp.tfrecords(self.numbered(3))
+        for _ in range(2000):
+            chain = chain.take(2)
+        copy = pickle.loads(pickle.dumps(chain))
+        self.assertEqual(copy.explain(), chain.explain())
+        self.assertEqual(list(copy), [b"0", b"1"])
+        self.assertEqual(list(dataset), [sum(range(1000)) + i for i in range(3)])
+        self.assertIn("more operators", repr(dataset))
+        parsed = rp.tfrecords(self.examples(3)).parse({"id": rp.FixedLenFeature([], "int64")})
+        for _ in range(2000):
+            parsed = parsed.take(2)
+        parsed.__arrow_c_schema__()
+        with self.assertRaisesRegex(rp.LimitExceededError, "4096 operators in a row"):
+            for _ in range(4096):
+                chain = chain.skip(0)
+
+    def test_pickles_share_what_is_cached(self):
+        cached = rp.from_list([1, 2]).map(counted).cache()
+        a, b = pickle.loads(pickle.dumps((cached.take(1), cached.map(abs).take(2))))
+        self.assertEqual((list(b), list(a), list(b)), ([1, 2], [1], [1, 2]))
+        self.assertEqual(counted_elements, [1, 2])
+
+    def test_files_that_appear_after_a_pattern_was_expanded_are_no_part(self):
+        for i in range(2):
+            self.numbered(2, f"part-{i}.tfrecord", first=2 * i)
+        dataset = rp.tfrecords(str(self.folder / "part-*"))
+        pickled = pickle.dumps(dataset)
+        self.numbered(2, "part-2.tfrecord", first=4)
+        expected = [b"0", b"1", b"2", b"3"]
+        copy = pickle.loads(pickled)
+        for same in (dataset, copy, dataset.shuffle(2).repeat(1)):
+            self.assertEqual(sorted(same), expected)
+        self.assertEqual(copy[:], expected)
+        self.assertEqual(dataset[:], expected)
+        self.assertEqual(len(pickle.loads(pickle.dumps(copy))), 4)
 
     def test_generators(self):
         rng_values = list(rp.from_list([0] * 1000).random_map(lambda _, rng: rng.random(), seed=9))
@@ -252,7 +367,7 @@ class Errors(FilesTest):
     def test_arguments_of_the_wrong_type_or_size_are_shown(self):
         dataset = rp.from_list([1])
         for call, shown in (
-            (lambda: dataset.take(-1), r"take\(-1\)"),
+            (lambda: dataset.take(-2), r"take\(-2\)"),
             (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
             (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
             (lambda: dataset.map(None), r"map\(None, name=''\)"),

@@ -316,6 +316,12 @@ class Compose(Images):
         with self.assertRaises(rp.InvalidArgumentError):
             iter(other).load_state_dict(state)
 
+    def test_images_are_no_arrow_columns(self):
+        for dataset in (self.dataset, self.dataset.batch(4), self.dataset.shuffle(seed=1)):
+            for call in (dataset.__arrow_c_schema__, dataset.__arrow_c_stream__):
+                with self.assertRaisesRegex(rp.UnsupportedError, "column 'image': .* RawFeature"):
+                    call()
+
     def test_random_images_have_no_random_access(self):
         with self.assertRaisesRegex(TypeError, "by number"):
             self.dataset[0]
@@ -331,7 +337,7 @@ class Compose(Images):
         dataset = self.dataset.batch(8)
         list(dataset)
         with self.assertWarnsRegex(UserWarning, "epoch"):
-            iter(dataset)
+            next(iter(dataset))
 
     def test_the_plan_names_the_operators(self):
         self.assertIn(

@@ -107,6 +107,34 @@ class Progress(FilesTest):
                 rp.convert(images, target, compression="zlib", progress=stop, **options)
         self.assertEqual(sorted(os.listdir(self.folder)), ["images", "slow"])
 
+    def test_an_exception_of_the_last_call_arrives_and_files_are_whole(self):
+        source = self.examples(1000)
+        size = source.stat().st_size
+
+        def everything():
+            return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+        for number, function in enumerate(self.functions(source)):
+            total = 2 * size if number == 8 else size
+            with self.subTest(number):
+                function(None)
+                expected = everything()
+                for path in self.folder.iterdir():
+                    if path != source and number != 6:  # an index is there to be checked
+                        path.unlink()
+
+                def stop(done, _, total=total):
+                    if done == total:
+                        raise Stop
+
+                with self.assertRaises(Stop):
+                    function(stop)
+                self.assertEqual(everything(), expected)
+                if number != 5:
+                    for path in self.folder.iterdir():
+                        if path != source:
+                            path.unlink()
+
     def test_other_threads_run_meanwhile(self):
         heard, over = threading.Event(), threading.Event()
 

@@ -62,6 +62,22 @@ class RandomAccess(FilesTest):
         with self.assertRaises(rp.UnsupportedError):
             rp.tfrecords(self.folder / "z.gz")[0]
 
+    def test_elements_of_a_list(self):
+        elements = [{"a": 1}, None, "text", b"x", 2.5]
+        dataset = rp.from_list(elements)
+        self.assertEqual(len(dataset), 5)
+        self.assertEqual([dataset[i] for i in range(-5, 5)], elements * 2)
+        self.assertIs(dataset[0], elements[0])
+        self.assertEqual(dataset[3:0:-2], [b"x", None])
+        self.assertEqual(dataset.__getitems__([4, 0]), [2.5, {"a": 1}])
+        for index in (5, -6):
+            with self.assertRaises(IndexError):
+                dataset[index]
+        with self.assertRaisesRegex(TypeError, "skip"):
+            dataset.map(str)[0]
+        with self.assertRaises(IndexError):
+            rp.from_list([])[0]
+
     def test_damage(self):
         path = self.numbered(4)
         data = bytearray(path.read_bytes())

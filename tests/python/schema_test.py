@@ -117,6 +117,11 @@ class FoundFeatures(FilesTest):
             rp.tfrecords(self.write([])).parse()
         with self.assertRaisesRegex(rp.UnsupportedError, "without features"):
             rp.tfrecords(self.numbered(3)).parse()
+        untyped = records.field(1, records.field(1, b"a") + records.field(2, b""))
+        for record in (b"", records.example({}), records.field(1, untyped)):
+            path = records.write(self.folder / "empty.tfrecord", [record] * 2)
+            with self.assertRaisesRegex(ValueError, "first 2 records .* may be empty, or no tf.tr"):
+                rp.tfrecords(path).parse()
         lists = records.field(1, records.field(1, b"x") + records.field(2, b""))
         path = records.write(self.folder / "s.tfrecord", [records.field(2, lists)])
         with self.assertRaisesRegex(rp.UnsupportedError, "parse_sequence_example"):

@@ -3,8 +3,22 @@
 #include <algorithm>
 
 #include "dataset/pipeline/engine/stage_monitor.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::internal {
+
+Node::Node(const ElementOps& element, std::vector<NodePtr> inputs)
+    : element_(element), inputs_(std::move(inputs)), in_a_row_([this] {
+        size_t most = 0;
+        for (const NodePtr& input : inputs_) most = std::max(most, input->in_a_row_);
+        return most + 1;
+      }()) {
+  if (in_a_row_ > kMostInARow) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .reason = "more than " + std::to_string(kMostInARow) + " operators in a row",
+                 .hint = "name all files in one source, or do the work of many functions in one"});
+  }
+}
 
 Stage Node::make_stage(const StageContext& context) const {
   StageContext own = context;

@@ -31,8 +31,8 @@ constexpr Cardinality sum_of_cardinalities(Cardinality a, Cardinality b) {
 
 class Node {
  public:
-  explicit Node(const ElementOps& element, std::vector<NodePtr> inputs = {})
-      : element_(element), inputs_(std::move(inputs)) {}
+  // Throws Error{limit_exceeded} for more than kMostInARow operators in a row.
+  explicit Node(const ElementOps& element, std::vector<NodePtr> inputs = {});
   virtual ~Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -55,6 +55,9 @@ class Node {
   // The number of elements of a pass.
   virtual Cardinality cardinality() const { return kUnknownCardinality; }
 
+  // An operator calls the one before it, so the threads' stacks limit how long a chain may be.
+  static constexpr size_t kMostInARow = 4096;
+
  protected:
   const std::vector<NodePtr>& inputs() const { return inputs_; }
   // Describes the operator alone, without `inputs`.
@@ -67,6 +70,7 @@ class Node {
  private:
   const ElementOps& element_;
   const std::vector<NodePtr> inputs_;
+  const size_t in_a_row_;  // of the longest chain that ends here
 };
 
 // A Node with one input.

@@ -181,6 +181,18 @@ class PyArrow(TablesTest):
         with self.assertRaisesRegex(pa.ArrowInvalid, "broken.tfrecord.* at "):
             pa.table(rp.tfrecords(path).parse(FEATURES))
 
+    def test_images_are_refused_and_raw_pixels_are_fixed_size_lists(self):
+        pixels = [np.full((2, 2, 3), i, np.uint8) for i in range(3)]
+        path = records.write(
+            self.folder / "images", [records.example({"image": [p.tobytes()]}) for p in pixels]
+        )
+        encoded = rp.tfrecords(path).parse({"image": rp.FixedLenFeature([], "bytes")})
+        for images in (encoded.decode_image("image"), encoded.decode_raw("image", [2, 2, 3])):
+            with self.assertRaisesRegex(rp.UnsupportedError, "column 'image': .* RawFeature"):
+                pa.table(images.batch(2))
+        raw = rp.tfrecords(path).parse({"image": rp.RawFeature([2, 2, 3], "uint8")})
+        self.assertEqual(pa.table(raw)["image"].to_pylist(), [p.tolist() for p in pixels])
+
     def test_ctrl_c(self):
         program = """
 import os, signal, sys, threading
@@ -210,6 +222,44 @@ except KeyboardInterrupt:
             self.assertLess(time.monotonic() - begin, 20)
             # pyarrow may raise its own error first; Python raises KeyboardInterrupt next.
             self.assertIn("KeyboardInterrupt", run.stdout + run.stderr)
+
+    def test_ctrl_c_arrives_also_in_a_program_that_handles_oserror(self):
+        program = """
+import os, signal, sys, threading
+import pyarrow as pa, recordpipe as rp
+endless = rp.tfrecords(sys.argv[1]).parse({"id": rp.FixedLenFeature([], "int64")}).repeat()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    try:
+        pa.table(endless)
+    except OSError as error:
+        print("went on after", error)
+    pa.table(endless)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+        run = subprocess.run(
+            [sys.executable, "-B", "-c", program, self.examples(1000)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual(run.stdout.splitlines()[-1:], ["KeyboardInterrupt"], run.stderr)
+
+    def test_an_exception_of_a_readers_source_remains_what_it_is(self):
+        schema = pa.schema({"id": pa.int64()})
+        for raised in (KeyboardInterrupt(), ZeroDivisionError("no rows"), OSError(28, "full")):
+
+            def batches(error=raised):
+                yield pa.record_batch({"id": [1, 2]}, schema=schema)
+                raise error
+
+            reader = pa.RecordBatchReader.from_batches(schema, batches())
+            with self.assertRaises(type(raised)) as caught:
+                rp.write_tfrecords(self.folder / "out.tfrecord", reader)
+            self.assertEqual(str(caught.exception), str(raised))
+            self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_parquet_both_ways(self):
         table = pa.table(self.dataset())
@@ -312,12 +362,17 @@ except KeyboardInterrupt:
                 rp.write_tfrecords(path, pa.table({"good": [1], "bad column": column}))
             self.assertFalse(path.exists())
 
-    def test_a_generator_that_raises(self):
+    def test_a_source_behind_a_stream_that_raises_is_named(self):
         def batches():
             yield pa.record_batch({"n": [1]})
             raise RuntimeError("out of data")
 
-        reader = pa.RecordBatchReader.from_batches(pa.schema({"n": pa.int64()}), batches())
+        class OnlyStream:
+            def __arrow_c_stream__(self, requested_schema=None):
+                schema = pa.schema({"n": pa.int64()})
+                return pa.RecordBatchReader.from_batches(schema, batches()).__arrow_c_stream__()
+
+        reader = OnlyStream()
         with self.assertRaisesRegex(rp.FileSystemError, "out of data"):
             rp.write_tfrecords(self.folder / "out.tfrecord", reader)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -410,6 +465,31 @@ class Pandas(TablesTest):
                 records.example({"c": [b"v"], "n": [2], "x": [1.5]}),
             ],
         )
+
+    @needs(pa, "pyarrow, which pandas needs for Arrow,")
+    def test_labels_of_rows_are_a_column_if_they_have_a_name(self):
+        frame = pd.DataFrame({"n": [1, 2, 3, 4]})
+        labels = {"key": [b"a", b"b", b"c", b"d"]}
+        pairs = pd.MultiIndex.from_product([["a", "b"], [0, 1]])
+        for given, index in (
+            (frame, {}),
+            (frame[frame.n != 2], {}),  # the labels 0, 2, 3
+            (frame.set_axis(["a", "b", "c", "d"]), {}),
+            (frame.set_axis(pairs), {}),  # __index_level_0__ and __index_level_1__
+            (frame.set_axis(pd.Index(["a", "b", "c", "d"], name="key")), labels),
+            (frame.set_axis(["a", "b", "c", "d"]).rename_axis("key").reset_index(), labels),
+        ):
+            expected = [
+                records.example({name: [index[name][i]] for name in index} | {"n": [int(n)]})
+                for i, n in enumerate(given["n"])
+            ]
+            table = pa.Table.from_pandas(given)
+            for data in (given, table, table.to_reader(), table.to_batches()[0]):
+                paths = rp.write_tfrecords(self.folder / "labels", data)
+                self.assertEqual(list(rp.tfrecords(paths)), expected)
+        table = pa.table({"__index_level_0__": [1], "n": [2]})  # not of pandas
+        paths = rp.write_tfrecords(self.folder / "labels", table)
+        self.assertEqual(rp.schema(paths).features().keys(), {"__index_level_0__", "n"})
 
 
 @needs(datasets, "datasets")

@@ -170,6 +170,8 @@ class Source(FilesTest):
     def test_what_has_no_random_access(self):
         with self.assertRaisesRegex(TypeError, "plain files"):
             rp.grain.source(rp.from_list([1, 2]).map(str))
+        with self.assertRaisesRegex(TypeError, "reads files"):
+            rp.grain.source(rp.from_list([1, 2]))
         packed = self.folder / "packed.tfrecord.gz"
         with rp.Writer(packed, compression="gzip") as writer:
             writer.write(b"x")

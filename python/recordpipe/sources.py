@@ -1,0 +1,98 @@
+"""Sources of Datasets: TFRecord files, lists, generators; and those made of several Datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe.dataset import Dataset, make_dataset, native_of
+from recordpipe.features import known_compression
+from recordpipe.inputs import Paths, paths_of
+from recordpipe.random_access import ListAccess, RandomAccess
+
+__all__ = ["from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
+
+
+def tfrecords(
+    paths: Paths,
+    *,
+    check_crc: bool = True,
+    compression: str | None = None,
+    cycle_length: int = 1,
+    block_length: int = 1,
+) -> Dataset:
+    """Yields the records of TFRecord files as bytes, file after file.
+
+    An index beside a plain file (PATH.idx, of ``tfrecord index``) is used. Files are opened when
+    their first record is needed. A damaged record is an element that raises
+    :class:`DataLossError` with its path and offset; all records before it are yielded.
+
+    Args:
+        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
+            a file that it matches is left out), or several. Files that appear later are no part of
+            the Dataset, nor of its pickles.
+        check_crc: False accepts wrong CRCs.
+        compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
+            out from the first bytes of each file.
+        cycle_length: the number of files read at a time, block by block.
+        block_length: consecutive records of one file.
+    """
+    format = known_compression(compression)
+    files = native.record_paths(paths_of(paths, may_be_empty=True))
+    described = native.tfrecords(files, check_crc, format, cycle_length, block_length)
+    keywords = {
+        "check_crc": check_crc,
+        "compression": compression,
+        "cycle_length": cycle_length,
+        "block_length": block_length,
+    }
+    access = None
+    if cycle_length == 1:
+        access = RandomAccess(lambda: native.RecordFiles(files, check_crc, format))
+    return make_dataset(described, tfrecords, (files,), keywords, access=access)
+
+
+def from_list(elements: Sequence[Any]) -> Dataset:
+    """Yields the elements of a sequence; they may be any objects.
+
+    Supports random access: ``ds[i]``, slices, and ``shuffle()`` without a buffer.
+    """
+    listed = list(elements)
+    access = ListAccess(listed)
+    return make_dataset(native.from_list(listed), from_list, (listed,), {}, access=access)
+
+
+def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
+    """Yields the elements of ``factory()``, which is called for each pass."""
+    return make_dataset(native.from_generator(factory), from_generator, (factory,), {})
+
+
+def zip(*datasets: Dataset) -> Dataset:
+    """Yields tuples of one element of each Dataset; ends with the shortest."""
+    described = native.zip([native_of(dataset) for dataset in datasets], tuple)
+    random = any(dataset._random for dataset in datasets)
+    return make_dataset(described, zip, datasets, {}, random=random)
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Sequence[float] | None = None,
+    *,
+    seed: int = 0,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Draws each element from one of ``datasets``, chosen at random.
+
+    Args:
+        weights: relative probabilities; default: equal.
+        stop_on_empty_dataset: ends when a chosen Dataset is at its end. Default: goes on with the
+            others.
+    """
+    shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
+    described = native.sample(
+        [native_of(dataset) for dataset in datasets], shares, seed, stop_on_empty_dataset
+    )
+    keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
+    arguments = (list(datasets), weights)
+    return make_dataset(described, sample_from_datasets, arguments, keywords, random=True)
