@@ -7,13 +7,13 @@ import os
 import pathlib
 import pickle
 import shutil
-import subprocess
 import tempfile
 import unittest
 
 import numpy as np
 import recordpipe as rp
 import records
+from support import run_program
 
 PROGRAMS = pathlib.Path(os.environ.get("RECORDPIPE_PROGRAMS", "/nowhere"))
 HAS_PROGRAM = (PROGRAMS / "cifar10_batches").exists()
@@ -144,9 +144,7 @@ class Batches(Files):
 class Program(Files):
     def run_program(self, *arguments):
         command = [PROGRAMS / "cifar10_batches", "--data-dir", self.folder, "--digest", *arguments]
-        done = subprocess.run(
-            [str(part) for part in command], check=True, capture_output=True, text=True
-        )
+        done = run_program(command, check=True)
         return [line for line in done.stdout.splitlines() if line.startswith("batch ")]
 
     def check_both_ways(self, dataset, *arguments):

@@ -8,12 +8,11 @@ import gzip
 import json
 import os
 import shutil
-import subprocess
 import unittest
 
 import recordpipe as rp
 import records
-from support import FilesTest, example_values
+from support import FilesTest, example_values, run_program
 
 TFRECORD = os.environ.get("RECORDPIPE_TFRECORD") or shutil.which("tfrecord")
 
@@ -36,7 +35,7 @@ class Command(FilesTest):
         self.damaged.write_bytes(data[:-1])
 
     def run_it(self, *arguments):
-        done = subprocess.run([TFRECORD, *arguments], capture_output=True, text=True, timeout=60)
+        done = run_program([TFRECORD, *arguments])
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return done.stdout
 

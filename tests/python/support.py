@@ -1,10 +1,28 @@
 """What the tests of the Python package share."""
 
+import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
 import records
+
+
+def run_program(command, **options):
+    """subprocess.run() of one of the project's programs.
+
+    Python needs AddressSanitizer's runtime as a preloaded library; a program has its own.
+    """
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        **options,
+    )
 
 
 class FilesTest(unittest.TestCase):
