@@ -147,6 +147,10 @@ class Dataset(ImageOperators):
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
         """Applies ``function(element)`` to each element; results are in input order.
 
+        A function that refers to its own Dataset is never freed, nor what it refers to: plans
+        share their functions, which the garbage collector can't count. Pass such a function what
+        it needs instead. This holds for all functions in Python.
+
         Args:
             name: becomes part of the plan: a state that was saved with another name is refused.
                 Give the function a new name when you change it.

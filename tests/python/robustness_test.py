@@ -1,5 +1,6 @@
 """No crash, deadlock or leak, whatever a program does with iterators, functions and threads."""
 
+import errno
 import gc
 import os
 import subprocess
@@ -224,6 +225,15 @@ sys.modules["kept"] = [kept, iterator]
             self.assertEqual(
                 (status, errors.splitlines()[-1]), (1, "ZeroDivisionError: division by zero")
             )
+
+    def test_os_errors_have_the_name_of_their_file(self):
+        path = str(self.folder / "missing.tfrecord")
+        with self.assertRaises(FileNotFoundError) as caught:
+            list(rp.tfrecords(path))
+        error = caught.exception
+        self.assertEqual((error.filename, error.errno), (path, errno.ENOENT))
+        self.assertTrue(str(error).startswith(path), str(error))
+        self.assertNotIn("Errno", str(error))
 
 
 if __name__ == "__main__":
