@@ -360,6 +360,10 @@ class Dataset(ImageOperators):
 
         Exceptions of functions in Python are not skipped.
 
+        Of a file whose framing is damaged (a length that doesn't fit its CRC, or a file that ends
+        inside a record), nothing after the damage can be found: that is one error, and the rest of
+        the file is left out. :func:`recordpipe.salvage` finds the intact records behind it.
+
         Args:
             max_count: of skipped elements.
             max_rate: ratio of skipped to all elements, 0 to 1, after the first 100 elements.
