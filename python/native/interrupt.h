@@ -6,6 +6,12 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
+
+#include <nanobind/nanobind.h>
+
+#include "python/native/gil.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::python {
 
@@ -21,5 +27,24 @@ class InterruptScope {
  private:
   bool is_active_ = false;
 };
+
+// Returns function(std::stop_token), called without the GIL; Ctrl-C stops it. `function` throws
+// Error{cancelled} when it is stopped. If the signal's handler raises nothing, it is called again.
+template <class Function>
+auto interruptible(const Function& function) {
+  while (true) {
+    std::stop_source stop;
+    try {
+      const InterruptScope scope([&] { stop.request_stop(); });
+      // A signal that came before the scope is noticed here.
+      if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+      const GilRelease no_gil;
+      return function(stop.get_token());
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || !stop.stop_requested()) throw;
+    }
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  }
+}
 
 }  // namespace recordpipe::python

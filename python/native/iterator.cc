@@ -15,6 +15,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
                                nb::object at_end)
     : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
   const PythonDataset computed = dataset.computed();
+  const internal::WorkScope scope(owner_);
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
@@ -22,13 +23,19 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   });
 }
 
-PythonIterator::~PythonIterator() { close(); }
+PythonIterator::~PythonIterator() {
+  close();
+  pool_->close();
+}
 
 void PythonIterator::close() {
   if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
   const GilRelease no_gil;
   is_closing_ = true;
+  // A function on a thread of the pass must not wait for locks that a closing thread holds: the
+  // element in work is the last one.
+  if (user_ != std::this_thread::get_id() && internal::works_for(*owner_)) return;
   {
     const std::lock_guard lock(close_mutex_);
     std::visit(
@@ -39,7 +46,7 @@ void PythonIterator::close() {
         },
         pass_);
   }
-  // Called by a signal handler, or by a function that the pass runs: next() ends now.
+  // Called by a signal handler, or by a function that this thread runs: next() ends now.
   if (user_ == std::this_thread::get_id()) return;
   const std::scoped_lock locks(mutex_, close_mutex_);
   pass_ = std::monostate();
@@ -47,7 +54,7 @@ void PythonIterator::close() {
 
 PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
   iterator.maker_.require_this("the iterator");
-  if (iterator.user_ == std::this_thread::get_id()) {
+  if (iterator.user_ == std::this_thread::get_id() || internal::works_for(*iterator.owner_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the iterator is in the middle of next()",
                  .hint = "in a function of its pipeline, iterate the Dataset anew; in a signal "
@@ -60,10 +67,12 @@ PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
     iterator.mutex_.lock();
   }
   iterator.user_ = std::this_thread::get_id();
+  scope_.emplace(iterator.owner_);
 }
 
 void PythonIterator::Use::unlock() {
   if (!std::exchange(is_locked_, false)) return;
+  scope_.reset();
   iterator_.user_ = std::thread::id();
   iterator_.mutex_.unlock();
 }
@@ -86,6 +95,7 @@ auto PythonIterator::locked(const Function& function) {
 
 template <class T>
 T* PythonIterator::next_of(Iterator<T>& pass) {
+  if (is_closing_) return nullptr;  // by a function of the pipeline
   if (pass.ready() > 0) return pass.next();
   while (true) {
     if (is_interrupted_.exchange(false)) {

@@ -14,13 +14,15 @@
 #include "python/native/dataset.h"
 #include "python/native/lease.h"
 #include "recordpipe/internal/fork.h"
+#include "recordpipe/internal/work_owner.h"
 #include "recordpipe/iterator.h"
 
 namespace recordpipe::python {
 
 // All functions are called with the GIL, and release it while they wait. Calls from several threads
-// wait for each other. In the middle of next(), a signal handler, or a function of the pipeline
-// that runs on the same thread, may call close(); other calls throw Error{invalid_argument}.
+// wait for each other. A signal handler in the middle of next(), and a function of the pipeline on
+// any thread, may call close(); other calls, which would wait for themselves, throw
+// Error{invalid_argument}.
 // In a child made by fork(), where an inherited mutex may be locked for ever, all functions throw
 // Error{invalid_argument}, except that close() and the destructor do nothing.
 class PythonIterator {
@@ -52,19 +54,21 @@ class PythonIterator {
   // not raised an exception. Needs the lock.
   template <class T>
   T* next_of(Iterator<T>& pass);
-  void require_not_in_use() const;
   // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
   template <class Function>
   auto locked(const Function& function);
 
   const internal::MakerProcess maker_;
+  // Of this pass's threads.
+  const std::shared_ptr<const internal::WorkOwner> owner_ =
+      std::make_shared<const internal::WorkOwner>(internal::work_owner);
   std::shared_ptr<const ParseSpec> spec_;
   bool rows_;
   nb::object at_end_;
   uint64_t plan_hash_ = 0;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
-  // Holds mutex_. Throws if this thread holds it: a signal handler or a function of the pipeline,
-  // in the middle of next().
+  // Holds mutex_. Throws if this thread holds it, as a signal handler in the middle of next()
+  // would, or works for the pass, as a function of the pipeline.
   class Use {
    public:
     explicit Use(PythonIterator& iterator);
@@ -75,6 +79,7 @@ class PythonIterator {
 
    private:
     PythonIterator& iterator_;
+    std::optional<internal::WorkScope> scope_;
     bool is_locked_ = true;
   };
 

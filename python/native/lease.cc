@@ -8,9 +8,6 @@
 namespace recordpipe::python {
 namespace {
 
-// Enough for the batches that a training step and its transfer to a device hold at a time.
-constexpr size_t kMaxSpare = 8;
-
 class Lease {
  public:
   Lease(std::shared_ptr<LeasePool> pool, std::unique_ptr<ParsedBatch> batch)
@@ -174,13 +171,11 @@ std::unique_ptr<ParsedBatch> LeasePool::take() {
   const std::lock_guard lock(mutex_);
   ++counts_.batches;
   ++counts_.lent;
-  if (spare_.empty()) {
+  if (spares_ == 0) {
     ++counts_.allocated;
     return std::make_unique<ParsedBatch>();
   }
-  std::unique_ptr<ParsedBatch> taken = std::move(spare_.back());
-  spare_.pop_back();
-  return taken;
+  return std::move(spare_[--spares_]);
 }
 
 std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch) {
@@ -200,7 +195,13 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
 void LeasePool::give_back(std::unique_ptr<ParsedBatch> batch) noexcept {
   const std::lock_guard lock(mutex_);
   --counts_.lent;
-  if (spare_.size() < kMaxSpare) spare_.push_back(std::move(batch));
+  if (!is_closed_ && spares_ < kMaxSpare) spare_[spares_++] = std::move(batch);
+}
+
+void LeasePool::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  while (spares_ > 0) spare_[--spares_].reset();
 }
 
 LeasePool::Counts LeasePool::counts() const {

@@ -6,6 +6,7 @@
 // consumer that keeps batches gets new memory for each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,14 +40,23 @@ class LeasePool {
   // The same for a batch of images, which becomes the only image of a ParsedBatch.
   std::unique_ptr<ParsedBatch> lend(ImageBatch& batch);
   void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
+  // Frees the memory that was returned, and that will be: the pipeline has ended.
+  void close() noexcept;
   Counts counts() const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<ParsedBatch>> spare_;
+  // Enough for the batches that a training step and its transfer to a device hold at a time. An
+  // array, because give_back() can't fail.
+  static constexpr size_t kMaxSpare = 8;
+  std::array<std::unique_ptr<ParsedBatch>, kMaxSpare> spare_;
+  size_t spares_ = 0;
+  bool is_closed_ = false;
   Counts counts_;
   const internal::AfterFork renewal_{[this] {
-    if (!internal::renew(mutex_)) internal::renew_without_destruction(spare_);
+    if (internal::renew(mutex_)) return;
+    internal::renew_without_destruction(spare_);
+    spares_ = 0;
   }};
 };
 

@@ -21,6 +21,7 @@
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
 #include "python/native/image_operators.h"
+#include "python/native/interrupt.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -33,6 +34,7 @@
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
+#include "recordpipe/internal/call_stop.h"
 #include "recordpipe/range.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/tfrecord_files.h"
@@ -224,8 +226,10 @@ void define_dataset(nb::module_& module) {
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
            [](Self self) {
-             const GilRelease no_gil;
-             return self.visit([](const auto& d) { return d.cardinality(); });
+             return interruptible([&](std::stop_token stop) {
+               const internal::CallStopScope scope(std::move(stop));
+               return self.visit([](const auto& d) { return d.cardinality(); });
+             });
            })
       .def("explain", &PythonDataset::explain);
 

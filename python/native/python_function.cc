@@ -181,6 +181,7 @@ class BatchesToPython final : public MapFunction {
   BatchesToPython(std::shared_ptr<const ParseSpec> spec, std::shared_ptr<LeasePool> pool,
                   bool single)
       : spec_(std::move(spec)), pool_(std::move(pool)), single_(single) {}
+  ~BatchesToPython() override { pool_->close(); }
 
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {

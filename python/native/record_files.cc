@@ -4,16 +4,21 @@
 #include <utility>
 
 #include "python/native/gil.h"
+#include "python/native/interrupt.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe::python {
 
 RecordFiles::RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options) {
-  const GilRelease no_gil;
-  for (const std::string& path : paths) {
-    files_.emplace_back(posix_file_system(), path, options, RecordMapOptions{.use_index = true});
-    first_records_.push_back(first_records_.back() + files_.back().size());
-  }
+  interruptible([&](const std::stop_token& stop) {
+    files_.clear();
+    first_records_.resize(1);
+    for (const std::string& path : paths) {
+      files_.emplace_back(posix_file_system(), path, options,
+                          RecordMapOptions{.use_index = true, .stop = stop});
+      first_records_.push_back(first_records_.back() + files_.back().size());
+    }
+  });
 }
 
 RecordFiles::Place RecordFiles::place(uint64_t index) const {

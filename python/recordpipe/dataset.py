@@ -142,6 +142,10 @@ class Dataset(ImageOperators):
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
         """Applies ``function(element)`` to each element; results are in input order.
 
+        A function that refers to its own Dataset is never freed, nor what it refers to: plans
+        share their functions, which the garbage collector can't count. Pass such a function what
+        it needs instead. This holds for all functions in Python.
+
         Args:
             name: becomes part of the plan: a state that was saved with another name is refused.
                 Give the function a new name when you change it.
@@ -364,6 +368,10 @@ class Dataset(ImageOperators):
         """Skips elements that failed with :class:`Error`; raises beyond a limit.
 
         Exceptions of functions in Python are not skipped.
+
+        Of a file whose framing is damaged (a length that doesn't fit its CRC, or a file that ends
+        inside a record), nothing after the damage can be found: that is one error, and the rest of
+        the file is left out. :func:`recordpipe.salvage` finds the intact records behind it.
 
         Args:
             max_count: of skipped elements.

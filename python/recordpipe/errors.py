@@ -34,6 +34,8 @@ class Error(Exception):
             content); None if there is none.
         reason: a phrase, without path and offset.
         hint: what to do; may be empty.
+
+    Those that are an OSError also have ``errno``, and ``path`` as ``filename``.
     """
 
     kind: str = ""
@@ -41,6 +43,10 @@ class Error(Exception):
     offset: int | None = None
     reason: str = ""
     hint: str = ""
+
+    def __str__(self) -> str:
+        # Not that of OSError, which makes "[Errno 2] ..." of errno and filename.
+        return Exception.__str__(self)
 
 
 class NotFoundError(Error, FileNotFoundError):
@@ -122,6 +128,9 @@ def _make(
         reason,
         hint,
     )
+    if isinstance(error, OSError):
+        # Python's own str() would use it, but for Error.__str__.
+        error.filename = path
     if kind == "no_space" and isinstance(error, FileSystemError):
         error.errno = numbers.ENOSPC
     return error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import base64
+import binascii
 import os
 import tempfile
 import warnings
@@ -70,16 +71,28 @@ class Iterator(_native.Iterator):
         """Continues after the place of ``state_dict``.
 
         Raises InvalidArgumentError, naming what differs, if the state was saved from another plan
-        or if its files have changed; the iterator then keeps its place.
+        or if its files have changed, or if its fields contradict each other; the iterator then
+        keeps its place.
         """
         try:
-            version, text = state_dict["version"], state_dict["state"]
-            state = base64.b64decode(text, validate=True)
-        except (KeyError, TypeError, ValueError) as error:
+            version = state_dict["version"]
+            if version != _VERSION:
+                raise _refusal(f"a state of version {version!r}; this recordpipe reads {_VERSION}")
+            state = base64.b64decode(state_dict["state"], validate=True)
+        except (KeyError, TypeError, binascii.Error) as error:
             raise _refusal(f"not a state of an iterator ({error!r})") from None
-        if version != _VERSION:
-            raise _refusal(f"a state of version {version!r}; this recordpipe reads {_VERSION}")
-        self._restore(state)
+        saved = _native.position_of_state(state)
+        position = state_dict.get("position", saved)
+        if not _is_position_of(position, saved):
+            raise _refusal(f"'position' is {position!r}, where 'state' is after {saved} elements")
+        plan = f"{self._plan_hash:016x}"
+        if state_dict.get("plan", plan) == plan:
+            self._restore(state)
+            return
+        before = self._state()
+        self._restore(state)  # refuses the state of another plan, and names what differs
+        self._restore(before)
+        raise _refusal(f"'plan' is {state_dict['plan']!r}, where 'state' is of plan {plan!r}")
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
         """Writes the place to a file, as C++ programs do (cifar10_batches --save-state).
@@ -158,6 +171,16 @@ class RepeatedPass(Iterator):
     def _restore(self, state: bytes, /) -> None:
         super()._restore(state)
         self._warns = False
+
+
+def _is_position_of(position: Any, saved: int) -> bool:
+    """Whether a state after ``saved`` elements may have been saved at ``position``.
+
+    Behind a shard that comes last, the state counts the elements of all workers.
+    """
+    if type(position) is not int or position < 0:
+        return False
+    return position in (0, saved) or saved // max(saved // position, 1) == position
 
 
 def _refusal(reason: str) -> InvalidArgumentError:

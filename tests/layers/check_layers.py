@@ -54,8 +54,9 @@ PUBLIC_LAYERS = {
     "recordpipe/trainer/": "trainer",
 }
 for layer, names in {
-    "dataset/base": "error internal/aligned_allocator internal/endian internal/fork "
-                    "internal/permutation internal/url_path internal/utf8 parameter philox progress stop version",
+    "dataset/base": "error internal/aligned_allocator internal/call_stop internal/endian internal/fork "
+                    "internal/permutation internal/url_path internal/utf8 internal/work_owner parameter philox "
+                    "progress stop version",
     "dataset/checksum": "crc32c",
     "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
                   "temporary_file",

@@ -61,6 +61,33 @@ say("restored", iterator.position)
             self.assertEqual(process.stdout.read(), "restored 0\n")
             self.assertEqual((process.wait(), process.stderr.read()), (0, ""))
 
+    def test_control_c_ends_the_count_of_records(self):
+        path = self.numbered(20_000)
+        for count in ("len(dataset)", "dataset[0]"):
+            script = f"""
+import sys, recordpipe as rp
+dataset = rp.tfrecords([sys.argv[1]] * 50_000)
+print("counting", flush=True)
+try:
+    {count}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+            with (
+                self.subTest(count=count),
+                subprocess.Popen(
+                    [sys.executable, "-c", script, path], stdout=subprocess.PIPE, text=True
+                ) as process,
+            ):
+                self.addCleanup(process.kill)
+                self.assertEqual(process.stdout.readline(), "counting\n")
+                time.sleep(0.2)
+                self.assertIsNone(process.poll())
+                start = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.stdout.readline(), "interrupted\n")
+                self.assertLess(time.monotonic() - start, 2)
+
     def test_a_handler_that_raises_nothing_does_not_end_the_wait(self):
         process = self.start(
             """

@@ -2,6 +2,7 @@
 
 import gc
 import queue
+import resource
 import threading
 import unittest
 
@@ -49,6 +50,25 @@ class Leases(FilesTest):
         views = [batch["tokens"][3][:] for batch in self.batches()]
         gc.collect()
         self.assertEqual([view.tolist() for view in views], expected)
+
+    def test_a_closed_iterator_keeps_no_spare_memory(self):
+        values = 10**6
+        record = records.example({"x": [0.5] * values})
+        path = records.write(self.folder / "large.tfrecord", [record] * 8)
+        dataset = rp.tfrecords(path).parse({"x": rp.FixedLenFeature([values], "float32")})
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        iterator = iter(dataset.batch(1).with_options(threads=1))
+        batches = list(iterator)
+        del batches[1:]
+        before = resident()
+        iterator.close()
+        del iterator
+        self.assertLess(resident(), before - 5 * 4 * values)
+        self.assertEqual(float(batches[0]["x"].sum()), values / 2)
 
     def test_memory_is_used_again(self):
         iterator = iter(self.batches())

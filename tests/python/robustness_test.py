@@ -1,5 +1,6 @@
 """No crash, deadlock or leak, whatever a program does with iterators, functions and threads."""
 
+import errno
 import gc
 import os
 import subprocess
@@ -224,6 +225,74 @@ sys.modules["kept"] = [kept, iterator]
             self.assertEqual(
                 (status, errors.splitlines()[-1]), (1, "ZeroDivisionError: division by zero")
             )
+
+    def test_a_function_that_uses_its_own_iterator(self):
+        script = """
+import faulthandler, recordpipe as rp, threading
+faulthandler.dump_traceback_later(50, exit=True)
+for operator in ("map", "filter", "flat_map", "scan", "generator"):
+    for threads in (1, 3):
+        for prefetch in (False, True):
+            for use in ("state_dict", "position", "next", "load_state_dict", "stats", "close"):
+                refused = []
+                ready = threading.Event()
+                def call(*arguments):
+                    ready.wait()
+                    try:
+                        if use == "position":
+                            iterator.position
+                        elif use == "next":
+                            next(iterator)
+                        elif use == "load_state_dict":
+                            iterator.load_state_dict(state)
+                        else:
+                            getattr(iterator, use)()
+                    except rp.InvalidArgumentError as error:
+                        refused.append(str(error))
+                def generate():
+                    for i in range(100):
+                        call()
+                        yield i
+                numbers = rp.from_list(range(100))
+                dataset = {
+                    "map": lambda: numbers.map(lambda x: (call(), x)[1]),
+                    "filter": lambda: numbers.filter(lambda x: (call(), True)[1]),
+                    "flat_map": lambda: numbers.flat_map(lambda x: (call(), [x])[1]),
+                    "scan": lambda: numbers.scan(0, lambda s, x: (call(), (s, x))[1]),
+                    "generator": lambda: rp.from_generator(generate),
+                }[operator]()
+                dataset = dataset.with_options(threads=threads, chunk_size=3)
+                if prefetch:
+                    dataset = dataset.prefetch(2)
+                iterator = iter(dataset)
+                state = iter(numbers).state_dict()
+                ready.set()
+                seen = list(iterator)
+                if use == "close":
+                    assert len(seen) < 100 and not refused, (operator, use, seen)
+                else:
+                    assert seen == list(range(100)) and len(refused) == 100, (operator, use)
+                iterator.close()
+# Another iterator, made inside or outside, is no problem.
+outer = iter(rp.from_list(range(1000)).map(lambda x: x).prefetch())
+inner = rp.from_list(range(3)).map(lambda x: x).prefetch()
+dataset = rp.from_list(range(100)).map(lambda x: (next(outer), list(inner))).prefetch()
+assert [pair[1] for pair in dataset] == [[0, 1, 2]] * 100
+print("done")
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_os_errors_have_the_name_of_their_file(self):
+        path = str(self.folder / "missing.tfrecord")
+        with self.assertRaises(FileNotFoundError) as caught:
+            list(rp.tfrecords(path))
+        error = caught.exception
+        self.assertEqual((error.filename, error.errno), (path, errno.ENOENT))
+        self.assertTrue(str(error).startswith(path), str(error))
+        self.assertNotIn("Errno", str(error))
 
 
 if __name__ == "__main__":

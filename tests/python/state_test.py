@@ -108,6 +108,36 @@ class State(FilesTest):
                 iterator.load_state_dict(bad)
         self.assertEqual(list(iterator), [1])
 
+    def test_refuses_fields_that_contradict_the_state(self):
+        iterator = iter(rp.from_list(range(10)))
+        for _ in range(3):
+            next(iterator)
+        good = iterator.state_dict()
+        next(iterator)
+        for name, value in (
+            ("position", 2),
+            ("position", 4),
+            ("position", "3"),
+            ("plan", "0" * 16),
+            ("version", 2),
+        ):
+            with self.subTest(name=name, value=value):
+                with self.assertRaisesRegex(ValueError, name):
+                    iterator.load_state_dict({**good, name: value})
+                self.assertEqual(iterator.position, 4)
+        with self.assertRaisesRegex(ValueError, "version 2"):
+            iterator.load_state_dict({"version": 2, "place": "of a later format"})
+        self.assertEqual(next(iterator), 4)
+
+    def test_a_shard_at_the_end_counts_its_own_elements(self):
+        shard = rp.from_list(range(12)).shard(3, 1)
+        iterator = iter(shard)
+        for expected in (1, 4):
+            self.assertEqual(next(iterator), expected)
+        resumed = iter(shard)
+        resumed.load_state_dict(iterator.state_dict())
+        self.assertEqual(list(resumed), [7, 10])
+
 
 if __name__ == "__main__":
     unittest.main()

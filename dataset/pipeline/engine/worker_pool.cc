@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/internal/work_owner.h"
+
 namespace recordpipe::internal {
 
 struct WorkerPool::State {
@@ -50,7 +52,10 @@ void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
   state_->queues.push_back(std::move(queue));
   if (state_->idle < state_->queues.size() && state_->threads < state_->max_threads) {
     try {
-      std::thread([state = state_] { state->run(); }).detach();
+      std::thread([state = state_, owner = work_owner] {
+        const WorkScope scope(owner);
+        state->run();
+      }).detach();
       ++state_->threads;
     } catch (const std::system_error&) {
       // The existing threads, and the caller, do the work.

@@ -20,6 +20,7 @@
 #include "dataset/pipeline/operators/prefetch_depth.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
+#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -101,7 +102,10 @@ class PrefetchPlan final : public StorePlan {
  private:
   void start() {
     try {
-      thread_ = std::thread([this] { fetch(); });
+      thread_ = std::thread([this, owner = work_owner] {
+        const WorkScope scope(owner);
+        fetch();
+      });
     } catch (const std::system_error& error) {
       throw system_error(error.code().value(), "start a prefetch thread", {});
     }

@@ -20,6 +20,7 @@
 #include "dataset/pipeline/operators/record_paths.h"
 #include "dataset/pipeline/operators/record_producer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/call_stop.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/stream_compression.h"
 
@@ -354,9 +355,9 @@ class RecordNode final : public Node {
   std::string sequential_operator() const override { return {}; }
   Cardinality cardinality() const override {
     try {
-      return known_cardinality(make_plan(make_stage_context({.threads = 1}),
-                                         std::make_shared<OpenedRecords>(paths_.size()))
-                                   ->count());
+      const auto opened = std::make_shared<OpenedRecords>(paths_.size());
+      const std::stop_callback stop(call_stop, [&] { opened->stop.request(); });
+      return known_cardinality(make_plan(make_stage_context({.threads = 1}), opened)->count());
     } catch (const Error& error) {
       if (!is_for_stream(error.kind())) throw;
       return kUnknownCardinality;
