@@ -36,7 +36,7 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
     if (!feature.required) return;
     throw Error({.kind = ErrorKind::not_found,
                  .reason = name() + "is missing",
-                 .hint = "add default values to the schema if the feature is optional"});
+                 .hint = "declare default values if the feature is optional"});
   }
   if (size.kind != feature.kind) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -47,7 +47,7 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = name() + "holds " + std::to_string(size.values) + " values, not " +
                            std::to_string(feature.size),
-                 .hint = "use Ragged in the schema if the number varies"});
+                 .hint = "declare it ragged if the number varies"});
   }
   if (feature.value_bytes && size.bytes != *feature.value_bytes) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -372,7 +372,7 @@ void check_step(const WantedFeature& feature, size_t step, const FeatureSize& si
                  .reason = name_of(feature) + " holds " + std::to_string(size.values) +
                            " values, not " + std::to_string(feature.size) + ", at step " +
                            std::to_string(step),
-                 .hint = "use Ragged in the schema if the number varies"});
+                 .hint = "declare it ragged if the number varies"});
   }
 }
 

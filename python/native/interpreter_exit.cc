@@ -7,6 +7,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "recordpipe/error.h"
+#include "recordpipe/internal/work_owner.h"
+
 namespace recordpipe::python {
 namespace {
 
@@ -20,9 +23,11 @@ std::atomic<std::thread::id> ending_thread;  // may still call functions, in oth
 std::atomic<int> guards = 0;
 std::atomic<pid_t> guarded_process = 0;  // a forked process has no threads of its parent
 
+std::atomic<bool> has_begun = false;
+
 void wait_for_guards() {
   if (guarded_process != getpid()) return;
-  ending_thread = std::this_thread::get_id();
+  begin_exit();
   is_ending = true;
   const nb::gil_scoped_release no_gil;
   const auto end = std::chrono::steady_clock::now() + kMostWait;
@@ -35,6 +40,20 @@ void wait_for_guards() {
 
 void watch_interpreter_exit() {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&wait_for_guards));
+}
+
+void begin_exit() {
+  ending_thread = std::this_thread::get_id();
+  has_begun = true;
+}
+
+void stay_if_exit_has_begun() {
+  if (!has_begun || ending_thread.load() == std::this_thread::get_id()) return;
+  if (internal::work_owner) {  // a thread of a pass, which the end waits for
+    throw Error({.kind = ErrorKind::cancelled, .reason = "the interpreter is ending"});
+  }
+  const nb::gil_scoped_release no_gil;
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
 ExitGuard::ExitGuard() {

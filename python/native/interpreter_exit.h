@@ -12,6 +12,14 @@ namespace recordpipe::python {
 // the module is imported.
 void watch_interpreter_exit();
 
+// Called by the interpreter's end before it closes the passes.
+void begin_exit();
+
+// Called where a pass was closed. If the interpreter's end has closed it, does not return: to the
+// thread, the elements so far would look like all of them, and it might complete a file with them.
+// Needs the GIL.
+void stay_if_exit_has_begun();
+
 // While it exists, the interpreter does not end. Needs the GIL at construction and destruction; in
 // between, the thread may release and acquire it.
 class ExitGuard {

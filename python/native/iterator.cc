@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "python/native/gil.h"
+#include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
 
@@ -152,6 +153,7 @@ nb::object PythonIterator::next() {
         pass_);
   }
   lock.unlock();
+  if (is_closing_) stay_if_exit_has_begun();
   if (ended) at_end_(*ended);
   throw nb::stop_iteration();
 }

@@ -108,8 +108,16 @@ class PythonInterleave final : public MapFunction {
     visit_each(
         tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
         [&](size_t i) {
-          const nb::object dataset = function_.function->get()(in[i].get());
-          out[i] = nb::cast<const PythonDataset&>(dataset.attr("_native")).objects().node();
+          const nb::object returned = function_.function->get()(in[i].get());
+          const nb::object dataset = nb::getattr(returned, "_native", nb::none());
+          if (!nb::isinstance<PythonDataset>(dataset)) {
+            PyErr_Format(PyExc_TypeError,
+                         "the function of interleave() returned %.100s, not a Dataset; flat_map() "
+                         "takes other iterables",
+                         Py_TYPE(returned.ptr())->tp_name);
+            throw nb::python_error();
+          }
+          out[i] = nb::cast<const PythonDataset&>(dataset).objects().node();
         });
   }
   std::vector<Parameter> parameters() const override { return function_.parameters(); }

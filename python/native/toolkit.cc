@@ -240,6 +240,7 @@ nb::str stats(const std::vector<FilePath>& given, const std::vector<std::string>
 
 void define_toolkit(nb::module_& module) {
   watch_interpreter_exit();
+  module.def("begin_exit", &begin_exit);
   const auto optional = nb::arg().none();
   module.def("expand_inputs", [](const std::vector<FilePath>& given) {
     return file_paths(find_inputs(given).paths);

@@ -173,7 +173,11 @@ class Dataset(ImageOperators):
         )
 
     def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
-        """Concatenates the elements of the iterables that ``function(element)`` returns."""
+        """Concatenates the elements of the iterables that ``function(element)`` returns.
+
+        For functions that return Datasets, :meth:`interleave` with ``cycle_length=1`` does the same
+        without the GIL, and its state remembers the place inside of a Dataset.
+        """
         return self._derive(
             "flat_map", (function,), lambda: self._native.flat_map(function, name), name=name
         )
@@ -369,9 +373,11 @@ class Dataset(ImageOperators):
 
         Exceptions of functions in Python are not skipped.
 
-        Of a file whose framing is damaged (a length that doesn't fit its CRC, or a file that ends
-        inside a record), nothing after the damage can be found: that is one error, and the rest of
-        the file is left out. :func:`recordpipe.salvage` finds the intact records behind it.
+        An error that ends its source is not skipped: a missing file, damaged framing (a length that
+        doesn't fit its CRC, an end inside a record), damage in a compressed file. Where each file
+        is a source of its own, ``paths.interleave(recordpipe.tfrecords)`` or ``tfrecords(paths,
+        cycle_length=2)``, only the damaged file ends early, and the others go on.
+        :func:`recordpipe.salvage` saves the intact records behind such damage.
 
         Args:
             max_count: of skipped elements.

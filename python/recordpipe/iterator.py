@@ -30,6 +30,7 @@ _is_ending = False
 def _close_all() -> None:
     global _is_ending
     _is_ending = True  # daemon threads go on meanwhile
+    _native.begin_exit()
     for iterator in list(_open):
         iterator.close()
 

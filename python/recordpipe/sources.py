@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -40,7 +41,9 @@ def tfrecords(
     """
     format = known_compression(compression)
     files = native.record_paths(paths_of(paths, may_be_empty=True))
-    described = native.tfrecords(files, check_crc, format, cycle_length, block_length)
+    described = native.tfrecords(
+        files, bool(check_crc), format, operator.index(cycle_length), operator.index(block_length)
+    )
     keywords = {
         "check_crc": check_crc,
         "compression": compression,

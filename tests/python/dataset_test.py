@@ -348,6 +348,25 @@ class Errors(FilesTest):
         self.assertEqual(len(list(rp.tfrecords(path).ignore_errors())), 9)
         self.assertEqual(len(list(rp.tfrecords(path, check_crc=False))), 10)
 
+    def test_damaged_framing_ends_its_file_only(self):
+        header, cut, intact = (self.numbered(10, name, first=100) for name in "abc")
+        data = bytearray(header.read_bytes())
+        data[4 * 19] ^= 1
+        header.write_bytes(data)
+        cut.write_bytes(data[: 3 * 19 + 5])
+        paths = [header, cut, intact]
+        with self.assertRaises(rp.DataLossError) as raised:
+            list(rp.tfrecords(paths).ignore_errors())
+        self.assertEqual((raised.exception.path, raised.exception.offset), (str(header), 4 * 19))
+        one_by_one = rp.from_list(paths).interleave(rp.tfrecords, cycle_length=1)
+        for dataset in (one_by_one, rp.tfrecords(paths, cycle_length=2)):
+            self.assertEqual(
+                sorted(dataset.ignore_errors()),
+                sorted(
+                    str(i).encode() for i in [*range(100, 110), *range(100, 104), *range(100, 103)]
+                ),
+            )
+
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:
             list(rp.tfrecords(self.folder / "missing"))
@@ -374,6 +393,10 @@ class Errors(FilesTest):
         ):
             with self.assertRaisesRegex(TypeError, f"^{shown}: .* help"):
                 call()
+        with self.assertRaisesRegex(TypeError, "^'str' object cannot be .* integer$"):
+            rp.tfrecords(self.numbered(1), cycle_length="2")
+        with self.assertRaisesRegex(TypeError, "returned list, not a Dataset; flat_map"):
+            next(iter(dataset.interleave(lambda value: [value], cycle_length=1)))
         for call in (
             lambda: dataset.concatenate([2]),
             lambda: rp.zip([dataset]),

@@ -220,6 +220,18 @@ sys.modules["kept"] = [kept, iterator]
         for name, end in ends.items():
             with self.subTest(name):
                 self.assertEqual(self.script(begin + end, path), (0, "", ""))
+        with self.subTest("a daemon thread that writes what it reads"):
+            write = """
+def write():
+    features = ({"size": len(record)} for record in iterator)
+    rp.write_tfrecords(sys.argv[2], features)
+threading.Thread(target=write, daemon=True).start()
+import time
+time.sleep(0.1)
+"""
+            written = self.folder / "written"
+            self.assertEqual(self.script(begin + write, path, written), (0, "", ""))
+            self.assertFalse(written.exists(), "a file of some of the records looks whole")
         with self.subTest("an exception"):
             status, _, errors = self.script(begin + "1 / 0", path)
             self.assertEqual(

@@ -72,7 +72,7 @@ struct AnyIterator::Pass {
     has_failed = false;  // the position can still be saved
     throw Error({.kind = ErrorKind::cancelled,
                  .reason = "the iterator was stopped",
-                 .hint = "restore(state()) goes on"});
+                 .hint = "its state can still be saved and restored"});
   }
 
   // Like Executor::restore().

@@ -188,7 +188,7 @@ std::string serialize(const IteratorState& state) {
   if (place > kMaxPlaceSize) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "a state of more than 1 GiB can't be saved",
-                 .hint = "use global_shuffle, or a smaller shuffle buffer"});
+                 .hint = "shuffle globally, or with a smaller buffer"});
   }
   std::string out;
   out.reserve(place + state.plan_text.size() + kRoom);

@@ -102,8 +102,8 @@ NodePtr global_shuffle(NodePtr input, uint64_t seed) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "global_shuffle: the elements of " + sequential + " can't be had in any order",
-         .hint = "put global_shuffle before " + sequential +
-                 ", or use shuffle, which needs no random access"});
+         .hint = "put the global shuffle before " + sequential +
+                 ", or shuffle with a buffer, which needs no random access"});
   }
   return std::make_shared<GlobalShuffleNode>(std::move(input), seed);
 }
