@@ -142,7 +142,7 @@ PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction funct
           }
           return std::pair(PythonObject(result[0]), PythonObject(result[1], element.origin()));
         } catch (nb::python_error& error) {
-          throw PythonException(error);
+          throw_raised(error);
         }
       }));
 }

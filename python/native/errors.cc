@@ -5,6 +5,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/native/interrupt.h"
+
 namespace recordpipe::python {
 namespace {
 
@@ -53,6 +55,16 @@ nb::object to_python(const Error& error) {
       error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
   return make(kind.c_str(), error.what(), text_or_none(error.path()), offset,
               error.reason().c_str(), error.hint().c_str());
+}
+
+void throw_raised(nb::python_error& error) {
+  const PythonException exception(error);
+  if (keep_if_raised_by_interrupt(std::make_exception_ptr(exception))) throw_cancelled();
+  throw exception;
+}
+
+void throw_cancelled() {
+  throw Error({.kind = ErrorKind::cancelled, .reason = "the iterator was stopped"});
 }
 
 namespace {

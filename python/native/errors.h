@@ -25,6 +25,12 @@ class PythonException : public std::exception {
   SharedObject traceback_;  // as it was when the function returned
 };
 
+// Throws what a function in Python has raised, as a PythonException, or Error{cancelled} if it was
+// raised by the interrupt of the wait (keep_if_raised_by_interrupt()). Needs the GIL.
+[[noreturn]] void throw_raised(nb::python_error& error);
+// Throws Error{cancelled}.
+[[noreturn]] void throw_cancelled();
+
 // Returns the exception of recordpipe/errors.py for `error`. Needs the GIL.
 nb::object to_python(const Error& error);
 

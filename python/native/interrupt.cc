@@ -1,5 +1,6 @@
 #include "python/native/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 #include <mutex>
 #include <thread>
@@ -17,11 +18,14 @@ namespace {
 struct sigaction previous;  // Python's; set while handle() is installed
 sem_t interrupts;           // sem_post() is safe in a signal handler; condition variables are not
 std::mutex mutex;
-std::function<void()> stop_wait;  // of the current scope
-bool is_watching = false;         // the thread that waits for interrupts exists
+std::function<void()> stop_wait;     // of the current scope
+std::atomic<bool> has_come = false;  // SIGINT, in the current scope
+std::exception_ptr raised;           // kept in the current or the last scope
+bool is_watching = false;            // the thread that waits for interrupts exists
 
 void handle(int signal) {
   previous.sa_handler(signal);
+  has_come = true;
   sem_post(&interrupts);
 }
 
@@ -73,6 +77,8 @@ InterruptScope::InterruptScope(std::function<void()> stop) {
     const std::lock_guard lock(mutex);
     stop_wait = std::move(stop);
   }
+  has_come = false;
+  raised = nullptr;
   previous = action;
   action.sa_handler = handle;
   sigaction(SIGINT, &action, nullptr);
@@ -85,5 +91,18 @@ InterruptScope::~InterruptScope() {
   const std::lock_guard lock(mutex);
   stop_wait = nullptr;
 }
+
+bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
+  if (!has_come || getpid() != syscall(SYS_gettid)) return false;
+  if (!raised) raised = exception;
+  const GilRelease no_gil;
+  while (true) {
+    const std::lock_guard lock(mutex);  // held while stop_wait() runs
+    if (!stop_wait) return true;
+    std::this_thread::yield();
+  }
+}
+
+std::exception_ptr take_raised_by_interrupt() { return std::exchange(raised, nullptr); }
 
 }  // namespace recordpipe::python

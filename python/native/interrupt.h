@@ -5,6 +5,7 @@
 // wait.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <stop_token>
 
@@ -27,6 +28,14 @@ class InterruptScope {
  private:
   bool is_active_ = false;
 };
+
+// For the exception of a function in Python. If SIGINT has come during the scope of this thread,
+// the exception may be that of the signal's handler, which such a function has run. Then keeps it,
+// waits until `stop` has returned, and returns true: the wait ends, and take_raised_by_interrupt()
+// returns what has ended it. Needs the GIL.
+bool keep_if_raised_by_interrupt(const std::exception_ptr& exception);
+// Returns what was kept during the last scope of this thread, or nothing. Needs the GIL.
+std::exception_ptr take_raised_by_interrupt();
 
 // Returns function(std::stop_token), called without the GIL; Ctrl-C stops it. `function` throws
 // Error{cancelled} when it is stopped. If the signal's handler raises nothing, it is called again.

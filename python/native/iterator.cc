@@ -33,7 +33,7 @@ void PythonIterator::close() {
   if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
   const GilRelease no_gil;
-  is_closing_ = true;
+  is_closing_ = owner_->is_stopping = true;
   // A function on a thread of the pass must not wait for locks that a closing thread holds: the
   // element in work is the last one.
   if (user_ != std::this_thread::get_id() && internal::works_for(*owner_)) return;
@@ -101,13 +101,14 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
   while (true) {
     if (is_interrupted_.exchange(false)) {
       const GilRelease no_gil;
+      owner_->is_stopping = false;
       pass.restore(pass.state());
     }
     if (is_closing_) return nullptr;  // also by the handler of a signal
     try {
       // The request may come at any time before the end of the scope, also after the element.
       const InterruptScope scope([&] {
-        is_interrupted_ = true;
+        is_interrupted_ = owner_->is_stopping = true;
         pass.request_stop();
       });
       // A signal that came before the scope is noticed here.
@@ -118,6 +119,10 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
       if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
     }
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    // A function of the pipeline may have run the handler, on this thread.
+    if (const std::exception_ptr raised = take_raised_by_interrupt()) {
+      std::rethrow_exception(raised);
+    }
   }
 }
 

@@ -60,8 +60,8 @@ class PythonIterator {
 
   const internal::MakerProcess maker_;
   // Of this pass's threads.
-  const std::shared_ptr<const internal::WorkOwner> owner_ =
-      std::make_shared<const internal::WorkOwner>(internal::work_owner);
+  const std::shared_ptr<internal::WorkOwner> owner_ =
+      std::make_shared<internal::WorkOwner>(internal::work_owner);
   std::shared_ptr<const ParseSpec> spec_;
   bool rows_;
   nb::object at_end_;

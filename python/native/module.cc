@@ -91,7 +91,7 @@ PythonDataset from_list(const nb::list& list) {
 
 [[noreturn]] void throw_python_exception() {
   nb::python_error error;
-  throw PythonException(error);
+  throw_raised(error);
 }
 
 // The elements of iter(factory()).
@@ -118,7 +118,7 @@ PythonDataset generator(nb::object factory) {
       if (!iterator) throw nb::python_error();
       return PythonGenerator(std::move(iterator));
     } catch (nb::python_error& error) {
-      throw PythonException(error);
+      throw_raised(error);
     }
   }));
 }

@@ -7,6 +7,7 @@
 #include "python/native/gil.h"
 #include "python/native/random_generator.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::python {
 namespace {
@@ -36,11 +37,12 @@ void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failure
                 const OriginOf& origin_of_element, const Visit& visit) {
   const GilScope gil;
   internal::for_each_good(count, failures, [&](size_t i) {
+    if (internal::works_in_vain()) throw_cancelled();
     try {
       visit(i);
     } catch (nb::python_error& error) {
       add_note(error, origin_of_element(i), i < tickets.size() ? &tickets[i] : nullptr);
-      throw PythonException(error);
+      throw_raised(error);
     }
   });
 }

@@ -61,6 +61,68 @@ say("restored", iterator.position)
             self.assertEqual(process.stdout.read(), "restored 0\n")
             self.assertEqual((process.wait(), process.stderr.read()), (0, ""))
 
+    def test_control_c_while_a_function_runs(self):
+        # The function itself may run the signal's handler: its thread is the one that iterates.
+        script = """
+import collections, os, signal, time
+import recordpipe as rp
+def f(value):
+    value = int(value["a"][0]) if isinstance(value, dict) else value
+    calls[value] += 1
+    if value == 100 and calls[value] == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.0005)
+    return value
+numbers = rp.from_list(range(300))
+for threads in (1, 3):
+    for dataset in (
+        numbers.map(f),
+        numbers.map(f).prefetch(),
+        numbers.map(f).cache(),
+        numbers.filter(lambda value: f(value) >= 0),
+        numbers.flat_map(lambda value: [f(value)]),
+        numbers.scan(0, lambda state, value: (state, f(value))),
+        rp.from_generator(lambda: map(f, range(300))),
+        rp.from_list([{"a": i} for i in range(300)]).batch(1).map(f),
+    ):
+        calls = collections.Counter()
+        iterator = iter(dataset.with_options(threads=threads))
+        got = []
+        try:
+            got.extend(iterator)
+        except KeyboardInterrupt:
+            print(len(got) <= 100, sum(calls.values()) < 200, end=" ")
+        print(iterator.position == len(got), got + list(iterator) == list(range(300)))
+"""
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual((done.stdout, done.stderr), ("True True True True\n" * 16, ""))
+
+    def test_control_c_does_not_wait_for_slow_functions(self):
+        process = self.start(
+            """
+import time
+dataset = rp.from_list(range(1000)).map(lambda value: time.sleep(0.1)).prefetch()
+say("waiting")
+try:
+    list(dataset.with_options(threads=3))
+except KeyboardInterrupt:
+    say("interrupted")
+""",
+            "plain",
+        )
+        self.assertEqual(process.stdout.readline(), "waiting\n")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        self.assertEqual(process.stdout.read(), "interrupted\n")
+        self.assertEqual((process.wait(), process.stderr.read()), (0, ""))
+        self.assertLess(time.monotonic() - begin, 5)
+
     def test_control_c_ends_the_count_of_records(self):
         path = self.numbered(20_000)
         for count in ("len(dataset)", "dataset[0]"):

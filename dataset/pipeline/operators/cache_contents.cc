@@ -1,9 +1,25 @@
 #include "dataset/pipeline/operators/cache_contents.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "recordpipe/error.h"
+
 namespace recordpipe::internal {
+namespace {
+
+// Throws the error of an element that was not computed because the pass was stopped.
+void throw_if_cancelled(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& cause) {
+    if (cause.kind() == ErrorKind::cancelled) throw;
+  } catch (...) {
+  }
+}
+
+}  // namespace
 
 uint64_t CacheContents::size() const {
   const std::lock_guard lock(mutex_);
@@ -14,6 +30,8 @@ void CacheContents::add(ChunkReader& reader, const CacheSource& source) {
   const std::lock_guard lock(mutex_);
   for (; reader.is_at_hand() && !full_; reader.pass()) {
     if (reader.position() < size_) continue;
+    std::exception_ptr error = reader.take_error();
+    if (error) throw_if_cancelled(error);
     keep_open(source);
     const size_t at = size_ % kBlock;
     if (at == 0 && size_ / kBlock == blocks_.size()) blocks_.emplace_back(ops_);
@@ -23,7 +41,7 @@ void CacheContents::add(ChunkReader& reader, const CacheSource& source) {
     bytes_ += sizeof(Kept) + element_bytes(value, ops_, 1);
     full_ = bytes_ > max_bytes_;
     if (full_) break;
-    block.kept[at] = {reader.id(), value, reader.take_error(), bytes_};
+    block.kept[at] = {reader.id(), value, std::move(error), bytes_};
     ++size_;
   }
   reader.pass(reader.count_at_hand());

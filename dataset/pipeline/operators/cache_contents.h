@@ -49,7 +49,7 @@ class CacheContents {
 
   // Adds the elements that `reader` has at hand, except those added before, and moves the reader
   // past them. The first element that exceeds max_bytes makes the contents full: from then on,
-  // nothing is added.
+  // nothing is added. Throws the first Error{cancelled} of an element, which is not kept.
   void add(ChunkReader& reader, const CacheSource& source);
   bool is_full() const;
   uint64_t max_bytes() const { return max_bytes_; }

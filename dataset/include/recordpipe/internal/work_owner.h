@@ -2,6 +2,7 @@
 // pass.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -10,7 +11,11 @@ namespace recordpipe::internal {
 // What the current thread works for. The threads that a pipeline starts inherit it from the thread
 // that starts them. `outer`: that of the thread which made this owner.
 struct WorkOwner {
-  std::shared_ptr<const WorkOwner> outer;
+  explicit WorkOwner(std::shared_ptr<const WorkOwner> maker) : outer(std::move(maker)) {}
+
+  const std::shared_ptr<const WorkOwner> outer;
+  // The pass was asked to stop: what is computed for it is thrown away.
+  std::atomic<bool> is_stopping = false;
 };
 
 inline thread_local std::shared_ptr<const WorkOwner> work_owner;
@@ -19,6 +24,14 @@ inline thread_local std::shared_ptr<const WorkOwner> work_owner;
 inline bool works_for(const WorkOwner& owner) noexcept {
   for (const WorkOwner* at = work_owner.get(); at; at = at->outer.get()) {
     if (at == &owner) return true;
+  }
+  return false;
+}
+
+// Whether what this thread computes will be thrown away.
+inline bool works_in_vain() noexcept {
+  for (const WorkOwner* at = work_owner.get(); at; at = at->outer.get()) {
+    if (at->is_stopping) return true;
   }
   return false;
 }
