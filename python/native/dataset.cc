@@ -25,6 +25,26 @@ PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, Share
 
 DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : DropRemainder::no; }
 
+// Throws what a batch of the record would throw, or returns the record.
+struct TryParse {
+  ParseCollator collator;
+
+  Record operator()(Record record) const {
+    thread_local ParsedBatch row;
+    DrawnRecord drawn{.record = record};
+    drawn.others.resize(collator.images().size(), drawn.first);
+    collator.reset(row, 1);
+    if (collator.images().empty()) {
+      collator.set(row, 0, record);
+    } else {
+      collator.set(row, 0, std::move(drawn));
+    }
+    collator.finish(row);
+    return record;
+  }
+  std::vector<Parameter> parameters() const { return collator.parameters(); }
+};
+
 bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
   if (!a || !b) return a == b;
   const std::vector<Parameter> of_a = a->collator.parameters();
@@ -184,6 +204,14 @@ PythonDataset PythonDataset::cache(std::string path) const {
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "a cache file keeps records, not Python objects or batches",
                .hint = "call cache(path) before map and batch, or cache() in memory"});
+}
+
+PythonDataset PythonDataset::ignore_errors(const IgnoreErrorsOptions& limits) const {
+  if (rows()) {
+    const auto& records = std::get<Dataset<Record>>(elements_);
+    return PythonDataset(records.map(TryParse{spec_->collator}).ignore_errors(limits), spec_);
+  }
+  return reorder([&](const auto& elements) { return elements.ignore_errors(limits); });
 }
 
 PythonDataset PythonDataset::shard(size_t num_shards, size_t index, bool drop_remainder) const {

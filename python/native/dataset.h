@@ -68,6 +68,8 @@ class PythonDataset {
     if (sharded_rows_) changed.sharded_rows_ = change(*sharded_rows_);
     return changed;
   }
+  // Behind a pending parse, computes each row first, to see whether it fails.
+  PythonDataset ignore_errors(const IgnoreErrorsOptions& limits) const;
   PythonDataset shard(size_t num_shards, size_t index, bool drop_remainder) const;
   PythonDataset concatenate(const PythonDataset& next) const;
   static PythonDataset sample(const std::vector<PythonDataset>& datasets,

@@ -167,6 +167,10 @@ std::string PythonIterator::statistics() {
   return locked([](auto& pass) { return pass.statistics().text(); });
 }
 
+SkippedReport PythonIterator::skipped() {
+  return locked([](auto& pass) { return pass.skipped(); });
+}
+
 nb::bytes PythonIterator::state() {
   const std::string state = locked([](auto& pass) { return pass.state(); });
   return nb::bytes(state.data(), state.size());

@@ -42,6 +42,8 @@ class PythonIterator {
   LeasePool::Counts leases() const { return pool_->counts(); }
   // The profile of the operators, as text.
   std::string statistics();
+  // What ignore_errors() has left out.
+  SkippedReport skipped();
   // Stops the threads, and ends the iteration: next(), also a call that waits on another thread,
   // throws nb::stop_iteration. Other calls throw Error{invalid_argument}.
   void close();

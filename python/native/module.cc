@@ -207,9 +207,7 @@ void define_dataset(nb::module_& module) {
            })
       .def("ignore_errors",
            [](Self self, uint64_t max_count, double max_rate) {
-             return self.reorder([&](const auto& d) {
-               return d.ignore_errors({.max_count = max_count, .max_rate = max_rate});
-             });
+             return self.ignore_errors({.max_count = max_count, .max_rate = max_rate});
            })
       .def("with_options",
            [](Self self, size_t threads, size_t chunk_size, uint64_t memory_limit) {
@@ -299,6 +297,17 @@ void define_iterator(nb::module_& module) {
            })
       .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
       .def("_statistics", &PythonIterator::statistics)
+      .def("_skipped",
+           [](PythonIterator& self) {
+             const SkippedReport report = self.skipped();
+             nb::list first;
+             for (const SkippedElement& element : report.first) {
+               first.append(nb::make_tuple(
+                   element.path.empty() ? nb::none() : nb::cast(FilePath{element.path}),
+                   element.offset, element.reason));
+             }
+             return nb::make_tuple(report.count, first);
+           })
       .def("close", &PythonIterator::close)
       .def_prop_ro("epoch", &PythonIterator::epoch)
       .def_prop_ro("position", &PythonIterator::position);

@@ -371,7 +371,10 @@ class Dataset(ImageOperators):
     def ignore_errors(self, *, max_count: int = 2**64 - 1, max_rate: float = 1.0) -> Dataset:
         """Skips elements that failed with :class:`Error`; raises beyond a limit.
 
-        Exceptions of functions in Python are not skipped.
+        Exceptions of functions in Python are not skipped. Behind :meth:`parse` and image operators,
+        each element is computed once more, to see whether it fails. Behind :meth:`batch`, a batch
+        with a failed row is skipped as a whole. ``stats()`` of the iterator counts and names
+        what was skipped.
 
         An error that ends its source is not skipped: a missing file, damaged framing (a length that
         doesn't fit its CRC, an end inside a record), damage in a compressed file. Where each file

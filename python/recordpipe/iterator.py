@@ -126,16 +126,21 @@ class Iterator(_native.Iterator):
         self._restore(state)
 
     def stats(self) -> dict[str, Any]:
-        """Returns counts of batches, and a profile of the operators as text.
+        """Returns counts, and a profile of the operators as text.
 
         Keys: batches (lent so far), batches_allocated (of these, with newly allocated memory),
-        batches_held (still in use), profile.
+        batches_held (still in use), skipped (elements that :meth:`Dataset.ignore_errors` has left
+        out, including those computed ahead), first_skipped (path, offset and reason of at most 100
+        of them), profile.
         """
         batches, allocated, held = self._leases()
+        skipped, first = self._skipped()
         return {
             "batches": batches,
             "batches_allocated": allocated,
             "batches_held": held,
+            "skipped": skipped,
+            "first_skipped": first,
             "profile": self._statistics(),
         }
 

@@ -387,6 +387,15 @@ class Errors(Images):
             self.assertGreater(caught.exception.offset, 0)
             labels = [b["label"].tolist() for b in dataset.batch(1).ignore_errors()]
             self.assertEqual(labels, [[0], [2]])
+            # Before batch(), only the row is left out, and image operators still join in.
+            for rows in (
+                dataset.ignore_errors(),
+                dataset.pad_crop_flip("image", 2, seed=1).ignore_errors().image_format("image"),
+                dataset.shard(1, 0).ignore_errors(),
+            ):
+                (batch,) = rows.batch(4)
+                self.assertEqual(batch["label"].tolist(), [0, 2])
+                self.assertEqual([row["label"] for row in rows], [0, 2])
 
     def test_a_large_image_is_refused_before_it_is_decoded(self):
         huge = png(np.zeros((300, 300, 3), np.uint8))

@@ -30,6 +30,29 @@ class Parse(FilesTest):
         self.assertEqual(batch["name"].tolist(), [f"name {i}".encode() for i in range(4, 8)])
         self.assertEqual(batch["tokens"].to_list(), [list(range(i % 4)) for i in range(4, 8)])
 
+    def test_ignore_errors_leaves_out_rows_that_cannot_be_parsed(self):
+        path = self.folder / "some"
+        examples = [records.example({"a": [i]} if i % 10 else {"b": [i]}) for i in range(100)]
+        records.write(path, examples)
+        dataset = rp.tfrecords(path).parse({"a": rp.FixedLenFeature([], "int64")})
+        expected = [i for i in range(100) if i % 10]
+        skipping = dataset.ignore_errors()
+        self.assertEqual([row["a"] for row in skipping], expected)
+        for threads in (1, 3):
+            iterator = iter(skipping.shuffle(16, seed=7).batch(25).with_options(threads=threads))
+            batches = [batch["a"].tolist() for batch in iterator]
+            self.assertEqual([len(batch) for batch in batches], [25, 25, 25, 15])
+            self.assertEqual(sorted(label for batch in batches for label in batch), expected)
+            stats = iterator.stats()
+            self.assertEqual(stats["skipped"], 10)
+            self.assertEqual(
+                stats["first_skipped"][0], (str(path), 0, "feature 'a' is missing in the record")
+            )
+        with self.assertRaisesRegex(rp.LimitExceededError, "max_count=5"):
+            list(dataset.ignore_errors(max_count=5).batch(10))
+        # A batch with a failed row is left out as a whole.
+        self.assertEqual(list(dataset.batch(10).ignore_errors()), [])
+
     def test_a_row_is_a_dict_of_values(self):
         rows = list(rp.tfrecords(self.examples(5)).parse(FEATURES))
         for i, row in enumerate(rows):
