@@ -34,7 +34,12 @@ class Program:
                 variant(int(speed), name)
             elif kind == "best":
                 self.best = rest
+                self._signal(signal.SIGSTOP)
                 return
+
+    def _signal(self, number):
+        """Also to its workers."""
+        os.killpg(self._process.pid, number)
 
     def _line(self):
         line = self._process.stdout.readline()
@@ -44,13 +49,16 @@ class Program:
         return line.strip()
 
     def measure(self):
+        """Outside of its turns, the program is stopped: it might still fill its buffers."""
+        self._signal(signal.SIGCONT)
         self._process.stdin.write("\n")
         self._process.stdin.flush()
-        return float(self._line())
+        figure = float(self._line())
+        self._signal(signal.SIGSTOP)
+        return figure
 
     def close(self):
-        """Also stops its workers, which would otherwise continue and slow other measurements."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._process.wait()
 
 
