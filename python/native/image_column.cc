@@ -284,7 +284,8 @@ void ImageColumnCollator::finish(ImageColumn& column) const {
                              .reason = text(image.size, image.channels) +
                                        " pixels, and the first image of the batch has " +
                                        text(first.size, first.channels),
-                             .hint = "images of a batch need one size: crop them, give "
+                             .hint = "images of a batch need one size: crop them (for "
+                                     "example by resize_with_crop_or_pad()), give "
                                      "decode_image() channels, or use batches of 1"}),
                       spec_.feature, image.record);
     }

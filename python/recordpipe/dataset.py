@@ -142,6 +142,9 @@ class Dataset(ImageOperators):
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
         """Applies ``function(element)`` to each element; results are in input order.
 
+        Elements are computed in chunks, of 64 unless :meth:`with_options` sets ``chunk_size``: the
+        first result appears when its chunk is computed. Use a small one for slow functions.
+
         A function that refers to its own Dataset is never freed, nor what it refers to: plans
         share their functions, which the garbage collector can't count. Pass such a function what
         it needs instead. This holds for all functions in Python.
@@ -318,9 +321,10 @@ class Dataset(ImageOperators):
 
         The shards of all workers are disjoint, and together they are the whole input. Place it
         after shuffle and repeat, and directly before batch: a state that was saved by one of 4
-        workers can then be restored by each of 2. Workers that divide whole batches, or single
-        elements, place it last (only prefetch may follow): states can then be restored by any
-        number of workers, and without shard.
+        workers can then be restored by each of 2, if the batches of all workers together keep their
+        size: ``batch(64)`` of each of 4, ``batch(128)`` of each of 2. Workers that divide whole
+        batches, or single elements, place it last (only prefetch may follow): states can then be
+        restored by any number of workers, and without shard.
 
         Only the elements of this shard are computed, also by map and batch before it. Place it
         before prefetch, cache, filter, flat_map, unbatch, scan and window: these need the elements

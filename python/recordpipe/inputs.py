@@ -25,8 +25,10 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Iterable
 
+from recordpipe.errors import _make
 from recordpipe.features import known_compression
 
 __all__ = [
@@ -42,6 +44,8 @@ __all__ = [
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Reading = tuple[str, bool, int]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def paths_of(paths: Paths, *, may_be_empty: bool = False) -> list[str]:
@@ -59,6 +63,15 @@ def path_of(path: str | bytes | os.PathLike[str]) -> str:
     name = os.fsdecode(path)
     if "\0" in name:
         raise ValueError(f"a path has no null bytes, unlike {name!r}")
+    if _URL.match(name):
+        raise _make(
+            "unsupported",
+            f"{name}: the Python package reads local files, not URLs (download it first)",
+            name,
+            None,
+            "the Python package reads local files, not URLs",
+            "download it first",
+        )
     return name
 
 

@@ -139,10 +139,18 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     ``batch``. In a worker, the pipeline has one thread unless ``with_options(threads=...)`` says
     otherwise.
 
-    torchdata's StatefulDataLoader saves and restores the places of the workers, at the same number
-    of workers; :func:`global_state` makes a state for another number from it. A state that was
-    saved after the last batch, within the loop, continues with an empty rest of the epoch; a state
-    saved after the loop continues with the next pass.
+    A program that uses torchdata's StatefulDataLoader and saves its ``loader.state_dict()`` goes on
+    from there, with any number of workers, by
+
+        data.resume(rpt.global_state(state))     # instead of loader.load_state_dict(state)
+        for epoch in range(data.epoch, 10):      # the rest of the epoch, then the others
+            data.set_epoch(epoch)
+            for batch in loader: ...
+
+    ``loader.load_state_dict(state)`` restores the places of the same number of workers, too, but in
+    the workers only: :attr:`epoch` doesn't follow, so a loop over epochs must start at the saved
+    one. A state that was saved after the last batch, within the loop, continues with an empty rest
+    of the epoch; a state saved after the loop continues with the next pass.
 
     Args:
         dataset: its epoch is set by :meth:`set_epoch`, first 0.

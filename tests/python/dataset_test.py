@@ -367,6 +367,13 @@ class Errors(FilesTest):
                 ),
             )
 
+    def test_urls_are_refused_by_name(self):
+        for url in ("https://host/train.tfrecord", "gs://bucket/train-*"):
+            for read in (rp.tfrecords, rp.info, rp.verify):
+                with self.assertRaisesRegex(rp.UnsupportedError, "local files.*download") as raised:
+                    read(url)
+                self.assertEqual(raised.exception.path, url)
+
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:
             list(rp.tfrecords(self.folder / "missing"))
