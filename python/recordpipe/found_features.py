@@ -49,6 +49,17 @@ def _call_of(dataset: Dataset) -> tuple[Dataset | None, str, tuple[Any, ...]]:
     return None, function.__name__, arguments
 
 
+def ends_in_batches(dataset: Dataset) -> bool:
+    """Whether the elements are those of batch() or padded_batch()."""
+    step: Dataset | None = dataset
+    name = ""
+    while step is not None:
+        step, name, _ = _call_of(step)
+        if name not in _ORDER:
+            break
+    return name in ("batch", "padded_batch")
+
+
 def features_of(dataset: Dataset) -> dict[str, Feature] | None:
     """Returns the features of the parse() behind ``dataset``; None if elements have others."""
     step: Dataset | None = dataset

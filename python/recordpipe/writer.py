@@ -10,7 +10,9 @@ import numpy as np
 
 from recordpipe import _native
 from recordpipe.dataset import Dataset
+from recordpipe.errors import InvalidArgumentError
 from recordpipe.features import known_compression
+from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import path_of
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
@@ -176,9 +178,15 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
 
     Args:
         elements: a Dataset or any iterable of bytes and dicts (see :meth:`Writer.write`); a table,
-            or an iterable of record batches (see :meth:`Writer.write_table`).
+            or an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of batches
+            is refused (InvalidArgumentError): each batch would become one Example.
         options: those of :class:`Writer`.
     """
+    if isinstance(elements, Dataset) and ends_in_batches(elements):
+        raise InvalidArgumentError(
+            "the elements are batches, and each would become one Example: write the Dataset before "
+            "batch(), or after unbatch()"
+        )
     with Writer(path, **options) as writer:
         if _is_table(elements):
             writer.write_table(elements)

@@ -24,6 +24,18 @@ class Writer(FilesTest):
             }
             self.assertEqual(rp.encode_example(arrays), expected)
 
+    def test_a_dataset_of_batches_is_refused(self):
+        rows = rp.tfrecords(self.examples(10)).parse({"id": rp.FixedLenFeature([], "int64")})
+        path = self.folder / "written"
+        for batches in (rows.batch(4), rows.batch(4).prefetch(), rows.padded_batch(4).repeat(2)):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "unbatch"):
+                rp.write_tfrecords(path, batches)
+            self.assertFalse(path.exists())
+        for same in (rows, rows.batch(4).unbatch()):
+            rp.write_tfrecords(path, same)
+            written = rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], "int64")})
+            self.assertEqual([row["id"] for row in written], list(range(10)))
+
     def test_types(self):
         for value, expected in (
             (True, [1]),

@@ -117,6 +117,31 @@ class Resume(StatefulTest):
                         state = self.train({"workers": workers}, state, place, got)
                     self.assertEqual(got, expected)
 
+    def test_the_loop_of_the_help(self):
+        def train(workers, state, stop):
+            """As help(recordpipe.torch.Dataset) says; stops after `stop` batches of all."""
+            data = rpt.Dataset(self.batches)
+            loader = self.loader(workers, data)
+            if state is not None:
+                data.resume(rpt.global_state(state))
+            for epoch in range(data.epoch, 3):
+                data.set_epoch(epoch)
+                for batch in loader:
+                    got[epoch].append(batch["id"].tolist())
+                    if sum(map(len, got)) == stop:
+                        return pickle.loads(pickle.dumps(loader.state_dict()))
+            return None
+
+        expected = [ids(self.batches.epoch(epoch)) for epoch in range(3)]
+        # In the middle of an epoch, after the last batch of one, and before the last of all.
+        places = (2, self.count + 7), (0, 2 * self.count), (3, 3 * self.count - 1), (1, 0)
+        for stops in (places, [(2, self.count), (0, 0)]):
+            got = [[], [], []]
+            state = None
+            for workers, stop in stops:
+                state = train(workers, state, stop)
+            self.assertEqual(got, expected)
+
 
 class GlobalState(StatefulTest):
     def check(self, workers, place, **options):
