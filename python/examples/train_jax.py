@@ -1,10 +1,11 @@
 """Trains a small network on CIFAR-10 TFRecords with JAX, and resumes where it was stopped.
 
-    python train_jax.py "cifar10-train-*.tfrecord" --epochs 10 --checkpoint train.npz
+    python make_cifar10.py cifar-10-binary.tar.gz data/cifar10
+    python train_jax.py data/cifar10/train.tfrecords --epochs 10 --checkpoint train.npz
 
-The records are tf.train.Examples with "image", 32 * 32 * 3 bytes, and "label", an int64. Stop the
-program at any time and start it again: it goes on with the batch after the last saved one. The
-batches are divided among all devices.
+The records are tf.train.Examples with "image", 3 * 32 * 32 bytes in planes, and "label", an int64.
+Stop the program at any time and start it again: it goes on with the batch after the last saved one.
+The batches are divided among all devices.
 """
 
 import argparse
@@ -27,10 +28,11 @@ def dataset(paths: str, batch_size: int, epochs: int) -> rp.Dataset:
         rp.tfrecords(paths)
         .parse(
             {
-                "image": rp.RawFeature([32, 32, 3], "uint8"),
+                "image": rp.FixedLenFeature([], "bytes"),
                 "label": rp.FixedLenFeature([], "int64"),
             }
         )
+        .decode_raw("image", [3, 32, 32], layout="NCHW")  # as the file has it; batches are NHWC
         .shuffle(seed=7)  # all of it, in another order in each epoch
         .repeat(epochs)
         # With several hosts, each reads its part:

@@ -1,7 +1,7 @@
 """Trains a small network on CIFAR-10 with PyTorch, and resumes where it was stopped.
 
-    generate_cifar10_tfrecords --data-dir data/cifar10          # of the C++ programs
-    python train_torch.py "data/cifar10/train.tfrecords" --epochs 10 --checkpoint train.pt
+    python make_cifar10.py cifar-10-binary.tar.gz data/cifar10
+    python train_torch.py data/cifar10/train.tfrecords --epochs 10 --checkpoint train.pt
 
 The records are tf.train.Examples with "image", 3 * 32 * 32 bytes in planes, as in CIFAR's archives,
 and "label", an int64. Images are padded, cropped and flipped in other ways in each epoch, by the

@@ -1,9 +1,11 @@
 """The examples run, and resume as they say."""
 
 import importlib.util
+import io
 import pathlib
 import subprocess
 import sys
+import tarfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -18,11 +20,17 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "python" / "examples"
 class Examples(FilesTest):
     def setUp(self):
         super().setUp()
-        draw = np.random.default_rng(1)
-        with rp.Writer(self.folder / "cifar10-train.tfrecord", shards=2) as writer:
-            for i in range(200):
-                image = draw.integers(0, 256, (32, 32, 3), dtype=np.uint8)
-                writer.write({"image": image.tobytes(), "label": i % 10})
+        self.records = np.random.default_rng(1).integers(0, 256, (240, 3073), dtype=np.uint8)
+        self.records[:, 0] %= 10
+        names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
+        archive = self.folder / "cifar-10-binary.tar.gz"
+        with tarfile.open(archive, "w:gz") as tar:
+            for name, part in zip(names, np.split(self.records, 6), strict=True):
+                member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+                member.size = part.nbytes
+                tar.addfile(member, io.BytesIO(part.tobytes()))
+        self.run_example("make_cifar10.py", archive, self.folder)
+        self.train = self.folder / "train.tfrecords"
 
     def run_example(self, name, *arguments):
         ended = subprocess.run(
@@ -34,10 +42,22 @@ class Examples(FilesTest):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout.splitlines()
 
+    def test_cifar10_files(self):
+        read = []
+        for name in ("train.tfrecords", "eval.tfrecords"):
+            dataset = rp.tfrecords(self.folder / name).parse(
+                {
+                    "image": rp.RawFeature([3072], "uint8"),
+                    "label": rp.FixedLenFeature([], "int64"),
+                }
+            )
+            read += [[row["label"], *row["image"]] for row in dataset]
+        np.testing.assert_array_equal(read, self.records)
+
     @unittest.skipIf(importlib.util.find_spec("jax") is None, "jax is not installed")
     def test_jax(self):
         arguments = (
-            *(self.folder / "cifar10-train-*.tfrecord",),
+            *(self.train,),
             *("--batch-size", 16, "--epochs", 2, "--save-every", 5),
         )
         whole = self.run_example(
@@ -62,7 +82,7 @@ class Examples(FilesTest):
         import torch
 
         arguments = (
-            *(self.folder / "cifar10-train-*.tfrecord",),
+            *(self.train,),
             *("--batch-size", 16, "--epochs", 2, "--save-every", 5),
         )
         whole, parts = self.folder / "whole.pt", self.folder / "parts.pt"
