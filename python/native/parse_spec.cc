@@ -217,6 +217,7 @@ std::shared_ptr<const ParseSpec> cifar10_spec() {
 
 void ParseCollator::set(ParsedBatch& batch, size_t row, DrawnRecord drawn,
                         const DrawnRecord& next) const {
+  keep_origin(batch, drawn.record);
   std::get<ExampleCollator>(collator_).set(batch.example, row, drawn.record);
   size_t random = 0;
   for (size_t i = 0; i < images_.size(); ++i) {

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "python/native/image_column.h"
+#include "python/native/python_object.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
@@ -20,6 +23,8 @@ struct ParsedBatch {
   ExampleBatch example;
   std::vector<ImageColumn> images;  // in the order of ParseCollator::images()
   SequenceExampleBatch sequence;
+  bool is_single = false;  // has one row
+  Origin origin;           // of the record of a batch of one row
 
   void exchange_scratch(ParsedBatch& other) noexcept {
     example.exchange_scratch(other.example);
@@ -48,12 +53,15 @@ class ParseCollator {
   const std::vector<ImageColumnCollator>& images() const { return images_; }
 
   void reset(ParsedBatch& batch, size_t rows) const {
+    batch.is_single = rows == 1;
+    batch.origin = {};
     visit(batch, [&](const auto& collator, auto& columns) { collator.reset(columns, rows); });
     batch.images.resize(images_.size());
     for (size_t i = 0; i < images_.size(); ++i) images_[i].reset(batch.images[i], rows);
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
     if (images_.empty()) {
+      keep_origin(batch, record);
       visit(batch, [&](const auto& collator, auto& columns) {
         collator.set(columns, row, std::move(record));
       });
@@ -74,6 +82,10 @@ class ParseCollator {
   std::vector<Parameter> parameters() const;
 
  private:
+  static void keep_origin(ParsedBatch& batch, const Record& record) {
+    thread_local std::shared_ptr<const std::string> path;
+    if (batch.is_single) batch.origin = origin_of(record, path);
+  }
   template <class Visit>
   void visit(ParsedBatch& batch, const Visit& visit) const {
     if (const auto* example = std::get_if<ExampleCollator>(&collator_)) {

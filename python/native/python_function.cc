@@ -1,5 +1,6 @@
 #include "python/native/python_function.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "python/native/dataset.h"
@@ -200,7 +201,10 @@ class BatchesToPython final : public MapFunction {
     visit_each(
         tickets, tickets.size(), failures, [](size_t) { return Origin(); },
         [&](size_t i) {
-          out[i] = PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_));
+          Origin origin;
+          if constexpr (std::is_same_v<Batch, ParsedBatch>) origin = std::move(in[i].origin);
+          out[i] = PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_),
+                                std::move(origin));
         });
   }
   std::vector<Parameter> parameters() const override { return {}; }

@@ -134,6 +134,22 @@ class Parse(FilesTest):
         self.assertEqual(batch["same"].tolist(), [[1, 1, 1], [1, 1, 1]])
         self.assertEqual(batch["text"].tolist(), [b"none", b"none"])
 
+    def test_exceptions_of_functions_name_the_record(self):
+        def fail(row):
+            raise KeyError(row["id"])
+
+        path = self.examples(10)
+        dataset = rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], "int64")}).skip(5)
+        for failing in (
+            dataset.map(fail),
+            dataset.filter(fail),
+            dataset.shuffle(1, seed=7).map(fail),
+        ):
+            with self.assertRaises(KeyError) as raised:
+                next(iter(failing))
+            (note,) = raised.exception.__notes__
+            self.assertRegex(note, f"the record of {path} at offset [1-9]")
+
     def test_a_missing_feature_names_the_record(self):
         path = records.write(
             self.folder / "f.tfrecord", [records.example({"a": [1]}), records.example({"b": [2]})]
