@@ -193,8 +193,6 @@ def _size(value: Any) -> int:
 
 def _why_not_read(path: str) -> str:
     """Returns why the file is not read to be shown; "" if it is."""
-    if "://" in path:
-        return "a URL is not read to be shown"
     try:
         is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:

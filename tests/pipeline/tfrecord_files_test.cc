@@ -204,7 +204,7 @@ TEST_F(TfrecordFiles, AreShuffledOverAllFilesOnlyWherePlain) {
   const Error zipped = refusal(write("a.gz", 0, 10, Compression::gzip));
   EXPECT_EQ(zipped.kind(), ErrorKind::unsupported);
   EXPECT_THAT(zipped.reason(), AllOf(HasSubstr("tfrecord_files"), HasSubstr("gzip")));
-  EXPECT_THAT(zipped.hint(), HasSubstr("use shuffle"));
+  EXPECT_THAT(zipped.hint(), HasSubstr("shuffle with a buffer"));
   const std::string fifo = directory / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(refusal(fifo).kind(), ErrorKind::unsupported);
@@ -339,7 +339,7 @@ TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
   const Error error = error_of([&] { collect(tfrecord_files(streams, {"a"}).global_shuffle(1)); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_THAT(error.reason(), AllOf(HasSubstr("only one file"), HasSubstr("global_shuffle")));
-  EXPECT_THAT(error.hint(), HasSubstr("use shuffle"));
+  EXPECT_THAT(error.hint(), HasSubstr("shuffle with a buffer"));
 }
 
 }  // namespace

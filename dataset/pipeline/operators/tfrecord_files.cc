@@ -208,7 +208,7 @@ class RecordPlan final : public Plan {
       const std::string& path = paths_[number];
       const auto status = file_system_.status(path);
       if (status && status->kind != FileKind::regular) {
-        refuse_random_access(path, "no regular file", "use shuffle");
+        refuse_random_access(path, "no regular file", "shuffle with a buffer");
       }
       try {
         keep(number, map(number, opened_records_->stop.token()));
