@@ -228,7 +228,8 @@ class RecordPlan final : public Plan {
            open_records(number, file_system_.open_random(path), opened_records_->stop.token()));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
-      refuse_random_access(path, error.reason(), "decompress or download it first, or shuffle with a buffer");
+      refuse_random_access(path, error.reason(),
+                           "decompress or download it first, or shuffle with a buffer");
     }
   }
 
