@@ -21,6 +21,7 @@ std::mutex mutex;
 std::function<void()> stop_wait;     // of the current scope
 std::atomic<bool> has_come = false;  // SIGINT, in the current scope
 std::exception_ptr raised;           // kept in the current or the last scope
+bool in_scope = false;               // used by the main thread only
 bool is_watching = false;            // the thread that waits for interrupts exists
 
 void handle(int signal) {
@@ -30,12 +31,6 @@ void handle(int signal) {
 }
 
 void watch() {
-  // Not inherited from the main thread: while that blocks a signal, Linux delivers it to any other
-  // thread, where Python's own handler may still run when `handle` is installed. Nobody would
-  // notice such an interrupt.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
   while (true) {
     while (sem_wait(&interrupts) != 0) continue;
     const std::lock_guard lock(mutex);
@@ -47,53 +42,57 @@ void watch() {
 const internal::AfterFork renewal([] {
   internal::renew(mutex);
   internal::renew_without_destruction(stop_wait);
-  is_watching = false;
+  is_watching = in_scope = false;
   struct sigaction action;
   sigaction(SIGINT, nullptr, &action);
   if (action.sa_handler == handle) sigaction(SIGINT, &previous, nullptr);
 });
 
-// Starts the thread that calls stop_wait().
-void start_watching() {
-  if (is_watching) return;
-  sem_init(&interrupts, 0, 0);
-  std::thread(watch).detach();
-  is_watching = true;
+// handle() stays installed from the first scope on, also between scopes. While the main thread
+// blocks signals (pthread_create() does), Linux delivers SIGINT to any other thread, where Python's
+// own handler could set its flag just after a scope has begun and the main thread has read the
+// flag: nobody would notice the interrupt.
+void install(struct sigaction action) {
+  if (!is_watching) sem_init(&interrupts, 0, 0);
+  if (action.sa_handler != handle) {
+    previous = action;
+    action.sa_handler = handle;
+    sigaction(SIGINT, &action, nullptr);
+  }
+  if (!is_watching) {
+    std::thread(watch).detach();
+    is_watching = true;
+  }
 }
 
 }  // namespace
 
 InterruptScope::InterruptScope(std::function<void()> stop) {
-  if (getpid() != syscall(SYS_gettid)) return;
+  // in_scope: this is a call from a function that an outer scope waits for.
+  if (getpid() != syscall(SYS_gettid) || in_scope) return;
   struct sigaction action;
   sigaction(SIGINT, nullptr, &action);
-  // handle: this is a call from a function that an outer scope waits for.
   if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler == SIG_DFL ||
-      action.sa_handler == SIG_IGN || action.sa_handler == handle) {
+      action.sa_handler == SIG_IGN) {
     return;
   }
-  start_watching();
-  {
-    const std::lock_guard lock(mutex);
-    stop_wait = std::move(stop);
-  }
+  install(action);
   has_come = false;
   raised = nullptr;
-  previous = action;
-  action.sa_handler = handle;
-  sigaction(SIGINT, &action, nullptr);
-  is_active_ = true;
+  is_active_ = in_scope = true;
+  const std::lock_guard lock(mutex);
+  stop_wait = std::move(stop);
 }
 
 InterruptScope::~InterruptScope() {
   if (!is_active_) return;
-  sigaction(SIGINT, &previous, nullptr);
+  in_scope = false;
   const std::lock_guard lock(mutex);
   stop_wait = nullptr;
 }
 
 bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
-  if (!has_come || getpid() != syscall(SYS_gettid)) return false;
+  if (getpid() != syscall(SYS_gettid) || !in_scope || !has_come) return false;
   if (!raised) raised = exception;
   const GilRelease no_gil;
   while (true) {

@@ -2,7 +2,7 @@
 //
 // Python's own signal handler only sets a flag, which the interpreter reads when it gets the GIL
 // again. While an InterruptScope exists, SIGINT also makes a thread call a function, which ends the
-// wait.
+// wait. For that, the first scope puts a handler in front of Python's, which stays.
 #pragma once
 
 #include <exception>
