@@ -21,8 +21,8 @@
 
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
-#include "table_floor.h"
-#include "table_records.h"
+#include "tests/bench/table_floor.h"
+#include "tests/bench/table_records.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "table_floor.h"
+#include "tests/bench/table_floor.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "table_records.h"
+#include "tests/bench/table_records.h"
 
 #include <algorithm>
 #include <cstdint>
