@@ -1,11 +1,13 @@
 #include "recordpipe/internal/example/feature_columns.h"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/tensor_proto.h"
 
@@ -23,6 +25,12 @@ bool has_place(const WantedFeature& feature) {
 
 auto pieces_of(std::span<const std::byte> entry) {
   return [entry](auto on_piece) { read_entry_value(entry, on_piece); };
+}
+
+// Whether the size of a feature is what its column needs; otherwise check() throws.
+bool fits(const WantedFeature& feature, FeatureKind kind, size_t values, size_t bytes) {
+  return kind == feature.kind && (!feature.fixed || values == feature.size || feature.tensor) &&
+         (!feature.value_bytes || bytes == *feature.value_bytes);
 }
 
 template <typename Found>
@@ -114,7 +122,7 @@ bool holds_utf8(ReadPieces read_pieces) {
 
 // See FeatureColumns::validity(). `found` begins with the column's entry for the first row.
 template <typename Found, typename IsMissing>
-std::vector<uint8_t> validity_of(std::span<const Found> found, size_t rows, size_t columns,
+std::vector<uint8_t> validity_of(std::span<Found> found, size_t rows, size_t columns,
                                  IsMissing is_missing) {
   std::vector<uint8_t> bits;
   for (size_t row = 0; row < rows; ++row) {
@@ -174,17 +182,26 @@ uint64_t ColumnTable::heap_bytes() const {
 
 std::span<const std::byte> FeatureColumns::view(size_t row, std::string_view name) const {
   const size_t i = find_column(name, FeatureKind::bytes, /*fixed=*/true, kViewForm, "feature");
-  std::span<const std::byte> value;
-  read_entry_value(found_[row * columns_.size() + i].entry, [&](WireReader feature) {
-    read_values<FeatureKind::bytes>(
-        feature, [] {}, [&](std::span<const std::byte> bytes) { value = bytes; });
-  });
-  return value;
+  return found_[row * slots_ + targets_[i].slot].bytes;
 }
 
 void FeatureColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
-  start(wanted, rows);
-  found_.assign(rows * columns_.size(), {});
+  if (start(wanted, rows)) {
+    targets_.assign(columns_.size(), {});
+    checked_.clear();
+    next_.resize(columns_.size() + 1);
+    slots_ = 0;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const WantedFeature& feature = (*wanted_)[i];
+      targets_[i] = {.has_place = has_place(feature), .slot = slots_};
+      if (!has_place(feature)) ++slots_;
+      if (feature.tensor || feature.utf8) checked_.push_back(i);
+      next_[i] = static_cast<uint32_t>(i + 1);
+    }
+    next_.back() = 0;
+  }
+  states_.assign(rows * columns_.size(), State::missing);
+  found_.resize(rows * slots_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     if (has_place(feature)) {
@@ -195,36 +212,112 @@ void FeatureColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, 
   }
 }
 
-void FeatureColumns::read(size_t row, WireReader features) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
-  size_t guess = 0;
-  read_features(features, [&](std::string_view key, std::span<const std::byte> entry,
-                              const FeatureSize& size) {
-    const size_t i = wanted_->find(key, guess);
-    if (i == found.size()) return;
-    found[i] = {entry, size};
-    guess = i + 1;
-  });
+void FeatureColumns::Row::read(WireReader features) {
+  read_entries(
+      features, [&](const PlainEntry& plain) { return take(plain); },
+      [&](std::string_view key, std::span<const std::byte> entry, const FeatureSize& size) {
+        take(key, entry, size);
+      });
 }
 
-void FeatureColumns::end_row(size_t row) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    const WantedFeature& feature = (*wanted_)[i];
-    if (feature.empty_is_missing && found[i].size.values == 0) found[i] = {};
-    check(feature, found[i].size);
-    if (!has_place(feature)) {
-      if (feature.tensor) read_tensor(feature, row, found[i], columns_[i]);
-      if (feature.utf8 && !holds_utf8(pieces_of(found[i].entry))) refuse_text("feature", feature);
-      continue;
+// Returns the feature, or the number of features if it is not wanted.
+size_t FeatureColumns::Row::find(std::string_view key) {
+  // Other threads read other rows. They may write here at the same time; any value is only a guess.
+  const std::atomic_ref<uint32_t> next(columns_.next_[previous_]);
+  const size_t guess = next.load(std::memory_order_relaxed);
+  const size_t feature = columns_.wanted_->find(key, guess);
+  if (feature == columns_.columns_.size()) return feature;
+  if (feature != guess) next.store(static_cast<uint32_t>(feature), std::memory_order_relaxed);
+  return feature;
+}
+
+// Takes an entry unless its values need another parser, also to say what is wrong with them.
+bool FeatureColumns::Row::take(const PlainEntry& plain) {
+  const size_t i = find(plain.key);
+  if (i == columns_.columns_.size()) return is_utf8(plain.key) && count_values(plain.feature);
+  const WantedFeature& wanted = (*columns_.wanted_)[i];
+  if (plain.feature.kind != wanted.kind || !wanted.has_utf8_name) return false;
+  State& state = columns_.states(row_)[i];
+  if (columns_.targets_[i].has_place) {
+    const bool done =
+        columns_.columns_[i].values.write_numbers(row_ * wanted.size, plain.feature, wanted.size);
+    if (!done) return false;
+    state = State::found;
+    previous_ = i;
+    return true;
+  }
+  const auto count = count_values(plain.feature);
+  const size_t bytes = plain.feature.values.size();
+  if (!count || *count == 0 || !fits(wanted, wanted.kind, *count, bytes)) return false;
+  columns_.found(row_, i) = {
+      .bytes = plain.feature.values, .is_plain = true, .values = *count, .value_bytes = bytes};
+  state = State::found;
+  previous_ = i;
+  return true;
+}
+
+void FeatureColumns::Row::take(std::string_view key, std::span<const std::byte> entry,
+                               const FeatureSize& size) {
+  const size_t i = find(key);
+  if (i == columns_.columns_.size()) return;
+  previous_ = i;
+  const WantedFeature& wanted = (*columns_.wanted_)[i];
+  State& state = columns_.states(row_)[i];
+  if (size.kind == FeatureKind::none || (wanted.empty_is_missing && size.values == 0)) {
+    state = State::missing;
+  } else if (!fits(wanted, size.kind, size.values, size.bytes)) {
+    state = State::wrong;
+    wrong_.push_back({i, size});
+  } else if (columns_.targets_[i].has_place) {
+    const ValuesBuffer::Place place{.value = row_ * wanted.size};
+    columns_.columns_[i].values.write(wanted.kind, place, place.value + wanted.size,
+                                      pieces_of(entry));
+    state = State::found;
+  } else {
+    const bool is_single = wanted.kind == FeatureKind::bytes && size.values == 1;
+    columns_.found(row_, i) = {.bytes = is_single ? size.last : entry,
+                               .is_plain = is_single,
+                               .values = size.values,
+                               .value_bytes = size.bytes};
+    state = State::found;
+  }
+}
+
+void FeatureColumns::Row::end() {
+  uint8_t all = 1;
+  for (const State state : columns_.states(row_)) all &= static_cast<uint8_t>(state);
+  static_assert((static_cast<uint8_t>(State::wrong) & 1) == 0);
+  if (all == static_cast<uint8_t>(State::found)) [[likely]] {
+    for (const size_t i : columns_.checked_) end(i);
+  } else {
+    for (size_t i = 0; i < columns_.columns_.size(); ++i) end(i);
+  }
+}
+
+void FeatureColumns::Row::end(size_t i) {
+  const WantedFeature& feature = (*columns_.wanted_)[i];
+  Column& column = columns_.columns_[i];
+  const State state = columns_.states(row_)[i];
+  if (state == State::wrong) {
+    const auto at = std::ranges::find(wrong_.rbegin(), wrong_.rend(), i, &Wrong::feature);
+    check(feature, at->size);
+  }
+  if (state == State::missing) check(feature, {});
+  if (columns_.targets_[i].has_place) {
+    if (state == State::missing) {
+      column.values.write({.value = row_ * feature.size}, feature.default_values);
     }
-    const ValuesBuffer::Place place{.value = row * feature.size};
-    if (found[i].missing()) {
-      columns_[i].values.write(place, feature.default_values);
-    } else {
-      columns_[i].values.write(feature.kind, place, place.value + feature.size,
-                               pieces_of(found[i].entry));
-    }
+    return;
+  }
+  Found& found = columns_.found(row_, i);
+  if (state == State::missing) found = {};
+  if (feature.tensor) columns_.read_tensor(row_, i);
+  if (feature.utf8 && state == State::found) {
+    const bool valid =
+        found.is_plain
+            ? is_utf8({reinterpret_cast<const char*>(found.bytes.data()), found.bytes.size()})
+            : holds_utf8(pieces_of(found.bytes));
+    if (!valid) refuse_text("feature", feature);
   }
 }
 
@@ -232,22 +325,22 @@ void FeatureColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     if (has_place(feature) || feature.is_view) continue;
-    // `found_` is empty if there are no rows.
-    const auto found = std::span<const Found>(found_).subspan(std::min(i, found_.size()));
     if (!feature.tensor) {
-      lay_out(feature, found, columns_[i]);
+      lay_out(feature, targets_[i].slot, columns_[i]);
     } else if (!feature.fixed) {
-      lay_out_tensors(feature, found, columns_[i]);
+      lay_out_tensors(feature, targets_[i].slot, columns_[i]);
     }
   }
   rows_ = rows_to_finish_;
 }
 
-// Writes a tensor of fixed shape to its place. Measures a ragged one: found.size.values becomes the
+// Writes a tensor of fixed shape to its place. Measures a ragged one: found.values becomes the
 // number of items.
-void FeatureColumns::read_tensor(const WantedFeature& feature, size_t row, Found& found,
-                                 Column& column) {
-  if (found.missing()) {
+void FeatureColumns::read_tensor(size_t row, size_t i) {
+  const WantedFeature& feature = (*wanted_)[i];
+  Column& column = columns_[i];
+  Found& found = this->found(row, i);
+  if (states_[row * columns_.size() + i] == State::missing) {
     if (feature.fixed) {
       const size_t bytes = tensor_bytes(feature);
       std::ranges::fill(column.values.block().subspan(row * bytes, bytes), std::byte{0});
@@ -255,40 +348,39 @@ void FeatureColumns::read_tensor(const WantedFeature& feature, size_t row, Found
     return;
   }
   try {
-    if (found.size.values != 1) {
+    if (found.values != 1) {
       throw Error({.kind = ErrorKind::unsupported,
-                   .reason = std::to_string(found.size.values) + " values, not one tensor"});
+                   .reason = std::to_string(found.values) + " values, not one tensor"});
     }
-    const TensorView tensor = parse_tensor(found.size.last);
+    const TensorView tensor = parse_tensor(found.bytes);
     check_tensor(feature, tensor);
     if (feature.fixed) {
       const size_t bytes = tensor_bytes(feature);
       tensor.copy_to(column.values.block().subspan(row * bytes, bytes));
     } else {
-      found.size.values = tensor.shape()[0];
+      found.values = tensor.shape()[0];
     }
   } catch (const Error& error) {
     throw in_feature(error, feature);
   }
 }
 
-void FeatureColumns::lay_out_tensors(const WantedFeature& feature, std::span<const Found> found,
-                                     Column& column) {
+void FeatureColumns::lay_out_tensors(const WantedFeature& feature, size_t slot, Column& column) {
   const size_t item_bytes = tensor_bytes(feature);
   column.row_splits.resize(rows_to_finish_ + 1);
   column.row_splits[0] = 0;  // a user of the last batch may have written to it
   size_t items = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    items += found[row * columns_.size()].size.values;
+    items += found_[row * slots_ + slot].values;
     column.row_splits[row + 1] = static_cast<int64_t>(items);
   }
   column.values.resize_block(items * item_bytes);
   std::span<std::byte> rest = column.values.block();
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    const Found& at = found[row * columns_.size()];
-    if (at.missing()) continue;
-    const size_t bytes = at.size.values * item_bytes;
-    parse_tensor(at.size.last).copy_to(rest.first(bytes));
+    const Found& at = found_[row * slots_ + slot];
+    if (at.values == 0) continue;
+    const size_t bytes = at.values * item_bytes;
+    parse_tensor(at.bytes).copy_to(rest.first(bytes));
     rest = rest.subspan(bytes);
   }
 }
@@ -310,39 +402,41 @@ TensorColumn FeatureColumns::tensor(std::string_view name) const {
   return column;
 }
 
-// `found` begins with the feature's entry for the first row; the stride between rows is
-// columns_.size().
-void FeatureColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
-                             Column& column) {
+void FeatureColumns::lay_out(const WantedFeature& feature, size_t slot, Column& column) {
   const size_t default_bytes = bytes_of(feature.default_values);
-  const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };
+  const auto in_row = [&](size_t row) -> const Found& { return found_[row * slots_ + slot]; };
   size_t values = 0;
   size_t bytes = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
     const Found& at = in_row(row);
-    values += feature.fixed ? feature.size : at.size.values;
-    bytes += at.missing() ? default_bytes : at.size.bytes;
+    values += feature.fixed ? feature.size : at.values;
+    bytes += at.values == 0 ? default_bytes : at.value_bytes;
   }
   column.values.resize(feature.kind, values, bytes);
   column.row_splits.resize(rows_to_finish_ + 1);
   column.row_splits[0] = 0;  // a user of the last batch may have written to it
   ValuesBuffer::Place place;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    place = in_row(row).missing()
-                ? column.values.write(place, feature.default_values)
-                : column.values.write(feature.kind, place, values, pieces_of(in_row(row).entry));
+    const Found& at = in_row(row);
+    if (at.values == 0) {
+      place = column.values.write(place, feature.default_values);
+    } else if (at.is_plain) {
+      place = column.values.write(place, {feature.kind, at.bytes}, at.values);
+    } else {
+      place = column.values.write(feature.kind, place, values, pieces_of(at.bytes));
+    }
     column.row_splits[row + 1] = static_cast<int64_t>(place.value);
   }
 }
 
 std::vector<uint8_t> FeatureColumns::validity(std::string_view name) const {
   const size_t column = find_column(name, "feature");
-  return validity_of(std::span(found_).subspan(std::min(column, found_.size())), rows_,
-                     columns_.size(), [](const Found& found) { return found.missing(); });
+  return validity_of(std::span(states_).subspan(std::min(column, states_.size())), rows_,
+                     columns_.size(), [](State state) { return state == State::missing; });
 }
 
 uint64_t FeatureColumns::heap_bytes() const {
-  return ColumnTable::heap_bytes() + found_.capacity() * sizeof(Found);
+  return ColumnTable::heap_bytes() + states_.capacity() + found_.capacity() * sizeof(Found);
 }
 
 namespace {

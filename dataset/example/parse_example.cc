@@ -38,9 +38,10 @@ void ExampleCollator::reset(ExampleBatch& batch, size_t rows) const {
 
 void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const {
   try {
+    FeatureColumns::Row to(batch.features_, row);
     read_messages(read_example(record.data), kExampleFeatures,
-                  [&](WireReader features) { batch.features_.read(row, features); });
-    batch.features_.end_row(row);
+                  [&](WireReader features) { to.read(features); });
+    to.end();
   } catch (const Error& error) {
     throw in_record(error, record);
   }
@@ -82,18 +83,19 @@ void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) co
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
   try {
+    FeatureColumns::Row context(batch.context_, row);
     WireReader message = read_example(record.data);
     while (!message.done()) {
       const uint32_t tag = message.read_tag();
       if (tag == length_delimited_tag(kSequenceContext)) {
-        batch.context_.read(row, message.read_message());
+        context.read(message.read_message());
       } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
         batch.feature_lists_.read(row, message.read_message());
       } else {
         message.skip(tag);
       }
     }
-    batch.context_.end_row(row);
+    context.end();
     batch.feature_lists_.end_row(row);
   } catch (const Error& error) {
     throw in_record(error, record);

@@ -1,6 +1,8 @@
 #include "recordpipe/internal/example/wanted_features.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -118,6 +120,26 @@ struct Want {
   }
 };
 
+// Reads at most 24 bytes, so that a long name in a record costs no more: the names of a schema
+// differ at their ends or at their beginnings.
+uint64_t hash_of(std::string_view name) {
+  const auto mix = [](uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+  };
+  const auto word = [&](size_t from) {
+    uint64_t value = 0;
+    std::memcpy(&value, name.data() + from, std::min(sizeof(value), name.size() - from));
+    return value;
+  };
+  uint64_t hash = mix(name.size(), 0);
+  if (name.empty()) return hash;
+  hash = mix(hash, word(0));
+  if (name.size() <= 8) return hash;
+  if (name.size() > 16) hash = mix(hash, word(8));
+  return mix(hash, word(name.size() - 8));
+}
+
 std::string text_of(const std::string& value) {
   std::string text = "'";
   text += printable(value);
@@ -178,21 +200,37 @@ std::vector<WantedFeature> want(const Schema& schema) {
     features.push_back(std::visit(Want{name}, form));
     if (features.back().kind == FeatureKind::none) refuse(name, "no kind");
     check_utf8(features.back());
+    features.back().has_utf8_name = is_utf8(name);
   }
   return features;
 }
 
 }  // namespace
 
-WantedFeatures::WantedFeatures(const ExampleSchema& schema) : features_(want(schema)) {}
+WantedFeatures::WantedFeatures(const ExampleSchema& schema) : features_(want(schema)) {
+  make_table();
+}
 
-WantedFeatures::WantedFeatures(const FeatureListSchema& schema) : features_(want(schema)) {}
+WantedFeatures::WantedFeatures(const FeatureListSchema& schema) : features_(want(schema)) {
+  make_table();
+}
 
-size_t WantedFeatures::find(std::string_view name, size_t guess) const {
-  if (guess < features_.size() && features_[guess].name == name) return guess;
-  const auto at = std::ranges::lower_bound(features_, name, {}, &WantedFeature::name);
-  return at != features_.end() && at->name == name ? static_cast<size_t>(at - features_.begin())
-                                                   : features_.size();
+void WantedFeatures::make_table() {
+  table_.assign(std::bit_ceil(2 * features_.size() + 1), 0);
+  for (size_t i = 0; i < features_.size(); ++i) {
+    size_t at = hash_of(features_[i].name) & (table_.size() - 1);
+    while (table_[at] != 0) at = (at + 1) & (table_.size() - 1);
+    table_[at] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+size_t WantedFeatures::look_up(std::string_view name) const {
+  if (features_.empty()) return 0;
+  size_t at = hash_of(name) & (table_.size() - 1);
+  for (; table_[at] != 0; at = (at + 1) & (table_.size() - 1)) {
+    if (equal(features_[table_[at] - 1].name, name)) return table_[at] - 1;
+  }
+  return features_.size();
 }
 
 std::string WantedFeatures::text() const {

@@ -26,6 +26,9 @@ constexpr size_t utf8_length(std::string_view text) {
 }
 
 constexpr bool is_utf8(std::string_view text) {
+  unsigned char all_bits = 0;
+  for (const char c : text) all_bits |= static_cast<unsigned char>(c);
+  if (all_bits < 0x80) return true;  // ASCII
   while (!text.empty()) {
     const size_t length = utf8_length(text);
     if (length == 0) return false;

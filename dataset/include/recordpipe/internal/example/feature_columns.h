@@ -3,8 +3,9 @@
 // The columns are filled in two passes, because the position of a ragged row depends on the sizes
 // of all rows before it. The first pass validates and measures a record, writes numbers of fixed
 // shape, and remembers the positions of all other values; several threads may process rows. The
-// second pass, finish(), copies the other values. The bytes of the records must stay valid until
-// the second pass has ended.
+// second pass, finish(), copies the other values. Writers repeat the order of their features, so
+// the first pass expects after each feature the one that followed it in the row before. The bytes
+// of the records must stay valid until the second pass has ended.
 #pragma once
 
 #include <cstddef>
@@ -78,22 +79,19 @@ class FeatureColumns : public ColumnTable {
   // if all rows have it. Throws Error{invalid_argument} if the schema has no feature `name`.
   std::vector<uint8_t> validity(std::string_view name) const;
   // Exchanges the memory that only the building of columns and validity() need.
-  void exchange_scratch(FeatureColumns& other) noexcept { found_.swap(other.found_); }
+  void exchange_scratch(FeatureColumns& other) noexcept {
+    states_.swap(other.states_);
+    found_.swap(other.found_);
+  }
 
-  // Returns the value of a feature with is_view, which points into the record. Between end_row()
+  // Returns the value of a feature with is_view, which points into the record. Between Row::end()
   // and finish(); throws Error{invalid_argument} for another feature.
   std::span<const std::byte> view(size_t row, std::string_view name) const;
 
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  // Reads one Features message of the row. A record may have several such messages, which protobuf
-  // merges. Throws the errors of WireReader.
-  void read(size_t row, WireReader features);
-  // Ends the row. Must be called after all its messages were read. Throws Error without a path:
-  // not_found if a required feature is missing, unsupported if a feature has the wrong kind or
-  // number of values, or a tensor the wrong type or shape; for tensors, the errors of
-  // parse_tensor().
-  void end_row(size_t row);
+  // Reads a row; see below.
+  class Row;
   // Builds the columns. Must be called after all rows have ended.
   void finish();
 
@@ -101,19 +99,64 @@ class FeatureColumns : public ColumnTable {
   uint64_t heap_bytes() const;
 
  private:
-  // The position of a row's feature in the record; kind none if the feature is missing.
+  enum class State : uint8_t { missing = 0, found = 1, wrong = 2 };
+  // Where the values of a feature go.
+  struct Target {
+    bool has_place = false;  // the positions of the values are known in advance
+    size_t slot = 0;         // in `found_`, otherwise
+  };
+  // The values of a row's feature in the record.
   struct Found {
-    std::span<const std::byte> entry;
-    FeatureSize size;
-
-    bool missing() const { return size.kind == FeatureKind::none; }
+    // If plain, the packed numbers or the bytes value, otherwise the map entry.
+    std::span<const std::byte> bytes;
+    bool is_plain = true;
+    size_t values = 0;
+    size_t value_bytes = 0;  // total size of bytes values
   };
 
-  void read_tensor(const WantedFeature& feature, size_t row, Found& found, Column& column);
-  void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
-  void lay_out_tensors(const WantedFeature& feature, std::span<const Found> found, Column& column);
+  std::span<State> states(size_t row) {
+    return std::span(states_).subspan(row * columns_.size(), columns_.size());
+  }
+  Found& found(size_t row, size_t feature) { return found_[row * slots_ + targets_[feature].slot]; }
+  void read_tensor(size_t row, size_t feature);
+  void lay_out(const WantedFeature& feature, size_t slot, Column& column);
+  void lay_out_tensors(const WantedFeature& feature, size_t slot, Column& column);
 
-  std::vector<Found> found_;  // row-major: [row][feature]
+  std::vector<Target> targets_;  // one per wanted feature
+  std::vector<size_t> checked_;  // the features with more to check when their row ends
+  std::vector<uint32_t> next_;   // the feature that came last after feature i; the last: at first
+  size_t slots_ = 0;             // the number of features without place
+  std::vector<State> states_;    // row-major: [row][feature]
+  std::vector<Found> found_;     // row-major: [row][slot]
+};
+
+// Reads one row. A record may have several Features messages, which protobuf merges.
+class FeatureColumns::Row {
+ public:
+  Row(FeatureColumns& columns, size_t row)
+      : columns_(columns), row_(row), previous_(columns.columns_.size()) {}
+  // Throws the errors of WireReader.
+  void read(WireReader features);
+  // Must be called after all messages were read. Throws Error without a path: not_found if a
+  // required feature is missing, unsupported if a feature has the wrong kind or number of values,
+  // or a tensor the wrong type or shape; for tensors, the errors of parse_tensor().
+  void end();
+
+ private:
+  struct Wrong {
+    size_t feature;
+    FeatureSize size;
+  };
+
+  size_t find(std::string_view key);
+  bool take(const PlainEntry& plain);
+  void take(std::string_view key, std::span<const std::byte> entry, const FeatureSize& size);
+  void end(size_t feature);
+
+  FeatureColumns& columns_;
+  size_t row_;
+  size_t previous_;           // the feature that was found last
+  std::vector<Wrong> wrong_;  // the sizes of features in state `wrong`
 };
 
 // The columns of FeatureLists: the per-step values of SequenceExamples.

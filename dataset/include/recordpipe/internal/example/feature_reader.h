@@ -16,7 +16,8 @@
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
 #include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/single_value_entry.h"
+#include "recordpipe/internal/example/feature_size.h"
+#include "recordpipe/internal/example/plain_entry.h"
 #include "recordpipe/internal/example/wire_reader.h"
 #include "recordpipe/internal/utf8.h"
 
@@ -173,14 +174,36 @@ inline void FeatureSize::add(WireReader piece) {
   });
 }
 
-// Calls visit(key, entry, size) for each entry of a Features message, and validates every byte of
-// the message. If several entries have the same key, the last one wins.
-template <typename Visit>
-void read_features(WireReader features, Visit visit) {
+// Returns nullopt if the values are not valid.
+inline std::optional<FeatureSize> measure(const PlainFeature& feature) {
+  const auto count = count_values(feature);
+  if (!count) return std::nullopt;
+  FeatureSize size{.kind = feature.kind, .values = *count};
+  if (feature.kind == FeatureKind::bytes) {
+    size.bytes = feature.values.size();
+    size.last = feature.values;
+  } else if (feature.kind == FeatureKind::floats && *count > 0) {
+    size.last = feature.values.last(sizeof(float));
+  } else if (*count == 1) {
+    WireReader value(feature.values);
+    size.last_int64 = static_cast<int64_t>(value.read_varint());
+  }
+  return size;
+}
+
+// Reads the entries of a Features message, and validates every byte of it. If several entries have
+// the same key, the last one wins.
+//
+// Calls on_plain(PlainEntry) for an entry in the usual encoding. It must validate the values, and
+// the key unless it knows it, and returns whether it has taken the entry. For every other entry,
+// calls on_entry(key, entry, size).
+template <typename OnPlain, typename OnEntry>
+void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry) {
   while (true) {
     GlanceReader glance(features.rest());
-    while (const auto found = read_single_value_entry(glance)) {
-      visit(found->key, found->entry, found->size);
+    PlainEntry plain;
+    for (GlanceReader next = glance; read_plain_entry(next, plain) && on_plain(plain);) {
+      glance = next;
     }
     features.skip_to_last(glance.rest().size());
     if (features.done()) return;
@@ -193,8 +216,20 @@ void read_features(WireReader features, Visit visit) {
     const WireReader entry = features.read_message();
     FeatureSize size;
     const std::string_view key = check_entry(entry, [&](WireReader piece) { size.add(piece); });
-    visit(key, entry.rest(), size);
+    on_entry(key, entry.rest(), size);
   }
+}
+
+// Calls visit(key, entry, size) for each entry.
+template <typename Visit>
+void read_features(WireReader features, Visit visit) {
+  const auto on_plain = [&](const PlainEntry& plain) {
+    const auto size = measure(plain.feature);
+    if (!size || !is_utf8(plain.key)) return false;
+    visit(plain.key, plain.entry, *size);
+    return true;
+  };
+  read_entries(features, on_plain, visit);
 }
 
 }  // namespace recordpipe

@@ -63,9 +63,8 @@ class ValuesBuffer {
       read_pieces([&](WireReader piece) {
         read_values<FeatureKind::floats>(piece, restart, [&](std::span<const std::byte> packed) {
           const size_t count = std::min(packed.size() / sizeof(float), end - at.value);
-          for (size_t i = 0; i < count; ++i) {
-            floats_[at.value++] = load_float(packed.data() + i * sizeof(float));
-          }
+          copy_floats(packed.first(count * sizeof(float)), floats_.data() + at.value);
+          at.value += count;
         });
       });
     } else {
@@ -76,6 +75,33 @@ class ValuesBuffer {
       });
     }
     return at;
+  }
+
+  // Writes the `count` values of a validated feature in the usual encoding.
+  Place write(Place from, const PlainFeature& plain, size_t count) {
+    if (plain.kind == FeatureKind::bytes) return append(from, plain.values);
+    if (plain.kind == FeatureKind::floats) {
+      copy_floats(plain.values, floats_.data() + from.value);
+    } else {
+      decode_varints(plain.values, int64s_.data() + from.value);
+    }
+    from.value += count;
+    return from;
+  }
+  // Writes the numbers of `plain` to position `from`, if they are `count` valid numbers. Otherwise
+  // returns false; then the values are unspecified.
+  bool write_numbers(size_t from, const PlainFeature& plain, size_t count) {
+    if (plain.kind == FeatureKind::floats) {
+      if (plain.values.size() != count * sizeof(float)) return false;
+      copy_floats(plain.values, floats_.data() + from);
+      return true;
+    }
+    if (count == 1 && !plain.values.empty() && decode_single_varint(plain.values, int64s_[from])) {
+      return true;
+    }
+    if (count_varints(plain.values) != count) return false;
+    decode_varints(plain.values, int64s_.data() + from);
+    return true;
   }
 
   // Writes the default values of a schema.
@@ -111,6 +137,12 @@ class ValuesBuffer {
   }
 
  private:
+  static void copy_floats(std::span<const std::byte> packed, float* to) {
+    for (; !packed.empty(); packed = packed.subspan(sizeof(float))) {
+      *to++ = load_float(packed.data());
+    }
+  }
+
   Place append(Place at, std::span<const std::byte> value) {
     // memcpy with a null pointer is undefined, also for 0 bytes.
     if (!value.empty()) std::memcpy(bytes_.data() + at.byte, value.data(), value.size());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +27,7 @@ struct WantedFeature {
   bool utf8 = false;
   bool empty_is_missing = false;
   bool is_view = false;  // has no column
+  bool has_utf8_name = true;
 };
 
 class WantedFeatures {
@@ -41,9 +44,11 @@ class WantedFeatures {
   size_t size() const { return features_.size(); }
   const WantedFeature& operator[](size_t i) const { return features_[i]; }
 
-  // Returns the index of feature `name`; size() if there is none. Tries `guess` first: writers keep
-  // the same order in every record, so pass the index after the previous result.
-  size_t find(std::string_view name, size_t guess = 0) const;
+  // Returns the index of feature `name`; size() if there is none. Tries `guess` first.
+  size_t find(std::string_view name, size_t guess = 0) const {
+    if (guess < features_.size() && equal(features_[guess].name, name)) return guess;
+    return look_up(name);
+  }
 
   // Returns the schema as text, for example
   // {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Different schemas
@@ -51,7 +56,32 @@ class WantedFeatures {
   std::string text() const;
 
  private:
+  // Without a call of memcmp, which takes longer than the comparison of a usual name.
+  static bool equal(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    const size_t size = a.size();
+    const auto word = [](std::string_view text, size_t at) {
+      uint64_t value;
+      std::memcpy(&value, text.data() + at, sizeof(value));
+      return value;
+    };
+    if (size < sizeof(uint64_t)) {
+      for (size_t i = 0; i < size; ++i) {
+        if (a[i] != b[i]) return false;
+      }
+      return true;
+    }
+    for (size_t i = 0; i + sizeof(uint64_t) < size; i += sizeof(uint64_t)) {
+      if (word(a, i) != word(b, i)) return false;
+    }
+    return word(a, size - sizeof(uint64_t)) == word(b, size - sizeof(uint64_t));
+  }
+  size_t look_up(std::string_view name) const;
+  void make_table();
+
   std::vector<WantedFeature> features_;  // sorted by name
+  // Open addressing: 1 + the index of a feature, or 0. At most half full; a power of two.
+  std::vector<uint32_t> table_;
 };
 
 // "bytes", "floats", "int64s", "nothing".
