@@ -120,24 +120,22 @@ struct Want {
   }
 };
 
-// Reads at most 24 bytes, so that a long name in a record costs no more: the names of a schema
-// differ at their ends or at their beginnings.
 uint64_t hash_of(std::string_view name) {
-  const auto mix = [](uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
+  uint64_t hash = name.size();
+  const auto mix = [&](const char* from, size_t size) {
+    uint64_t word = 0;
+    std::memcpy(&word, from, size);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
   };
-  const auto word = [&](size_t from) {
-    uint64_t value = 0;
-    std::memcpy(&value, name.data() + from, std::min(sizeof(value), name.size() - from));
-    return value;
-  };
-  uint64_t hash = mix(name.size(), 0);
-  if (name.empty()) return hash;
-  hash = mix(hash, word(0));
-  if (name.size() <= 8) return hash;
-  if (name.size() > 16) hash = mix(hash, word(8));
-  return mix(hash, word(name.size() - 8));
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (name.size() < kWord) {
+    if (!name.empty()) mix(name.data(), name.size());
+    return hash;
+  }
+  for (size_t at = 0; at + kWord < name.size(); at += kWord) mix(name.data() + at, kWord);
+  mix(name.data() + name.size() - kWord, kWord);
+  return hash;
 }
 
 std::string text_of(const std::string& value) {
