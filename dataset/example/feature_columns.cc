@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/example/column_helpers.h"
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
@@ -13,9 +14,6 @@
 
 namespace recordpipe {
 namespace {
-
-// As the form of a column, the features that have none.
-constexpr std::string_view kViewForm = "view";
 
 // Whether the positions of the values are known in advance, because they are numbers in a fixed
 // shape.
@@ -31,11 +29,6 @@ auto pieces_of(std::span<const std::byte> entry) {
 bool fits(const WantedFeature& feature, FeatureKind kind, size_t values, size_t bytes) {
   return kind == feature.kind && (!feature.fixed || values == feature.size || feature.tensor) &&
          (!feature.value_bytes || bytes == *feature.value_bytes);
-}
-
-template <typename Found>
-std::span<Found> in_row(std::vector<Found>& found, size_t row, size_t columns) {
-  return std::span(found).subspan(row * columns, columns);
 }
 
 void check(const WantedFeature& feature, const FeatureSize& size) {
@@ -99,86 +92,7 @@ Error in_feature(const Error& error, const WantedFeature& feature) {
   return Error({.kind = error.kind(), .reason = std::move(reason), .hint = error.hint()});
 }
 
-[[noreturn]] void refuse_text(std::string_view what, const WantedFeature& feature) {
-  throw Error({.kind = ErrorKind::unsupported,
-               .reason = std::string(what) + " '" + printable(feature.name) +
-                         "' holds text that is not UTF-8",
-               .hint = "declare it as bytes if it isn't text"});
-}
-
-// Whether all bytes values are UTF-8. read_pieces: as in ValuesBuffer::write().
-template <typename ReadPieces>
-bool holds_utf8(ReadPieces read_pieces) {
-  bool valid = true;
-  read_pieces([&](WireReader piece) {
-    read_values<FeatureKind::bytes>(
-        piece, [&] { valid = true; },
-        [&](std::span<const std::byte> value) {
-          valid = valid && is_utf8({reinterpret_cast<const char*>(value.data()), value.size()});
-        });
-  });
-  return valid;
-}
-
-// See FeatureColumns::validity(). `found` begins with the column's entry for the first row.
-template <typename Found, typename IsMissing>
-std::vector<uint8_t> validity_of(std::span<Found> found, size_t rows, size_t columns,
-                                 IsMissing is_missing) {
-  std::vector<uint8_t> bits;
-  for (size_t row = 0; row < rows; ++row) {
-    if (!is_missing(found[row * columns])) continue;
-    if (bits.empty()) bits.assign((rows + 7) / 8, 0xFF);
-    bits[row / 8] &= static_cast<uint8_t>(~(1U << row % 8));
-  }
-  return bits;
-}
-
 }  // namespace
-
-size_t ColumnTable::find_column(std::string_view name, std::string_view what) const {
-  const size_t i = wanted_ ? wanted_->find(name) : 0;
-  if (i == columns_.size()) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "the schema has no " + std::string(what) + " '" + printable(name) + "'"});
-  }
-  return i;
-}
-
-size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fixed,
-                                std::string_view fixed_form, std::string_view what) const {
-  const size_t i = wanted_ ? wanted_->find(name) : 0;
-  if (i == columns_.size() || (*wanted_)[i].kind != kind || (*wanted_)[i].fixed != fixed ||
-      (*wanted_)[i].tensor || (*wanted_)[i].is_view != (fixed_form == kViewForm)) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the schema has no " + std::string(fixed ? fixed_form : "Ragged") + " " +
-                           std::string(what) + " '" + printable(name) + "' of " +
-                           std::string(to_string(kind))});
-  }
-  return i;
-}
-
-bool ColumnTable::start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
-  rows_ = 0;
-  rows_to_finish_ = rows;
-  if (wanted_ == wanted) return false;
-  wanted_ = wanted;
-  columns_.assign(wanted->size(), {});
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    columns_[i].values.resize((*wanted)[i].kind, 0, 0);
-    columns_[i].row_splits.assign(1, 0);
-  }
-  return true;
-}
-
-uint64_t ColumnTable::heap_bytes() const {
-  uint64_t bytes = columns_.capacity() * sizeof(Column);
-  for (const Column& column : columns_) {
-    bytes += column.values.heap_bytes();
-    bytes += (column.step_splits.capacity() + column.row_splits.capacity()) * sizeof(int64_t);
-  }
-  return bytes;
-}
 
 std::span<const std::byte> FeatureColumns::view(size_t row, std::string_view name) const {
   const size_t i = find_column(name, FeatureKind::bytes, /*fixed=*/true, kViewForm, "feature");
@@ -437,133 +351,6 @@ std::vector<uint8_t> FeatureColumns::validity(std::string_view name) const {
 
 uint64_t FeatureColumns::heap_bytes() const {
   return ColumnTable::heap_bytes() + states_.capacity() + found_.capacity() * sizeof(Found);
-}
-
-namespace {
-
-// Calls on_step(feature) for each step of the list in a validated map entry. The pieces of a split
-// list are concatenated.
-template <typename OnStep>
-void read_steps(std::span<const std::byte> entry, OnStep on_step) {
-  read_entry_value(entry,
-                   [&](WireReader list) { read_messages(list, kFeatureListFeature, on_step); });
-}
-
-std::string name_of(const WantedFeature& feature) {
-  return "feature list '" + printable(feature.name) + "'";
-}
-
-// A step of kind none has no values.
-void check_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
-  if (size.kind != feature.kind && size.kind != FeatureKind::none) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name_of(feature) + " holds " + std::string(to_string(size.kind)) +
-                           ", not " + std::string(to_string(feature.kind)) + ", at step " +
-                           std::to_string(step)});
-  }
-  if (feature.fixed && size.values != feature.size) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name_of(feature) + " holds " + std::to_string(size.values) +
-                           " values, not " + std::to_string(feature.size) + ", at step " +
-                           std::to_string(step),
-                 .hint = "declare it ragged if the number varies"});
-  }
-}
-
-}  // namespace
-
-void FeatureListColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
-  if (start(wanted, rows)) {
-    for (Column& column : columns_) column.step_splits.assign(1, 0);
-  }
-  found_.assign(rows * columns_.size(), {});
-}
-
-void FeatureListColumns::read(size_t row, WireReader feature_lists) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
-  size_t guess = 0;
-  read_messages(feature_lists, kFeatureListsEntry, [&](WireReader entry) {
-    const std::string_view key = check_entry(entry, [](WireReader list) {
-      read_messages(list, kFeatureListFeature, [](WireReader step) { FeatureSize().add(step); });
-    });
-    const size_t i = wanted_->find(key, guess);
-    if (i == found.size()) return;
-    found[i] = {.entry = entry.rest(), .missing = false};
-    guess = i + 1;
-  });
-}
-
-void FeatureListColumns::end_row(size_t row) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    const WantedFeature& feature = (*wanted_)[i];
-    Found& list = found[i];
-    if (list.missing && feature.required) {
-      throw Error({.kind = ErrorKind::not_found,
-                   .reason = name_of(feature) + " is missing",
-                   .hint = "set allow_missing in the schema if the list is optional"});
-    }
-    read_steps(list.entry, [&](WireReader step) {
-      FeatureSize size;
-      size.add(step);
-      check_step(feature, list.steps, size);
-      if (feature.utf8 && !holds_utf8([&](auto on_piece) { on_piece(step); })) {
-        refuse_text("feature list", feature);
-      }
-      ++list.steps;
-      list.values += size.values;
-      list.bytes += size.bytes;
-    });
-  }
-}
-
-void FeatureListColumns::finish() {
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(std::min(i, found_.size())),
-            columns_[i]);
-  }
-  rows_ = rows_to_finish_;
-}
-
-// `found` begins with the list's entry for the first row; the stride between rows is
-// columns_.size().
-void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
-                                 Column& column) {
-  const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };
-  Found all;
-  for (size_t row = 0; row < rows_to_finish_; ++row) {
-    all.steps += in_row(row).steps;
-    all.values += in_row(row).values;
-    all.bytes += in_row(row).bytes;
-  }
-  column.values.resize(feature.kind, all.values, all.bytes);
-  if (!feature.fixed) {
-    column.step_splits.resize(all.steps + 1);
-    column.step_splits[0] = 0;
-  }
-  column.row_splits.resize(rows_to_finish_ + 1);
-  column.row_splits[0] = 0;
-  ValuesBuffer::Place place;
-  size_t steps = 0;
-  for (size_t row = 0; row < rows_to_finish_; ++row) {
-    read_steps(in_row(row).entry, [&](WireReader step) {
-      place = column.values.write(feature.kind, place, all.values,
-                                  [&](auto on_piece) { on_piece(step); });
-      ++steps;
-      if (!feature.fixed) column.step_splits[steps] = static_cast<int64_t>(place.value);
-    });
-    column.row_splits[row + 1] = static_cast<int64_t>(steps);
-  }
-}
-
-std::vector<uint8_t> FeatureListColumns::validity(std::string_view name) const {
-  const size_t column = find_column(name, "feature list");
-  return validity_of(std::span(found_).subspan(std::min(column, found_.size())), rows_,
-                     columns_.size(), [](const Found& found) { return found.missing; });
-}
-
-uint64_t FeatureListColumns::heap_bytes() const {
-  return ColumnTable::heap_bytes() + found_.capacity() * sizeof(Found);
 }
 
 SparseIndices sparse_indices(std::span<const int64_t> row_splits) {
