@@ -335,7 +335,7 @@ void FeatureColumns::lay_out(const WantedFeature& feature, size_t slot, Column& 
     if (at.values == 0) {
       place = column.values.write(place, feature.default_values);
     } else if (at.is_plain) {
-      place = column.values.write(place, {feature.kind, at.bytes}, at.values);
+      place = column.values.write(place, {feature.kind, at.bytes});
     } else {
       place = column.values.write(feature.kind, place, values, pieces_of(at.bytes));
     }

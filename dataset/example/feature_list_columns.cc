@@ -1,17 +1,17 @@
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "dataset/example/column_helpers.h"
+#include "dataset/example/plain_steps.h"
+#include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_columns.h"
 
 namespace recordpipe {
 namespace {
-
-template <typename Found>
-std::span<Found> in_row(std::vector<Found>& found, size_t row, size_t columns) {
-  return std::span(found).subspan(row * columns, columns);
-}
 
 // Calls on_step(feature) for each step of the list in a validated map entry. The pieces of a split
 // list are concatenated.
@@ -42,6 +42,57 @@ void check_step(const WantedFeature& feature, size_t step, const FeatureSize& si
   }
 }
 
+// Returns the size of a list whose steps are all plain, valid, and as the schema wants them.
+// Otherwise returns nullopt: the general parser will measure it, or say what is wrong.
+template <FeatureKind kind>
+std::optional<FeatureListSize> measure(const WantedFeature& feature,
+                                       std::span<const std::byte> list) {
+  const bool wants_one = feature.fixed && feature.size == 1;
+  FeatureListSize size;
+  const bool measured = read_plain_steps<kind>(list, [&](std::span<const std::byte> step) {
+    std::optional<size_t> values = 1;
+    int64_t value;
+    if constexpr (kind == FeatureKind::bytes) {
+      const std::string_view text(reinterpret_cast<const char*>(step.data()), step.size());
+      if (feature.utf8 && !is_utf8(text)) return false;
+      size.bytes += step.size();
+    } else if (kind == FeatureKind::floats || !wants_one || step.empty() ||
+               !decode_single_varint(step, value)) {
+      values = count_values({kind, step});
+      if (!values) return false;
+    }
+    ++size.steps;
+    size.values += *values;
+    return !feature.fixed || *values == feature.size;
+  });
+  return measured ? std::optional(size) : std::nullopt;
+}
+
+std::optional<FeatureListSize> measure(const WantedFeature& feature, FeatureKind kind,
+                                       std::span<const std::byte> list) {
+  if (kind == FeatureKind::bytes) return measure<FeatureKind::bytes>(feature, list);
+  if (kind == FeatureKind::floats) return measure<FeatureKind::floats>(feature, list);
+  return measure<FeatureKind::int64s>(feature, list);
+}
+
+// The kind of the first step, if it is plain.
+FeatureKind first_kind(std::span<const std::byte> list) {
+  const auto step = GlanceReader(list).read_bytes(kFeatureListFeature);
+  if (!step || step->empty()) return FeatureKind::none;
+  for (const auto kind : {FeatureKind::bytes, FeatureKind::floats, FeatureKind::int64s}) {
+    const uint32_t tag = length_delimited_tag(static_cast<uint32_t>(kind));
+    if (std::to_integer<uint32_t>(step->front()) == tag) return kind;
+  }
+  return FeatureKind::none;
+}
+
+// Whether a list that is not wanted is plain and valid.
+bool is_plain(std::span<const std::byte> list) {
+  static const WantedFeature anything;
+  const FeatureKind kind = first_kind(list);
+  return list.empty() || (kind != FeatureKind::none && measure(anything, kind, list));
+}
+
 }  // namespace
 
 void FeatureListColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
@@ -52,21 +103,44 @@ void FeatureListColumns::reset(const std::shared_ptr<const WantedFeatures>& want
 }
 
 void FeatureListColumns::read(size_t row, WireReader feature_lists) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
+  const std::span<Found> found = in_row(row);
   size_t guess = 0;
-  read_messages(feature_lists, kFeatureListsEntry, [&](WireReader entry) {
-    const std::string_view key = check_entry(entry, [](WireReader list) {
-      read_messages(list, kFeatureListFeature, [](WireReader step) { FeatureSize().add(step); });
+  while (true) {
+    GlanceReader glance(feature_lists.rest());
+    PlainList list;
+    for (GlanceReader next = glance; read_plain_list(next, list); glance = next) {
+      const size_t i = wanted_->find(list.key, guess);
+      if (i == found.size()) {
+        if (!is_utf8(list.key) || !is_plain(list.steps)) break;
+        continue;
+      }
+      const WantedFeature& feature = (*wanted_)[i];
+      const auto size = measure(feature, feature.kind, list.steps);
+      if (!size || !feature.has_utf8_name) break;
+      found[i] = {.bytes = list.steps, .missing = false, .is_plain = true, .size = *size};
+      guess = i + 1;
+    }
+    feature_lists.skip_to_last(glance.rest().size());
+    if (feature_lists.done()) return;
+
+    const uint32_t tag = feature_lists.read_tag();
+    if (tag != length_delimited_tag(kFeatureListsEntry)) {
+      feature_lists.skip(tag);
+      continue;
+    }
+    const WireReader entry = feature_lists.read_message();
+    const std::string_view key = check_entry(entry, [](WireReader steps) {
+      read_messages(steps, kFeatureListFeature, [](WireReader step) { FeatureSize().add(step); });
     });
     const size_t i = wanted_->find(key, guess);
-    if (i == found.size()) return;
-    found[i] = {.entry = entry.rest(), .missing = false};
+    if (i == found.size()) continue;
+    found[i] = {.bytes = entry.rest(), .missing = false};
     guess = i + 1;
-  });
+  }
 }
 
 void FeatureListColumns::end_row(size_t row) {
-  const std::span<Found> found = in_row(found_, row, columns_.size());
+  const std::span<Found> found = in_row(row);
   for (size_t i = 0; i < found.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     Found& list = found[i];
@@ -75,40 +149,50 @@ void FeatureListColumns::end_row(size_t row) {
                    .reason = name_of(feature) + " is missing",
                    .hint = "set allow_missing in the schema if the list is optional"});
     }
-    read_steps(list.entry, [&](WireReader step) {
+    if (list.is_plain) continue;
+    read_steps(list.bytes, [&](WireReader step) {
       FeatureSize size;
       size.add(step);
-      check_step(feature, list.steps, size);
+      check_step(feature, list.size.steps, size);
       if (feature.utf8 && !holds_utf8([&](auto on_piece) { on_piece(step); })) {
         refuse_text("feature list", feature);
       }
-      ++list.steps;
-      list.values += size.values;
-      list.bytes += size.bytes;
+      ++list.size.steps;
+      list.size.values += size.values;
+      list.size.bytes += size.bytes;
     });
   }
 }
 
 void FeatureListColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    lay_out((*wanted_)[i], std::span<const Found>(found_).subspan(std::min(i, found_.size())),
-            columns_[i]);
+    const WantedFeature& feature = (*wanted_)[i];
+    const std::span<const Found> found = std::span(found_).subspan(std::min(i, found_.size()));
+    if (feature.kind == FeatureKind::bytes) {
+      lay_out<FeatureKind::bytes>(feature, found, columns_[i]);
+    } else if (feature.kind == FeatureKind::floats) {
+      lay_out<FeatureKind::floats>(feature, found, columns_[i]);
+    } else {
+      lay_out<FeatureKind::int64s>(feature, found, columns_[i]);
+    }
   }
   rows_ = rows_to_finish_;
 }
 
 // `found` begins with the list's entry for the first row; the stride between rows is
 // columns_.size().
+template <FeatureKind kind>
 void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                                  Column& column) {
   const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };
-  Found all;
+  FeatureListSize all;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    all.steps += in_row(row).steps;
-    all.values += in_row(row).values;
-    all.bytes += in_row(row).bytes;
+    const FeatureListSize& size = in_row(row).size;
+    all.steps += size.steps;
+    all.values += size.values;
+    all.bytes += size.bytes;
   }
-  column.values.resize(feature.kind, all.values, all.bytes);
+  column.values.resize(kind, all.values, all.bytes);
   if (!feature.fixed) {
     column.step_splits.resize(all.steps + 1);
     column.step_splits[0] = 0;
@@ -117,13 +201,26 @@ void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const F
   column.row_splits[0] = 0;
   ValuesBuffer::Place place;
   size_t steps = 0;
+  const auto end_step = [&] {
+    ++steps;
+    if (!feature.fixed) column.step_splits[steps] = static_cast<int64_t>(place.value);
+  };
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    read_steps(in_row(row).entry, [&](WireReader step) {
-      place = column.values.write(feature.kind, place, all.values,
-                                  [&](auto on_piece) { on_piece(step); });
-      ++steps;
-      if (!feature.fixed) column.step_splits[steps] = static_cast<int64_t>(place.value);
-    });
+    if (row + kPrefetchAhead < rows_to_finish_) prefetch_bytes(in_row(row + kPrefetchAhead).bytes);
+    const Found& list = in_row(row);
+    if (list.is_plain) {
+      read_plain_steps<kind>(list.bytes, [&](std::span<const std::byte> values) {
+        place = column.values.write_plain<kind>(place, values);
+        end_step();
+        return true;
+      });
+    } else {
+      read_steps(list.bytes, [&](WireReader step) {
+        place =
+            column.values.write(kind, place, all.values, [&](auto on_piece) { on_piece(step); });
+        end_step();
+      });
+    }
     column.row_splits[row + 1] = static_cast<int64_t>(steps);
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/parse_sequence_example.h"
@@ -23,6 +24,18 @@ inline Error in_record(const Error& error, const Record& record) {
   parts.reason += " in the record";
   if (!record.path.empty()) parts.offset = record.offset;
   return Error(std::move(parts));
+}
+
+template <class Collator>
+typename Collator::Batch parse(std::span<const Record> records, const Collator& features,
+                               typename Collator::Batch batch) {
+  features.reset(batch, records.size());
+  for (size_t row = 0; row < records.size(); ++row) {
+    if (row + kPrefetchAhead < records.size()) prefetch_bytes(records[row + kPrefetchAhead].data);
+    features.set(batch, row, records[row]);
+  }
+  features.finish(batch);
+  return batch;
 }
 
 }  // namespace
@@ -59,10 +72,7 @@ std::vector<Parameter> ExampleCollator::parameters() const {
 
 ExampleBatch parse_example(std::span<const Record> records, const ExampleCollator& features,
                            ExampleBatch reuse) {
-  features.reset(reuse, records.size());
-  for (size_t row = 0; row < records.size(); ++row) features.set(reuse, row, records[row]);
-  features.finish(reuse);
-  return reuse;
+  return parse(records, features, std::move(reuse));
 }
 
 ExampleBatch parse_single_example(const Record& record, const ExampleCollator& features,
@@ -116,10 +126,7 @@ std::vector<Parameter> SequenceExampleCollator::parameters() const {
 SequenceExampleBatch parse_sequence_example(std::span<const Record> records,
                                             const SequenceExampleCollator& features,
                                             SequenceExampleBatch reuse) {
-  features.reset(reuse, records.size());
-  for (size_t row = 0; row < records.size(); ++row) features.set(reuse, row, records[row]);
-  features.finish(reuse);
-  return reuse;
+  return parse(records, features, std::move(reuse));
 }
 
 SequenceExampleBatch parse_single_sequence_example(const Record& record,

@@ -196,15 +196,20 @@ class FeatureListColumns : public ColumnTable {
   uint64_t heap_bytes() const;
 
  private:
-  // The position of a row's list in the record, and its size.
+  // A row's list.
   struct Found {
-    std::span<const std::byte> entry;
+    // If plain, the steps, which were measured when they were read. Otherwise the map entry, which
+    // is measured at the end of the row.
+    std::span<const std::byte> bytes;
     bool missing = true;
-    size_t steps = 0;
-    size_t values = 0;
-    size_t bytes = 0;  // total size of bytes values
+    bool is_plain = false;
+    FeatureListSize size = {};
   };
 
+  std::span<Found> in_row(size_t row) {
+    return std::span(found_).subspan(row * columns_.size(), columns_.size());
+  }
+  template <FeatureKind kind>
   void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
 
   std::vector<Found> found_;  // row-major: [row][list]

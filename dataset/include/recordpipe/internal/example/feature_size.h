@@ -1,4 +1,4 @@
-// What one pass over the bytes of a Feature finds.
+// What one pass over the bytes of a Feature, or of a FeatureList, finds.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,12 @@ struct FeatureSize {
 
   // Adds a piece of the Feature and validates every byte of it (feature_reader.h).
   void add(WireReader piece);
+};
+
+struct FeatureListSize {
+  size_t steps = 0;
+  size_t values = 0;
+  size_t bytes = 0;  // total size of bytes values
 };
 
 }  // namespace recordpipe

@@ -77,15 +77,28 @@ class ValuesBuffer {
     return at;
   }
 
-  // Writes the `count` values of a validated feature in the usual encoding.
-  Place write(Place from, const PlainFeature& plain, size_t count) {
-    if (plain.kind == FeatureKind::bytes) return append(from, plain.values);
+  // Writes the values of a validated feature in the usual encoding.
+  Place write(Place from, const PlainFeature& plain) {
+    if (plain.kind == FeatureKind::bytes)
+      return write_plain<FeatureKind::bytes>(from, plain.values);
     if (plain.kind == FeatureKind::floats) {
-      copy_floats(plain.values, floats_.data() + from.value);
-    } else {
-      decode_varints(plain.values, int64s_.data() + from.value);
+      return write_plain<FeatureKind::floats>(from, plain.values);
     }
-    from.value += count;
+    return write_plain<FeatureKind::int64s>(from, plain.values);
+  }
+  // The same for PlainFeature{kind, values}.
+  template <FeatureKind kind>
+  Place write_plain(Place from, std::span<const std::byte> values) {
+    if constexpr (kind == FeatureKind::bytes) {
+      return append(from, values);
+    } else if constexpr (kind == FeatureKind::floats) {
+      copy_floats(values, floats_.data() + from.value);
+      from.value += values.size() / sizeof(float);
+    } else if (!values.empty()) {
+      int64_t* const to = int64s_.data() + from.value;
+      const bool is_single = decode_single_varint(values, *to);
+      from.value += is_single ? 1 : static_cast<size_t>(decode_varints(values, to) - to);
+    }
     return from;
   }
   // Writes the numbers of `plain` to position `from`, if they are `count` valid numbers. Otherwise
