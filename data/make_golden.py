@@ -72,6 +72,10 @@ def bytes_feature(*values):
     return field(1, b"".join(field(1, value) for value in values))
 
 
+def float_feature(*values):
+    return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
+
+
 def int64_feature(*values):
     return field(3, field(1, b"".join(varint(value & 2**64 - 1) for value in values)))
 
@@ -101,6 +105,14 @@ SEQUENCES = {
                                + field(2, field(1, int64_feature(2))))),
     "kinds-differ": sequence(b"", a=[int64_feature(1), bytes_feature(b"x")]),
     "no-steps": sequence(example(), a=[]),
+    # As nearly all writers encode steps: one packed list of the same kind each.
+    "usual": sequence(b"", a=[int64_feature(5), int64_feature(300), int64_feature(-1)],
+                      label=[float_feature(0.5, 1.5), float_feature(2.5, 3.5)],
+                      words=[int64_feature(1, 2), field(3, b""), int64_feature(3)],
+                      frames=[bytes_feature(b"one"), bytes_feature(b"a long one" * 20)]),
+    "unpacked-among-usual": sequence(
+        b"", a=[int64_feature(1), field(3, b"\x08\x02"), int64_feature(3)],
+        label=[float_feature(1.5), field(2, b"\x0d" + struct.pack("<f", 2.5))]),
 }
 
 def flipped(data, bit):

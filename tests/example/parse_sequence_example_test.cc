@@ -101,6 +101,90 @@ TEST(ParseSequenceExample, PiecesMerge) {
   EXPECT_THAT(values("c"), ElementsAre(1, 2));  // one list in two pieces
 }
 
+TEST(ParseSequenceExample, StepsInTheUsualEncoding) {
+  const SequenceExampleBatch batch =
+      parse_sequences({golden_sequence("usual"), golden_sequence("usual")},
+                      {.feature_lists = {{"a", FixedLenSequence{FeatureKind::int64s}},
+                                         {"frames", Ragged{FeatureKind::bytes}},
+                                         {"label", FixedLenSequence{FeatureKind::floats, {2}}},
+                                         {"words", Ragged{FeatureKind::int64s}}}});
+  const FeatureListColumns& lists = batch.feature_lists();
+  EXPECT_THAT(lists.dense<FeatureKind::int64s>("a").row(1), ElementsAre(5, 300, -1));
+  EXPECT_THAT(lists.dense<FeatureKind::floats>("label").row(1), ElementsAre(0.5, 1.5, 2.5, 3.5));
+  const auto frames = lists.ragged<FeatureKind::bytes>("frames");
+  EXPECT_THAT(frames.step_splits, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(as_text(frames.values[2]), "one");
+  EXPECT_EQ(frames.values[3].size(), 200u);
+  const auto words = lists.ragged<FeatureKind::int64s>("words");
+  EXPECT_THAT(words.step_splits, ElementsAre(0, 2, 2, 3, 5, 5, 6));
+  EXPECT_THAT(words.values, ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
+TEST(ParseSequenceExample, OtherEncodingsAmongTheUsual) {
+  const SequenceExampleBatch batch =
+      parse_sequences({golden_sequence("unpacked-among-usual"), golden_sequence("usual")},
+                      {.feature_lists = {{"a", FixedLenSequence{FeatureKind::int64s}},
+                                         {"label", Ragged{FeatureKind::floats}}}});
+  const FeatureListColumns& lists = batch.feature_lists();
+  EXPECT_THAT(lists.dense<FeatureKind::int64s>("a").values, ElementsAre(1, 2, 3, 5, 300, -1));
+  const auto label = lists.ragged<FeatureKind::floats>("label");
+  EXPECT_THAT(label.step_splits, ElementsAre(0, 1, 2, 4, 6));
+  EXPECT_THAT(label.values, ElementsAre(1.5, 2.5, 0.5, 1.5, 2.5, 3.5));
+}
+
+// The entries of list "k" in one FeatureLists message.
+std::string lists_of_k(const std::vector<std::string>& steps_in_hex) {
+  std::string entries;
+  for (const std::string& hex : steps_in_hex) {
+    const std::string steps = from_hex(hex);
+    const auto size = static_cast<char>(steps.size());
+    entries += from_hex("0a") + static_cast<char>(size + 5) + from_hex("0a01 6b 12") + size + steps;
+  }
+  return from_hex("12") + static_cast<char>(entries.size()) + entries;
+}
+
+// The last one wins, whichever of them has the usual encoding or fits the schema.
+TEST(ParseSequenceExample, AListTwice) {
+  const std::string usual = "0a05 1a030a0101 0a05 1a030a0102";
+  const std::string unpacked = "0a04 1a020803";
+  const std::string floats = "0a08 12060a0400000000";
+  const FeatureListSchema k = {{"k", FixedLenSequence{FeatureKind::int64s}}};
+  const auto values_of = [&](const std::string& first, const std::string& last) {
+    const SequenceExampleBatch batch =
+        parse_sequences({lists_of_k({first, last})}, {.feature_lists = k});
+    const auto values = batch.feature_lists().dense<FeatureKind::int64s>("k").values;
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  EXPECT_THAT(values_of(usual, unpacked), ElementsAre(3));
+  EXPECT_THAT(values_of(unpacked, usual), ElementsAre(1, 2));
+  EXPECT_THAT(values_of(floats, usual), ElementsAre(1, 2));
+  EXPECT_THAT(values_of(usual, ""), IsEmpty());
+  for (const std::string& first : {usual, unpacked}) {
+    EXPECT_THAT(sequence_refusal(lists_of_k({first, floats}), {.feature_lists = k}).what(),
+                HasSubstr("feature list 'k' holds floats, not int64s, at step 0"));
+  }
+}
+
+TEST(ParseSequenceExample, AStepThatEndsWithinAValueIsCorrupted) {
+  for (const FeatureListSchema& lists :
+       {FeatureListSchema{}, FeatureListSchema{{"k", FixedLenSequence{FeatureKind::int64s}}},
+        FeatureListSchema{{"k", Ragged{FeatureKind::floats}}}}) {
+    for (const char* step : {
+             "1a030a0181",                       // a varint without its last byte
+             "1a0d0a0b 8080808080808080808001",  // a varint of eleven bytes
+             "12050a03000000",                   // three bytes of a float
+             "1a030a0201",                       // values longer than their list
+             "1a040a0101",                       // a list longer than its step
+         }) {
+      const std::string one = from_hex(step);
+      const std::string usual = "0a05 1a030a0101";
+      const std::string hex = usual + to_hex(from_hex("0a") + static_cast<char>(one.size()) + one);
+      const Error error = sequence_refusal(lists_of_k({hex}), {.feature_lists = lists});
+      EXPECT_EQ(error.kind(), ErrorKind::corrupted) << step;
+    }
+  }
+}
+
 TEST(ParseSequenceExample, StepsOfAFixedShape) {
   // Two steps of two values each; the values of the first step are unpacked.
   const std::string sequence =

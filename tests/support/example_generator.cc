@@ -57,20 +57,26 @@ std::string ExampleGenerator::bytes_list() {
   return list;
 }
 
+std::string ExampleGenerator::float_value() {
+  std::string bytes(4, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random_.below(256));  // NaNs among them
+  return bytes;
+}
+
+std::string ExampleGenerator::int64_value() {
+  const uint64_t magnitude = random_.below(SIZE_MAX) >> random_.below(64);
+  return varint(one_in(4) ? ~magnitude : magnitude);
+}
+
 std::string ExampleGenerator::float_list() {
-  const auto value = [&] {
-    std::string bytes(4, '\0');
-    for (char& byte : bytes) byte = static_cast<char>(random_.below(256));  // NaNs among them
-    return bytes;
-  };
   std::string list;
   for (size_t pieces = random_.below(3); pieces > 0; --pieces) {
     list += maybe_unknown();
     if (one_in(2)) {
-      list += tag(1, 5) + value();
+      list += tag(1, 5) + float_value();
     } else {
       std::string packed;
-      for (size_t i = random_.below(5); i > 0; --i) packed += value();
+      for (size_t i = random_.below(5); i > 0; --i) packed += float_value();
       list += nested(1, packed);
     }
   }
@@ -78,18 +84,14 @@ std::string ExampleGenerator::float_list() {
 }
 
 std::string ExampleGenerator::int64_list() {
-  const auto value = [&] {
-    const uint64_t magnitude = random_.below(SIZE_MAX) >> random_.below(64);
-    return varint(one_in(4) ? ~magnitude : magnitude);
-  };
   std::string list;
   for (size_t pieces = random_.below(3); pieces > 0; --pieces) {
     list += maybe_unknown();
     if (one_in(2)) {
-      list += tag(1, 0) + value();
+      list += tag(1, 0) + int64_value();
     } else {
       std::string packed;
-      for (size_t i = random_.below(5); i > 0; --i) packed += value();
+      for (size_t i = random_.below(5); i > 0; --i) packed += int64_value();
       list += nested(1, packed);
     }
   }
@@ -114,7 +116,35 @@ std::string ExampleGenerator::feature() {
   return content + maybe_unknown();
 }
 
+std::string ExampleGenerator::usual_feature(uint32_t kind, size_t values) {
+  if (kind == 1) return nested(1, nested(1, std::string(random_.below(150), 'v')));
+  std::string packed;
+  for (; values > 0; --values) packed += kind == 2 ? float_value() : int64_value();
+  return nested(kind, packed.empty() ? packed : nested(1, packed));
+}
+
+// With values of more than 128 bytes in some steps, and other encodings and kinds among the usual.
+std::string ExampleGenerator::usual_feature_list() {
+  const auto kind = static_cast<uint32_t>(1 + random_.below(3));
+  const bool same_size = one_in(2);
+  const bool all_usual = one_in(2);
+  const auto any_size = [&] { return one_in(8) ? random_.below(40) : random_.below(4); };
+  const size_t size = one_in(2) ? 1 : any_size();
+  std::string content;
+  for (size_t i = random_.below(10); i > 0; --i) {
+    if (all_usual || !one_in(6)) {
+      content += nested(1, usual_feature(kind, same_size ? size : any_size()));
+    } else if (one_in(2)) {
+      content += maybe_unknown() + nested(1, feature());
+    } else {
+      content += nested(1, one_in(2) ? "" : usual_feature(1 + kind % 3, size));
+    }
+  }
+  return content;
+}
+
 std::string ExampleGenerator::feature_list() {
+  if (one_in(2)) return usual_feature_list();
   // Often the same kind in every step, as in a realistic list.
   const std::string step = feature();
   const bool same = one_in(2);
