@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/example/column_helpers.h"
+#include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
@@ -331,6 +332,7 @@ void FeatureColumns::lay_out(const WantedFeature& feature, size_t slot, Column& 
   column.row_splits[0] = 0;  // a user of the last batch may have written to it
   ValuesBuffer::Place place;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
+    if (row + kPrefetchAhead < rows_to_finish_) prefetch_bytes(in_row(row + kPrefetchAhead).bytes);
     const Found& at = in_row(row);
     if (at.values == 0) {
       place = column.values.write(place, feature.default_values);

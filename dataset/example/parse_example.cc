@@ -61,6 +61,12 @@ void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const 
   batch.records_[row] = std::move(record);
 }
 
+void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record,
+                          const Record& next) const {
+  prefetch_bytes(next.data);
+  set(batch, row, std::move(record));
+}
+
 void ExampleCollator::finish(ExampleBatch& batch) const {
   batch.features_.finish();
   batch.records_.clear();
@@ -111,6 +117,12 @@ void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Recor
     throw in_record(error, record);
   }
   batch.records_[row] = std::move(record);
+}
+
+void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record,
+                                  const Record& next) const {
+  prefetch_bytes(next.data);
+  set(batch, row, std::move(record));
 }
 
 void SequenceExampleCollator::finish(SequenceExampleBatch& batch) const {

@@ -106,6 +106,8 @@ class ExampleCollator {
   //                   that is not UTF-8, or a tensor of another type or shape
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
+  // The same; prefetches `next`, the record of the next row, into the CPU cache.
+  void set(ExampleBatch& batch, size_t row, Record record, const Record& next) const;
   // Builds the columns, after all rows were set.
   void finish(ExampleBatch& batch) const;
 

@@ -64,6 +64,7 @@ class SequenceExampleCollator {
 
   void reset(SequenceExampleBatch& batch, size_t rows) const;
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;
+  void set(SequenceExampleBatch& batch, size_t row, Record record, const Record& next) const;
   void finish(SequenceExampleBatch& batch) const;
 
   // Returns the schema as text, for descriptions and saved states.
