@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import recordpipe as rp
+import sequences
 import table
 import turns
 
@@ -20,21 +21,33 @@ def rate(count, function):
     return count / (time.perf_counter() - start)
 
 
-def table_batches(path):
-    """Examples per second of the table, shuffled, in batches."""
-    features = {name: rp.FixedLenFeature([], "float32") for name in table.FLOATS}
-    features |= {name: rp.FixedLenFeature([], "int64") for name in table.CATEGORIES}
-    features |= {table.RAGGED: rp.RaggedFeature("int64"),
-                 table.LABEL: rp.FixedLenFeature([], "int64")}
-    batches = iter(rp.tfrecords(path).parse(features).shuffle(16_384, seed=7).repeat()
+def in_batches(dataset, rows):
+    """Records per second of a parsed dataset of `rows` records, shuffled, in batches."""
+    batches = iter(dataset.shuffle(16_384, seed=7).repeat()
                    .batch(BATCH, drop_remainder=True).prefetch())
-    steps = table.ROWS // BATCH
+    steps = rows // BATCH
 
     def measure():
         for _ in itertools.islice(batches, 16):
             pass  # what was ready before
         return rate(steps * BATCH, lambda: sum(1 for _ in itertools.islice(batches, steps)))
     return measure
+
+
+def table_batches(path):
+    features = {name: rp.FixedLenFeature([], "float32") for name in table.FLOATS}
+    features |= {name: rp.FixedLenFeature([], "int64") for name in table.CATEGORIES}
+    features |= {table.RAGGED: rp.RaggedFeature("int64"),
+                 table.LABEL: rp.FixedLenFeature([], "int64")}
+    return in_batches(rp.tfrecords(path).parse(features), table.ROWS)
+
+
+def sequence_batches(path):
+    context = {"id": rp.FixedLenFeature([], "int64")}
+    lists = {"action": rp.FixedLenSequenceFeature([sequences.ACTION], "float32"),
+             "reward": rp.FixedLenSequenceFeature([], "float32"),
+             "token": rp.FixedLenSequenceFeature([], "int64")}
+    return in_batches(rp.tfrecords(path).parse_sequence_example(context, lists), sequences.ROWS)
 
 
 def records(path):
@@ -92,6 +105,7 @@ def cifar_torch(folder):
 
 ROWS = {
     "table": table_batches,
+    "sequences": sequence_batches,
     "records": records,
     "random_access": random_access,
     "random_access_batched": random_access_batched,
