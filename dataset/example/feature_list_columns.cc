@@ -184,10 +184,10 @@ void FeatureListColumns::finish() {
 template <FeatureKind kind>
 void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                                  Column& column) {
-  const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };
+  const auto list_of = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };
   FeatureListSize all;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    const FeatureListSize& size = in_row(row).size;
+    const FeatureListSize& size = list_of(row).size;
     all.steps += size.steps;
     all.values += size.values;
     all.bytes += size.bytes;
@@ -206,8 +206,8 @@ void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const F
     if (!feature.fixed) column.step_splits[steps] = static_cast<int64_t>(place.value);
   };
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    if (row + kPrefetchAhead < rows_to_finish_) prefetch_bytes(in_row(row + kPrefetchAhead).bytes);
-    const Found& list = in_row(row);
+    if (row + kPrefetchAhead < rows_to_finish_) prefetch_bytes(list_of(row + kPrefetchAhead).bytes);
+    const Found& list = list_of(row);
     if (list.is_plain) {
       read_plain_steps<kind>(list.bytes, [&](std::span<const std::byte> values) {
         place = column.values.write_plain<kind>(place, values);

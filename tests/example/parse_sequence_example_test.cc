@@ -251,6 +251,17 @@ TEST(ParseSequenceExample, ListsThatAreNotWantedAreCheckedToo) {
   }
 }
 
+TEST(ParseSequenceExample, AKeyThatIsNotUtf8IsCorrupted) {
+  std::string sequence = lists_of_k({"0a05 1a030a0101"});
+  sequence[sequence.find('k')] = '\xff';
+  for (const FeatureListSchema& lists :
+       {FeatureListSchema{}, FeatureListSchema{{"\xff", Ragged{FeatureKind::int64s}}}}) {
+    const Error error = sequence_refusal(sequence, {.feature_lists = lists});
+    EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+    EXPECT_THAT(error.what(), HasSubstr("a key that is not UTF-8"));
+  }
+}
+
 TEST(ParseSequenceExample, ListsAreAskedForAsTheSchemaHasThem) {
   const SequenceExampleBatch batch =
       parse_sequences({""}, {.feature_lists = {{"k", Ragged{FeatureKind::int64s}}}});
