@@ -31,6 +31,7 @@ struct RecordWriter::State {
   uint64_t records = 0;
   uint64_t bytes = 0;
   bool open = true;
+  bool finished = false;
 
   State(ByteSink& out, const RecordWriteOptions& options) : sink(&out) {
     if (options.compression != Compression::none) {
@@ -95,13 +96,20 @@ void RecordWriter::write_framed(std::span<const std::byte> framed, uint64_t coun
   });
 }
 
-void RecordWriter::close() {
+void RecordWriter::finish() {
   state_->guarded([&] {
     state_->flush();
     if (state_->compressor) state_->compressor->close();
-    if (state_->file) state_->file->commit();
+    if (state_->file) state_->file->finish();
   });
   state_->open = false;
+  state_->finished = true;
+}
+
+void RecordWriter::close() {
+  if (!state_->finished) finish();
+  state_->finished = false;
+  if (state_->file) state_->file->commit();
 }
 
 uint64_t RecordWriter::records() const { return state_->records; }

@@ -274,6 +274,7 @@ void define_writer(nb::module_& module) {
              const GilRelease no_gil;
              self.write(data);
            })
+      .def("finish", &RecordFileWriter::finish, nb::call_guard<GilRelease>())
       .def("close", &RecordFileWriter::close, nb::call_guard<GilRelease>())
       .def("abort", &RecordFileWriter::abort)
       .def_prop_ro("records", &RecordFileWriter::records);

@@ -76,7 +76,7 @@ RecordFileWriter::RecordFileWriter(const std::string& path, const RecordWriteOpt
 
 void RecordFileWriter::write(std::span<const std::byte> record) {
   const std::lock_guard lock(mutex_);
-  if (!writer_) {
+  if (!writer_ || is_finished_) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "the writer is closed"});
   }
   writer_->write(record);
@@ -84,10 +84,20 @@ void RecordFileWriter::write(std::span<const std::byte> record) {
   ++records_;
 }
 
+void RecordFileWriter::finish() {
+  const std::lock_guard lock(mutex_);
+  if (!writer_ || is_finished_) return;
+  is_finished_ = true;
+  writer_->finish();
+  if (!index_) return;
+  index_->writer.close();
+  index_->file.finish();
+}
+
 void RecordFileWriter::close() {
+  finish();
   const std::lock_guard lock(mutex_);
   if (!writer_) return;
-  if (index_) index_->writer.close();
   writer_->close();
   if (index_) index_->file.commit();
   drop_files();

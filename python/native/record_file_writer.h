@@ -30,7 +30,9 @@ class RecordFileWriter {
   RecordFileWriter(const std::string& path, const RecordWriteOptions& options, bool index);
 
   void write(std::span<const std::byte> record);
-  // Commits the file, then the index.
+  // Completes the files on disk, not yet under their names. Nothing may be written after it.
+  void finish();
+  // finish(), then names the file and the index.
   void close();
   // Leaves no file behind. close() without abort() before it commits.
   void abort();
@@ -48,6 +50,7 @@ class RecordFileWriter {
   std::mutex mutex_;
   std::optional<RecordWriter> writer_;
   std::unique_ptr<Index> index_;
+  bool is_finished_ = false;
   uint64_t records_ = 0;
 };
 

@@ -152,9 +152,23 @@ class Writer:
             self.records = sum(file.records for file in self._files)
 
     def close(self) -> None:
-        """Completes the files."""
+        """Completes the files.
+
+        No file appears under its name before all are complete on disk; the first one is named last.
+        After an exception, files that have no name yet are removed.
+        """
+        try:
+            for file in self._files:
+                file.finish()
+            for file in reversed(self._files):
+                file.close()
+        except BaseException:
+            self._abort()
+            raise
+
+    def _abort(self) -> None:
         for file in self._files:
-            file.close()
+            file.abort()
 
     def __enter__(self) -> Writer:
         return self
@@ -163,8 +177,7 @@ class Writer:
         if kind is None:
             self.close()
         else:
-            for file in self._files:
-                file.abort()
+            self._abort()
 
 
 def shard_paths(path: str, shards: int) -> list[str]:

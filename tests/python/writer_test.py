@@ -9,6 +9,16 @@ import records
 from support import FilesTest, example_values
 
 
+class FailingFile:
+    """A file of a Writer that can't be completed."""
+
+    def finish(self):
+        raise OSError("the disk is full")
+
+    def abort(self):
+        pass
+
+
 class Writer(FilesTest):
     def test_examples_equal_those_of_an_independent_encoder(self):
         for i in range(5):
@@ -120,6 +130,21 @@ class Writer(FilesTest):
         with self.assertRaises(TypeError):
             rp.write_tfrecords(path, [b"new", 3])
         self.assertEqual(list(rp.tfrecords(path)), [b"old"])
+
+    def test_shards_are_named_only_when_all_are_complete(self):
+        paths = rp.write_tfrecords(self.folder / "a", [b"old", b"old"], shards=2)
+        writer = rp.Writer(self.folder / "a", shards=2, index=True)
+        for record in (b"new", b"new"):
+            writer.write(record)
+        writer._files[1].abort()
+        writer._files[1] = FailingFile()
+        with self.assertRaisesRegex(OSError, "disk is full"):
+            writer.close()
+        self.assertEqual([list(rp.tfrecords(p)) for p in paths], [[b"old"], [b"old"]])
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir()),
+            ["a-00000-of-00002", "a-00001-of-00002"],
+        )
 
     def test_threads_take_turns(self):
         path = self.folder / "x"

@@ -38,7 +38,10 @@ class RecordWriter {
   // Writes `count` records framed by append_framed, without copying them: pass many records per
   // call.
   void write_framed(std::span<const std::byte> framed, uint64_t count);
-  // Flushes; with a path, commits the file. Must be called once, after the last record.
+  // Flushes; with a path, completes and syncs the partial file. Then only close() may follow, which
+  // renames it: for several files that must appear together.
+  void finish();
+  // finish(), then commits the file. Must be called once, after the last record.
   void close();
 
   uint64_t records() const;
