@@ -30,6 +30,8 @@ __all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "globa
 
 State = dict[str, Any]
 
+_MAX_WORKERS = 2**16  # that shard() takes
+
 
 class Ragged(NamedTuple):
     """Rows of different lengths: ``recordpipe.Ragged`` with tensors.
@@ -160,7 +162,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         super().__init__()
         self._dataset = dataset
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
-        self._resumed: tuple[int, State] | None = None
+        self._resumed: _Resumed | None = None
 
     @property
     def epoch(self) -> int:
@@ -172,15 +174,15 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         self._epoch.fill_(epoch)
 
     def resume(self, state: State) -> None:
-        """Lets passes start at a plain state: of ``recordpipe.Iterator``, or global_state().
+        """Lets the next pass start at a plain state: of ``recordpipe.Iterator``, or global_state().
 
-        Sets the epoch to the state's. Passes start at their beginning again after set_epoch() has
-        set another epoch. Call it before the DataLoader starts its workers. Raises
-        InvalidArgumentError if the state was saved from another plan or other files.
+        Sets the epoch to the state's. Later passes start at their beginning, as does the next one
+        if set_epoch() sets another epoch before. Call it before the DataLoader starts its workers.
+        Raises InvalidArgumentError if the state was saved from another plan or other files.
         """
         iterator = iter(self._dataset.epoch(0))
         iterator.load_state_dict(state)
-        self._resumed = (iterator.epoch, dict(state))
+        self._resumed = _Resumed(iterator.epoch, dict(state))
         self.set_epoch(iterator.epoch)
         iterator.close()
 
@@ -190,13 +192,31 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         if worker is not None:
             dataset = _for_worker(dataset, worker.num_workers, worker.id)
         iterator = TensorIterator(dataset)
-        if self._resumed is not None and self._resumed[0] == self.epoch:
-            iterator.load_state_dict(self._resumed[1])
+        state = self._resumed and self._resumed.take(self.epoch, worker.id if worker else 0)
+        if state:
+            iterator.load_state_dict(state)
         return iterator
 
     def __len__(self) -> int:
         """The number of batches of a pass of all workers together; TypeError if unknown."""
         return len(self._dataset)
+
+
+class _Resumed:
+    """The state at which one pass starts, in each of the workers."""
+
+    def __init__(self, epoch: int, state: State) -> None:
+        self._epoch = epoch
+        self._state = state
+        # Of workers: the DataLoader may start new ones, from this process, for each pass.
+        self._taken = torch.zeros(_MAX_WORKERS, dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call]
+
+    def take(self, epoch: int, worker: int) -> State | None:
+        """The state, at the first call for ``worker``, if the pass is in its epoch."""
+        if self._taken[worker]:
+            return None
+        self._taken[worker] = True
+        return self._state if epoch == self._epoch else None
 
 
 def _for_worker(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
@@ -236,7 +256,12 @@ def global_state(loader_state: State) -> State:
             workers = snapshot["_worker_snapshots"]
             # Workers up to the last one that gave a batch are a batch ahead of those after it.
             last = (int(snapshot["_last_yielded_worker_id"]) + 1) % len(workers)
-            state = workers[f"worker_{len(workers) - 1}"]["fetcher_state"]["dataset_iter_state"]
+            states = [
+                workers[f"worker_{i}"]["fetcher_state"]["dataset_iter_state"]
+                for i in range(len(workers))
+            ]
+            state = states[-1]
+            _require_turns(states, last)
             skipped = last + int(loader_state["_steps_since_snapshot"])
         place = base64.b64decode(state["state"], validate=True)
         finished = bool(loader_state["_iterator_finished"])
@@ -250,6 +275,17 @@ def global_state(loader_state: State) -> State:
         "position": _native.position_of_state(place),
         "state": base64.b64encode(place).decode(),
     }
+
+
+def _require_turns(states: Sequence[State], ahead: int) -> None:
+    """Raises ValueError unless the first ``ahead`` workers have given a batch more than others."""
+    places = [_native.position_of_state(base64.b64decode(state["state"])) for state in states]
+    expected = [places[-1] + (len(states) if i < ahead else 0) for i in range(len(states))]
+    if places != expected:
+        raise ValueError(
+            f"its workers are after {places} batches of all workers, where {expected} was "
+            "expected: the DataLoader needs batch_size=None and in_order=True"
+        )
 
 
 class MapDataset(torch.utils.data.Dataset[Any]):

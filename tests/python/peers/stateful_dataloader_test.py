@@ -216,6 +216,28 @@ class GlobalState(StatefulTest):
                 self.assertEqual(single.epoch, 1)
                 self.assertEqual(ids(single), ids(self.batches.epoch(1)))
 
+    def test_only_the_first_pass_is_resumed(self):
+        state, whole = self.check(2, 7)
+        for workers, options in ((0, {}), (2, {}), (2, {"persistent_workers": True})):
+            with self.subTest(workers=workers, options=options):
+                data = rpt.Dataset(self.batches)
+                data.resume(state)
+                loader = self.loader(workers, data, **options)
+                self.assertEqual(ids(loader), whole[7:])
+                self.assertEqual(ids(loader), whole)
+
+    def test_refuses_workers_out_of_turn(self):
+        loader = self.loader(3)
+        iterator = iter(loader)
+        for _ in range(7):
+            next(iterator)
+        state = loader.state_dict()
+        rpt.global_state(state)
+        workers = state["_snapshot"]["_worker_snapshots"]
+        workers["worker_0"], workers["worker_1"] = workers["worker_1"], workers["worker_0"]
+        with self.assertRaisesRegex(ValueError, "in_order=True"):
+            rpt.global_state(state)
+
     def test_refuses_other_states(self):
         for bad in ({}, {"_snapshot": {}}, {"fetcher_state": None}):
             with self.assertRaisesRegex(ValueError, "StatefulDataLoader"):

@@ -151,11 +151,12 @@ class Workers(TorchTest):
         for _ in range(5):
             next(iterator)
         data = rpt.Dataset(self.batches())
-        data.resume(iterator.state_dict())
-        self.assertEqual(data.epoch, 1)
         for workers in (0, 1, 3):
+            data.resume(iterator.state_dict())
+            self.assertEqual(data.epoch, 1)
             loader = DataLoader(data, batch_size=None, num_workers=workers)
             self.assertEqual(ids(loader), whole[5:])
+            self.assertEqual(ids(loader), whole)
         data.set_epoch(2)
         self.assertEqual(ids(DataLoader(data, batch_size=None)), ids(self.batches().epoch(2)))
 
