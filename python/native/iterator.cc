@@ -11,6 +11,20 @@
 #include "recordpipe/error.h"
 
 namespace recordpipe::python {
+namespace {
+
+Error closed() {
+  return Error({.kind = ErrorKind::invalid_argument, .reason = "the iterator is closed"});
+}
+
+// Throws the exception of the handler of a signal that ended a wait, if it raised one.
+void raise_interrupt() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  // A function of the pipeline may have run the handler, on this thread.
+  if (const std::exception_ptr raised = take_raised_by_interrupt()) std::rethrow_exception(raised);
+}
+
+}  // namespace
 
 PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch,
                                nb::object at_end)
@@ -86,7 +100,7 @@ auto PythonIterator::locked(const Function& function) {
   return std::visit(
       [&](auto& pass) -> Result {
         if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-          throw Error({.kind = ErrorKind::invalid_argument, .reason = "the iterator is closed"});
+          throw closed();
         } else {
           return function(pass);
         }
@@ -105,24 +119,50 @@ T* PythonIterator::next_of(Iterator<T>& pass) {
       pass.restore(pass.state());
     }
     if (is_closing_) return nullptr;  // also by the handler of a signal
+    T* element = nullptr;
+    bool has_ended = true;
     try {
       // The request may come at any time before the end of the scope, also after the element.
-      const InterruptScope scope([&] {
-        is_interrupted_ = owner_->is_stopping = true;
-        pass.request_stop();
-      });
+      const InterruptScope scope([&] { interrupt(pass); });
       // A signal that came before the scope is noticed here.
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       const GilRelease no_gil;
-      return pass.next();
+      element = pass.next();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
+      has_ended = false;
     }
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    // A function of the pipeline may have run the handler, on this thread.
-    if (const std::exception_ptr raised = take_raised_by_interrupt()) {
-      std::rethrow_exception(raised);
+    try {
+      raise_interrupt();
+    } catch (...) {
+      // The exception replaces the element, which the next call must return.
+      if (element) pass.unread();
+      throw;
     }
+    if (has_ended) return element;
+  }
+}
+
+template <class T>
+void PythonIterator::interrupt(Iterator<T>& pass) {
+  is_interrupted_ = owner_->is_stopping = true;
+  pass.request_stop();
+}
+
+template <class T>
+void PythonIterator::restore_of(Iterator<T>& pass, std::string_view state) {
+  while (true) {
+    is_interrupted_ = owner_->is_stopping = false;
+    try {
+      const InterruptScope scope([&] { interrupt(pass); });
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      const GilRelease no_gil;
+      return pass.restore(state);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || !is_interrupted_) throw;
+    }
+    is_interrupted_ = owner_->is_stopping = false;
+    raise_interrupt();
   }
 }
 
@@ -171,16 +211,23 @@ SkippedReport PythonIterator::skipped() {
   return locked([](auto& pass) { return pass.skipped(); });
 }
 
-nb::bytes PythonIterator::state() {
-  const std::string state = locked([](auto& pass) { return pass.state(); });
-  return nb::bytes(state.data(), state.size());
+nb::tuple PythonIterator::state() {
+  const auto [state, position] =
+      locked([](auto& pass) { return std::pair(pass.state(), pass.position()); });
+  return nb::make_tuple(nb::bytes(state.data(), state.size()), position);
 }
 
 void PythonIterator::restore(std::string_view state) {
-  locked([&](auto& pass) {
-    pass.restore(state);
-    return 0;
-  });
+  const Use lock(*this);
+  std::visit(
+      [&](auto& pass) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
+          throw closed();
+        } else {
+          restore_of(pass, state);
+        }
+      },
+      pass_);
 }
 
 uint64_t PythonIterator::epoch() {

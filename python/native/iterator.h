@@ -34,7 +34,9 @@ class PythonIterator {
   // Throws nb::stop_iteration at the end. Ctrl-C ends a wait with KeyboardInterrupt; the next call
   // goes on after the last element.
   nb::object next();
-  nb::bytes state();
+  // (bytes, position): of the same place, whatever other threads do.
+  nb::tuple state();
+  // Ctrl-C ends a wait with KeyboardInterrupt; the pass then starts its epoch again.
   void restore(std::string_view state);
   uint64_t epoch();
   uint64_t position();
@@ -56,6 +58,12 @@ class PythonIterator {
   // not raised an exception. Needs the lock.
   template <class T>
   T* next_of(Iterator<T>& pass);
+  // Calls pass.restore(state) in the same way.
+  template <class T>
+  void restore_of(Iterator<T>& pass, std::string_view state);
+  // Ends the wait of either; from the thread that watches for signals.
+  template <class T>
+  void interrupt(Iterator<T>& pass);
   // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
   template <class Function>
   auto locked(const Function& function);

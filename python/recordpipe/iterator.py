@@ -60,10 +60,10 @@ class Iterator(_native.Iterator):
         Each call returns a new dict. The same place can be restored in another process, with any
         number of threads; the bytes are those of a C++ iterator's state. Files are not read.
         """
-        state = self._state()
+        state, position = self._state()
         return {
             "version": _VERSION,
-            "position": self.position,
+            "position": position,
             "plan": f"{self._plan_hash:016x}",
             "state": base64.b64encode(state).decode(),
         }
@@ -73,7 +73,8 @@ class Iterator(_native.Iterator):
 
         Raises InvalidArgumentError, naming what differs, if the state was saved from another plan
         or if its files have changed, or if its fields contradict each other; the iterator then
-        keeps its place.
+        keeps its place. Ctrl-C ends a long way to the place; the iterator then starts its epoch
+        again.
         """
         try:
             version = state_dict["version"]
@@ -90,7 +91,7 @@ class Iterator(_native.Iterator):
         if state_dict.get("plan", plan) == plan:
             self._restore(state)
             return
-        before = self._state()
+        before, _ = self._state()
         self._restore(state)  # refuses the state of another plan, and names what differs
         self._restore(before)
         raise _refusal(f"'plan' is {state_dict['plan']!r}, where 'state' is of plan {plan!r}")
@@ -101,7 +102,7 @@ class Iterator(_native.Iterator):
         The file appears when it is complete, and replaces one of this name.
         """
         target = os.fspath(path)
-        state = self._state()
+        state, _ = self._state()
         with tempfile.NamedTemporaryFile(
             dir=os.path.dirname(target) or ".", prefix=".state.", delete=False
         ) as file:

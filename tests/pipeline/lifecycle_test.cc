@@ -100,6 +100,51 @@ TEST(Lifecycle, AStopEndsAWaitOfAnyLength) {
   }
 }
 
+// A scan whose state can't be copied as bytes computes all elements again.
+TEST(Lifecycle, AStopEndsTheWayToASavedPosition) {
+  std::atomic<int> seen = 0;
+  const auto scanned = from_vector(numbers(400)).scan(std::string(), [&](std::string text, int x) {
+    ++seen;
+    text.assign(100, 'x');  // longer than what a string holds itself
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return std::pair(text, x);
+  });
+  auto iterator = scanned.with_options({.chunk_size = 5}).iterate();
+  for (int i = 0; i < 300; ++i) ASSERT_NE(iterator.next(), nullptr);
+  const std::string state = iterator.state();
+  seen = 0;
+  std::jthread stopper([&] {
+    while (seen < 20) std::this_thread::yield();
+    iterator.request_stop();
+  });
+  EXPECT_EQ(error_of([&] { iterator.restore(state); }).kind(), ErrorKind::cancelled);
+  stopper.join();
+  EXPECT_LT(seen, 300);
+  EXPECT_EQ(*iterator.next(), 0);  // its epoch has started again
+  iterator.restore(state);
+  EXPECT_EQ(*iterator.next(), 300);
+}
+
+TEST(Lifecycle, AnElementCanBeTakenBack) {
+  for (const size_t threads : {1, 3}) {
+    const auto dataset =
+        from_vector(numbers(20)).filter([](int x) { return x % 2 == 0; }).prefetch();
+    auto iterator = dataset.with_options({.threads = threads, .chunk_size = 3}).iterate();
+    EXPECT_EQ(error_of([&] { iterator.unread(); }).kind(), ErrorKind::invalid_argument);
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(*iterator.next(), 2 * i);
+      iterator.unread();
+      EXPECT_EQ(iterator.position(), static_cast<uint64_t>(i));
+      EXPECT_EQ(error_of([&] { iterator.unread(); }).kind(), ErrorKind::invalid_argument);
+      if (i % 4 == 3) iterator.restore(iterator.state());
+      EXPECT_EQ(*iterator.next(), 2 * i);
+      EXPECT_EQ(iterator.position(), static_cast<uint64_t>(i + 1));
+    }
+    EXPECT_EQ(iterator.next(), nullptr);
+    EXPECT_EQ(error_of([&] { iterator.unread(); }).kind(), ErrorKind::invalid_argument);
+  }
+}
+
 // Yields work(0), work(1), ...
 Dataset<int> generated(std::function<int(int)> work, int count) {
   return from_generator([work, count] {

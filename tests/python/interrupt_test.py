@@ -105,6 +105,67 @@ for threads in (1, 3):
         )
         self.assertEqual((done.stdout, done.stderr), ("True True True True\n" * 16, ""))
 
+    def test_control_c_loses_no_element(self):
+        # The signal comes while the last element of a wait is computed: next() has an element and
+        # an exception to raise.
+        script = """
+import os, signal, time
+import recordpipe as rp
+def f(value):
+    if not value % 10 and value not in interrupted:
+        interrupted.append(value)
+        os.kill(os.getpid(), signal.SIGINT)
+    return value
+for threads in (1, 2):
+    interrupted, got = [], []
+    options = {"threads": threads, "chunk_size": 1}
+    iterator = iter(rp.from_list(range(100)).map(f).prefetch(1).with_options(**options))
+    while True:
+        try:
+            got.append(next(iterator))
+        except KeyboardInterrupt:
+            assert iterator.position == len(got), (iterator.position, got)
+        except StopIteration:
+            break
+    print(got == list(range(100)), len(interrupted))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual((done.stdout, done.stderr), ("True 10\n" * 2, ""))
+
+    def test_control_c_ends_the_way_to_a_state(self):
+        process = self.start(
+            """
+import time
+def add(state, value):
+    if slow:
+        if value == 5:
+            say("restoring")
+        time.sleep(0.1)
+    return state + [value][:1], value
+slow = False
+dataset = rp.from_list(range(1000)).scan([], add)
+iterator = iter(dataset)
+for _ in range(900):
+    next(iterator)
+state = iterator.state_dict()
+slow = True
+try:
+    iterator.load_state_dict(state)
+except KeyboardInterrupt:
+    say("interrupted", iterator.position)
+slow = False
+iterator.load_state_dict(state)
+say(next(iterator))
+""",
+            "plain",
+        )
+        self.assertEqual(process.stdout.readline(), "restoring\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.stdout.read(), "interrupted 0\n900\n")
+        self.assertEqual((process.wait(), process.stderr.read()), (0, ""))
+
     def test_control_c_does_not_wait_for_slow_functions(self):
         process = self.start(
             """

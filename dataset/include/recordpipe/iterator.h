@@ -40,9 +40,11 @@ class AnyIterator {
 
   void* next() {
     if (at_ == count_ && !fetch()) return nullptr;
+    can_unread_ = true;
     return values_ + size_ * at_++;
   }
   size_t ready() const { return count_ - at_; }
+  void unread();
   std::string state() const;
   void restore(std::string_view state);
   void request_stop();
@@ -65,6 +67,7 @@ class AnyIterator {
   size_t size_;                  // of an element
   size_t at_ = 0;
   size_t count_ = 0;
+  bool can_unread_ = false;
 };
 
 }  // namespace internal
@@ -89,6 +92,11 @@ class Iterator {
   // The number of elements that the next calls of next() return without computing or waiting.
   size_t ready() const { return iterator_.ready(); }
 
+  // Takes back the last call of next(), which has returned an element: the next call returns the
+  // same element, as the caller has left it. Throws Error{invalid_argument} if the last call
+  // returned none, and if this function was called since.
+  void unread() { iterator_.unread(); }
+
   // Saves the iterator's position and epoch. The position is after the last element that next()
   // returned, regardless of planned or prefetched elements. Format: a serialised
   // recordpipe.IteratorState (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for
@@ -109,7 +117,8 @@ class Iterator {
   //
   // If the position can't be reached for another reason (for example, a file read by an input of
   // interleave or flat_map has changed), throws the error that occurred on the way to the position.
-  // The iterator then starts its own epoch again.
+  // The iterator then starts its own epoch again. So it does if request_stop() ends the wait, which
+  // may be long if elements must be computed again: Error{cancelled}.
   void restore(std::string_view state) { iterator_.restore(state); }
 
   // Makes the running call of next(), and each later call, return soon and throw Error{cancelled};

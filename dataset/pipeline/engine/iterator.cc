@@ -116,6 +116,7 @@ AnyIterator::Pass& AnyIterator::pass() const {
 
 bool AnyIterator::fetch() {
   at_ = count_ = 0;  // first: next() may throw
+  can_unread_ = false;
   PipelineMonitor& monitor = *pass().context.monitor;
   monitor.asked();
   pass_->has_failed = true;
@@ -126,6 +127,15 @@ bool AnyIterator::fetch() {
   count_ = chunk.size();
   monitor.answered(count_);
   return count_ > 0;
+}
+
+void AnyIterator::unread() {
+  if (!can_unread_) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "unread() must follow a call of next() that returned an element"});
+  }
+  can_unread_ = false;
+  --at_;
 }
 
 std::string AnyIterator::state() const {
@@ -149,15 +159,19 @@ void AnyIterator::restore(std::string_view state) {
   const std::vector<uint64_t> shards = plan.free_last_shards();
   const IteratorPlace place = load_iterator_state(plan, state, *pass_->context.files);
   at_ = count_ = 0;
-  pass_->has_failed = pass_->is_stopping = false;
+  can_unread_ = pass_->has_failed = pass_->is_stopping = false;
   try {
     pass_->go_to(place, shards);
     require_input_files(*pass_->context.files);
   } catch (...) {
     (void)pass_->context.files->take_unexpected();  // ends the comparison with the state
+    const bool was_stopped = pass_->is_stopping.exchange(false);
     pass_->executor.restart(pass_->epoch);
     pass_->earlier = 0;
-    throw;
+    if (!was_stopped) throw;
+    throw Error({.kind = ErrorKind::cancelled,
+                 .reason = "the iterator was stopped on the way to a saved position",
+                 .hint = "it starts its epoch again; restore() can be called again"});
   }
   pass_->epoch = place.epoch;
   pass_->earlier = place.position - pass_->executor.position() * pass_->workers;
