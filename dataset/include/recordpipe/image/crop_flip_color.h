@@ -14,16 +14,11 @@
 #include <vector>
 
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/image/image_size.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {
-
-// The size of the input images.
-struct ImageSize {
-  size_t height = 32;
-  size_t width = 32;
-};
 
 struct ColorRanges {
   float max_brightness = 63;  // at least 0; values are 0..255

@@ -1,0 +1,96 @@
+// Resizes images of 8 bits per channel.
+//
+// A separable filter: first each row, then each column, as in PIL (Pillow), with the same filters,
+// the same fixed-point coefficients and the same rounding to 8 bits between the two passes. With
+// antialiasing, the result therefore equals PIL's Image.resize() in every bit. Pixel centres are at
+// half-integers: pixel x of `to` is at (x + 0.5) * from / to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "recordpipe/image/image_batch.h"
+#include "recordpipe/image/image_size.h"
+
+namespace recordpipe {
+
+enum class Interpolation {
+  nearest,   // the pixel at the centre, without a filter
+  bilinear,  // the triangle filter
+  bicubic,   // Keys's cubic convolution with a = -0.5 (https://doi.org/10.1109/TASSP.1981.1163711);
+             // values are clipped to 0..255
+};
+std::string_view to_string(Interpolation interpolation);  // "nearest", ...
+
+struct Resampling {
+  Interpolation interpolation = Interpolation::bilinear;
+  // true (default): where the image shrinks, the filter is as wide as the pixels of the result, as
+  // in PIL, and in torchvision and tf.image with antialias=True. false: the filter has the width of
+  // the image's pixels, and skips pixels, as with antialias=False. (torchvision's bicubic filter
+  // without antialiasing has a = -0.75 instead.) No effect on `nearest`.
+  bool antialias = true;
+
+  bool operator==(const Resampling&) const = default;
+};
+
+// What is wanted of an image of size `from` that is resized to `to`.
+struct Resized {
+  ImageSize from;
+  ImageSize to;
+  ImagePart window;   // of the resized image
+  bool flip = false;  // whether the window is mirrored, left and right
+  Resampling resampling = {};
+
+  // The whole image.
+  static Resized whole(const ImageSize& from, const ImageSize& to,
+                       const Resampling& resampling = {}) {
+    return {from, to, {0, 0, to.height, to.width}, false, resampling};
+  }
+  // The part of the image that the window depends on. Throws Error{invalid_argument} for an empty
+  // size, a size above kMaxResizedSide, and a window that is not inside of `to`.
+  ImagePart source() const;
+};
+
+constexpr size_t kMaxResizedSide = size_t{1} << 20;
+
+namespace internal {
+struct ResizePass;
+}
+
+// The loops of both passes, for tests and benchmarks. All implementations compute the same bytes.
+struct ResizeImplementation {
+  const char* name;  // "portable", "highway"
+  void (*resize_rows)(const internal::ResizePass& pass);
+  void (*resize_columns)(const internal::ResizePass& pass);
+};
+
+// Returns the implementations: the portable one first, the one in use by default last.
+std::span<const ResizeImplementation> resize_implementations();
+
+// Resizes many images, and reuses its memory and its last filters. Not thread-safe.
+class Resizer {
+ public:
+  explicit Resizer(const ResizeImplementation& implementation = resize_implementations().back());
+  Resizer(Resizer&&) noexcept;
+  Resizer& operator=(Resizer&&) noexcept;
+  ~Resizer();
+
+  // Returns the window, [height, width, channels] or [channels, height, width]; valid until the
+  // next call.
+  //   part:     the pixels of resized.source(), [height, width, channels]
+  //   channels: 1 to 4
+  // Throws Error{invalid_argument} for another size of `part` or number of channels, and as
+  // source() does; Error{limit_exceeded} if the rows of `part`, with the width of the window, have
+  // more than 2^28 values.
+  std::span<const uint8_t> resize(std::span<const uint8_t> part, size_t channels,
+                                  const Resized& resized, Layout layout = Layout::nhwc);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace recordpipe
