@@ -41,6 +41,19 @@ void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
                .hint = "raise max_pixels if the file is trusted"});
 }
 
+ImagePart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info) {
+  if (!choose) return {0, 0, info.height, info.width};
+  const ImagePart part = choose(info);
+  if (part.is_inside({info.height, info.width})) return part;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "a part of " + std::to_string(part.height) + "x" +
+                         std::to_string(part.width) + " pixels at " + std::to_string(part.top) +
+                         ", " + std::to_string(part.left) + " is not inside of an image of " +
+                         std::to_string(info.height) + "x" + std::to_string(info.width)});
+}
+
+std::string_view to_string(Dct dct) { return dct == Dct::fast ? "fast" : "accurate"; }
+
 Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info) {
   return Error({.kind = ErrorKind::truncated,
                 .offset = file_size,
@@ -76,10 +89,15 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 ImageDecoder::~ImageDecoder() = default;
 
 const DecodedImage& ImageDecoder::decode(std::span<const std::byte> file) {
+  return decode(file, {});
+}
+
+const DecodedImage& ImageDecoder::decode(std::span<const std::byte> file,
+                                         const ChoosePart& choose) {
   if (format_of(file) == ImageFileFormat::jpeg) {
-    state_->jpeg.decode(file, state_->options, state_->image);
+    state_->jpeg.decode(file, state_->options, choose, state_->image);
   } else {
-    state_->png.decode(file, state_->options, state_->image);
+    state_->png.decode(file, state_->options, choose, state_->image);
   }
   return state_->image;
 }

@@ -16,7 +16,9 @@ class JpegDecoder {
   JpegDecoder();
   ~JpegDecoder();
   ImageInfo info(std::span<const std::byte> file);
-  void decode(std::span<const std::byte> file, const DecodeOptions& options, DecodedImage& image);
+  // `choose`: or empty, for the whole image.
+  void decode(std::span<const std::byte> file, const DecodeOptions& options,
+              const ImageDecoder::ChoosePart& choose, DecodedImage& image);
 
  private:
   struct State;
@@ -26,11 +28,16 @@ class JpegDecoder {
 class PngDecoder {
  public:
   ImageInfo info(std::span<const std::byte> file);
-  void decode(std::span<const std::byte> file, const DecodeOptions& options, DecodedImage& image);
+  // `choose`: or empty, for the whole image.
+  void decode(std::span<const std::byte> file, const DecodeOptions& options,
+              const ImageDecoder::ChoosePart& choose, DecodedImage& image);
 };
 
 // Throws Error{limit_exceeded} if the image has more than options.max_pixels pixels.
 void check_pixels(const ImageInfo& info, const DecodeOptions& options);
+
+// Returns the chosen part. Throws Error{invalid_argument} if it is not inside of the image.
+ImagePart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info);
 
 // Returns Error{truncated}: a file of `format` ("JPEG") needs more than `file_size` bytes for its
 // pixels.

@@ -108,7 +108,7 @@ struct JpegDecoder::State {
   jpeg_decompress_struct codec = {};
   JpegErrors errors = {};
   jpeg_progress_mgr progress = {};
-  std::vector<uint8_t> rows;  // a row of CMYK, then a row of RGB
+  std::vector<uint8_t> rows;
   size_t file_size = 0;
 
   State() {
@@ -163,30 +163,54 @@ struct JpegDecoder::State {
             .bits_per_channel = codec.data_precision};
   }
 
-  void start(const ImageInfo& info, size_t channels) {
+  void start(const ImageInfo& info, size_t channels, Dct dct) {
     const uint64_t pixels = uint64_t{info.height} * info.width;
     codec.mem->max_memory_to_use = static_cast<long>(kMemoryPerImage + pixels * kMemoryPerPixel);
     codec.out_color_space = is_cmyk()       ? JCS_CMYK
                             : channels == 1 ? JCS_GRAYSCALE
                             : channels == 3 ? JCS_RGB
                                             : JCS_EXT_RGBA;
+    codec.dct_method = dct == Dct::fast ? JDCT_IFAST : JDCT_ISLOW;
     if (!completes(errors, [this] { jpeg_start_decompress(&codec); })) fail();
   }
 
-  void read_rows(DecodedImage& image) {
-    const size_t row_bytes = image.width * image.channels;
-    if (is_cmyk()) rows.resize(image.width * 7);
+  // Leaves out columns outside of `part`, but for a margin: upsampled colours depend on neighbours.
+  // Returns the first column that is left.
+  size_t crop_columns(const ImagePart& part) {
+    const auto margin = static_cast<size_t>(codec.max_h_samp_factor) * DCTSIZE;
+    const size_t begin = part.left - std::min(part.left, margin);
+    const size_t end = std::min(part.left + part.width + margin, size_t{codec.output_width});
+    auto first = static_cast<JDIMENSION>(begin);
+    auto width = static_cast<JDIMENSION>(end - begin);
+    if (!completes(errors, [&] { jpeg_crop_scanline(&codec, &first, &width); })) fail();
+    return first;
+  }
+
+  void read_rows(const ImagePart& part, DecodedImage& image) {
+    const bool is_whole = part == ImagePart{0, 0, codec.image_height, codec.image_width};
+    const size_t left = is_whole ? 0 : part.left - crop_columns(part);
+    const size_t width = codec.output_width;
+    const auto decoded = static_cast<size_t>(codec.output_components);
+    const bool direct = is_whole && !is_cmyk();
+    // A decoded row, then a row of RGB.
+    if (!direct) rows.resize(width * (decoded + 3));
     const bool complete = completes(errors, [&] {
-      while (codec.output_scanline < codec.output_height) {
-        uint8_t* to = image.pixels.data() + codec.output_scanline * row_bytes;
-        uint8_t* row = is_cmyk() ? rows.data() : to;
+      if (part.top > 0) jpeg_skip_scanlines(&codec, static_cast<JDIMENSION>(part.top));
+      for (size_t y = 0; y < part.height; ++y) {
+        uint8_t* to = image.pixels.data() + y * image.width * image.channels;
+        uint8_t* row = direct ? to : rows.data();
         jpeg_read_scanlines(&codec, &row, 1);
-        if (!is_cmyk()) continue;
-        uint8_t* rgb = rows.data() + image.width * 4;
-        cmyk_to_rgb(row, image.width, codec.saw_Adobe_marker != FALSE, rgb);
-        rgb_to_channels(rgb, image.width, image.channels, to);
+        if (direct) continue;
+        const uint8_t* const kept = row + left * decoded;
+        if (is_cmyk()) {
+          uint8_t* rgb = rows.data() + width * decoded;
+          cmyk_to_rgb(kept, image.width, codec.saw_Adobe_marker != FALSE, rgb);
+          rgb_to_channels(rgb, image.width, image.channels, to);
+        } else {
+          std::copy_n(kept, image.width * image.channels, to);
+        }
       }
-      jpeg_finish_decompress(&codec);
+      if (codec.output_scanline == codec.output_height) jpeg_finish_decompress(&codec);
     });
     if (!complete) fail();
   }
@@ -201,20 +225,21 @@ ImageInfo JpegDecoder::info(std::span<const std::byte> file) {
 }
 
 void JpegDecoder::decode(std::span<const std::byte> file, const DecodeOptions& options,
-                         DecodedImage& image) {
+                         const ImageDecoder::ChoosePart& choose, DecodedImage& image) {
   const State::Ended ended{*state_};
   const ImageInfo info = state_->read_header(file);
   check_pixels(info, options);
+  const ImagePart part = chosen_part(choose, info);
   if (!options.accept_damaged && !state_->codec.arith_code &&
       uint64_t{info.height} * info.width / kMaxPixelsPerByte > file.size()) {
     throw too_few_bytes("JPEG", file.size(), info);
   }
-  image.height = info.height;
-  image.width = info.width;
+  image.height = part.height;
+  image.width = part.width;
   image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
-  state_->start(info, image.channels);
+  state_->start(info, image.channels, options.dct);
   image.pixels.resize(image.height * image.width * image.channels);
-  state_->read_rows(image);
+  state_->read_rows(part, image);
   if (state_->errors.damaged && !options.accept_damaged) state_->fail();
 }
 

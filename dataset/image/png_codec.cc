@@ -153,6 +153,19 @@ class PngReader {
   char message_[128] = "";
 };
 
+// Cuts the part out, in place.
+void keep(const ImagePart& part, DecodedImage& image) {
+  if (part == ImagePart{0, 0, image.height, image.width}) return;
+  const size_t row = part.width * image.channels;
+  for (size_t y = 0; y < part.height; ++y) {
+    const size_t from = ((part.top + y) * image.width + part.left) * image.channels;
+    std::memmove(image.pixels.data() + y * row, image.pixels.data() + from, row);
+  }
+  image.height = part.height;
+  image.width = part.width;
+  image.pixels.resize(part.height * row);
+}
+
 }  // namespace
 
 ImageInfo PngDecoder::info(std::span<const std::byte> file) {
@@ -160,10 +173,11 @@ ImageInfo PngDecoder::info(std::span<const std::byte> file) {
 }
 
 void PngDecoder::decode(std::span<const std::byte> file, const DecodeOptions& options,
-                        DecodedImage& image) {
+                        const ImageDecoder::ChoosePart& choose, DecodedImage& image) {
   PngReader reader(file);
   const ImageInfo info = reader.read_header();
   check_pixels(info, options);
+  const ImagePart part = chosen_part(choose, info);
   if (!options.accept_damaged && !reader.is_plausible(info)) {
     throw too_few_bytes("PNG", file.size(), info);
   }
@@ -177,6 +191,7 @@ void PngDecoder::decode(std::span<const std::byte> file, const DecodeOptions& op
     reader.read_in_small_pieces();
   }
   if (!reader.read_rows(image) && !options.accept_damaged) reader.fail();
+  keep(part, image);
 }
 
 namespace {
