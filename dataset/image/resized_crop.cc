@@ -1,0 +1,119 @@
+#include "recordpipe/image/resized_crop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr int kTries = 10;
+
+// In [0, 1), of 53 bits: two draws.
+double uniform(Random& random) { return static_cast<double>(random.next64() >> 11) * 0x1p-53; }
+
+double between(Random& random, double low, double high) {
+  return low + uniform(random) * (high - low);
+}
+
+size_t rounded(double size) { return static_cast<size_t>(std::max(1.0, std::nearbyint(size))); }
+
+size_t place(Random& random, size_t image, size_t crop) {
+  return static_cast<size_t>(random.below64(image - crop + 1));
+}
+
+ImagePart draw_crop(Random& random, const ImageSize& image, const CropRanges& ranges) {
+  const auto height = static_cast<double>(image.height);
+  const auto width = static_cast<double>(image.width);
+  const double low = std::log(ranges.min_ratio);
+  const double high = std::log(ranges.max_ratio);
+  for (int i = 0; i < kTries; ++i) {
+    const double area = height * width * between(random, ranges.min_scale, ranges.max_scale);
+    const double ratio = std::exp(between(random, low, high));
+    const double crop_width = std::nearbyint(std::sqrt(area * ratio));
+    const double crop_height = std::nearbyint(std::sqrt(area / ratio));
+    if (crop_width < 1 || crop_height < 1 || crop_width > width || crop_height > height) continue;
+    ImagePart crop{0, 0, static_cast<size_t>(crop_height), static_cast<size_t>(crop_width)};
+    crop.top = place(random, image.height, crop.height);
+    crop.left = place(random, image.width, crop.width);
+    return crop;
+  }
+  ImagePart crop{0, 0, image.height, image.width};
+  if (width / height < ranges.min_ratio) {
+    crop.height = std::min(image.height, rounded(width / ranges.min_ratio));
+  } else if (width / height > ranges.max_ratio) {
+    crop.width = std::min(image.width, rounded(height * ranges.max_ratio));
+  }
+  crop.top = (image.height - crop.height) / 2;
+  crop.left = (image.width - crop.width) / 2;
+  return crop;
+}
+
+// Half of the difference, rounded half to even.
+size_t central_place(size_t image, size_t crop) {
+  const size_t difference = image - crop;
+  const size_t half = difference / 2;
+  return half + (difference % 2 == 1 && half % 2 == 1 ? 1 : 0);
+}
+
+std::string text(const ImageSize& size) {
+  return std::to_string(size.height) + "x" + std::to_string(size.width);
+}
+
+}  // namespace
+
+void check(const CropRanges& ranges) {
+  const auto require = [](bool holds, const char* reason) {
+    if (!holds) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+  };
+  require(ranges.min_scale > 0 && ranges.min_scale <= ranges.max_scale && ranges.max_scale <= 1,
+          "the scales of a crop must be above 0, in order, and at most 1");
+  require(ranges.min_ratio > 0 && ranges.min_ratio <= ranges.max_ratio &&
+              std::isfinite(ranges.max_ratio),
+          "the ratios of a crop must be above 0, and in order");
+}
+
+ImageSize size_of_short_side(const ImageSize& image, size_t short_side) {
+  const size_t shorter = std::min(image.height, image.width);
+  const size_t longer = std::max(image.height, image.width);
+  if (shorter < 1 || short_side > kMaxResizedSide || longer > kMaxResizedSide ||
+      longer * short_side / shorter > kMaxResizedSide) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .reason = "an image of " + text(image) + " whose short side becomes " +
+                           std::to_string(short_side) + " is too large"});
+  }
+  const size_t other = longer * short_side / shorter;
+  return image.height <= image.width ? ImageSize{short_side, other} : ImageSize{other, short_side};
+}
+
+ResizedCrop ResizedCrop::draw(Random& random, const ImageSize& image, const ImageSize& to,
+                              const CropRanges& ranges, const Resampling& resampling) {
+  check(ranges);
+  ResizedCrop drawn{draw_crop(random, image, ranges), {}};
+  drawn.resized = Resized::whole(drawn.crop.size(), to, resampling);
+  drawn.resized.flip = ranges.flip && random.below(2) == 1;
+  return drawn;
+}
+
+ResizedCrop ResizedCrop::central(const ImageSize& image, const ImageSize& to,
+                                 const ImageSize& center, const Resampling& resampling) {
+  if (center.height > to.height || center.width > to.width) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a crop of " + text(center) + " from an image of " + text(to)});
+  }
+  ResizedCrop central{{0, 0, image.height, image.width}, Resized::whole(image, to, resampling)};
+  central.resized.window = {central_place(to.height, center.height),
+                            central_place(to.width, center.width), center.height, center.width};
+  return central;
+}
+
+ImagePart ResizedCrop::source() const {
+  ImagePart part = resized.source();
+  part.top += crop.top;
+  part.left += crop.left;
+  return part;
+}
+
+}  // namespace recordpipe
