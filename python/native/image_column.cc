@@ -12,19 +12,6 @@
 namespace recordpipe::python {
 namespace {
 
-[[noreturn]] void refuse(std::string reason, std::string hint = {}) {
-  throw Error(
-      {.kind = ErrorKind::invalid_argument, .reason = std::move(reason), .hint = std::move(hint)});
-}
-
-std::string text(const ImageSize& size) {
-  return std::to_string(size.height) + "x" + std::to_string(size.width);
-}
-
-std::string text(const ImageSize& size, size_t channels) {
-  return text(size) + "x" + std::to_string(channels);
-}
-
 // Returns `error` with the feature's name, and the record's path and offset.
 Error in_record(const Error& error, const std::string& feature, const Record& record) {
   Error::Parts parts{.kind = error.kind(),
@@ -45,6 +32,24 @@ void to_planes(std::span<const uint8_t> pixels, size_t channels, uint8_t* out) {
   }
 }
 
+// Returns the part of an image, [height, width, channels], in memory of the thread.
+std::span<const uint8_t> copy_part(std::span<const uint8_t> pixels, const ImageSize& size,
+                                   size_t channels, Layout layout, const ImagePart& part) {
+  thread_local std::vector<uint8_t> memory;
+  memory.resize(part.height * part.width * channels);
+  const bool planar = layout == Layout::nchw;
+  uint8_t* out = memory.data();
+  for (size_t y = part.top; y < part.top + part.height; ++y) {
+    for (size_t x = part.left; x < part.left + part.width; ++x) {
+      for (size_t c = 0; c < channels; ++c) {
+        *out++ = planar ? pixels[(c * size.height + y) * size.width + x]
+                        : pixels[(y * size.width + x) * channels + c];
+      }
+    }
+  }
+  return memory;
+}
+
 // The memory of a thread for one image's planes.
 std::span<const uint8_t> planes(std::span<const uint8_t> pixels, size_t channels) {
   thread_local std::vector<uint8_t> memory;
@@ -53,114 +58,33 @@ std::span<const uint8_t> planes(std::span<const uint8_t> pixels, size_t channels
   return memory;
 }
 
-std::string describe(const Distortion& distortion) {
-  if (const auto* pad = std::get_if<RandomPadCropFlip>(&distortion)) {
-    return ", pad_crop_flip pad=" + std::to_string(pad->pad) + " seed=" + std::to_string(pad->seed);
-  }
-  if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) {
-    return ", crop_flip_color " + text(color->crop) + " seed=" + std::to_string(color->seed) +
-           " max_brightness=" + shortest_text(color->ranges.max_brightness) +
-           " contrast=" + shortest_text(color->ranges.min_contrast) + ".." +
-           shortest_text(color->ranges.max_contrast) +
-           (color->standardize == Standardize::yes ? " standardize" : "");
-  }
-  if (const auto* central = std::get_if<CentralCrop>(&distortion)) {
-    return ", central_crop " + text(central->crop);
-  }
-  return {};
-}
-
 }  // namespace
 
-std::optional<uint64_t> ImageSpec::seed() const {
-  if (const auto* pad = std::get_if<RandomPadCropFlip>(&distortion)) return pad->seed;
-  if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) return color->seed;
-  return std::nullopt;
-}
-
-ImageFormat ImageSpec::format() const {
-  const bool changed = normalization || std::holds_alternative<RandomCropFlipColor>(distortion);
-  ImageFormat format{.height = 0,
-                     .width = 0,
-                     .channels = 0,
-                     .dtype = dtype.value_or(changed ? DType::float32 : DType::uint8),
-                     .layout = layout};
-  ImageSize size{0, 0};
-  if (const auto* raw = std::get_if<RawPixels>(&source)) {
-    size = raw->size;
-    format.channels = raw->channels;
-  } else {
-    format.channels = static_cast<size_t>(std::get<DecodeOptions>(source).channels);
-  }
-  if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) size = color->crop;
-  if (const auto* central = std::get_if<CentralCrop>(&distortion)) size = central->crop;
-  format.height = size.height;
-  format.width = size.width;
-  return format;
-}
-
-void ImageSpec::check() const {
-  const ImageFormat rows = format();
-  if (normalization) recordpipe::check(*normalization, rows);
-  if (normalized_channels > 0 && rows.channels > 0 && normalized_channels != rows.channels) {
-    refuse(std::to_string(normalized_channels) + " means or standard deviations for images of " +
-           std::to_string(rows.channels) + " channels");
-  }
-  const auto* color = std::get_if<RandomCropFlipColor>(&distortion);
-  if (!color) return;
-  if (normalization) {
-    refuse("crop_flip_color can't be combined with a normalisation", "it has standardize");
-  }
-  if (rows.dtype == DType::uint8) refuse("crop_flip_color needs a floating-point dtype, not uint8");
-  Random random(0, 0, 0);
-  CropFlipColor::draw(random, color->crop, color->crop, color->ranges);  // checks the ranges
-}
-
-Parameter ImageSpec::parameter() const {
-  std::string value = "'" + printable(feature) + "': ";
-  if (const auto* raw = std::get_if<RawPixels>(&source)) {
-    value += "raw " + text(raw->size, raw->channels) + " " + std::string(to_string(raw->layout));
-  } else {
-    const auto& decode = std::get<DecodeOptions>(source);
-    value += "decoded channels=" + std::to_string(decode.channels) +
-             " max_pixels=" + std::to_string(decode.max_pixels);
-  }
-  value += describe(distortion);
-  if (normalization) {
-    for (const Parameter& parameter : normalization->parameters()) {
-      value += ", " + parameter.name + "=" + parameter.value;
-    }
-  }
-  const ImageFormat rows = format();
-  value += ", " + std::string(to_string(rows.dtype)) + " " + std::string(to_string(rows.layout));
-  return {"image", value};
-}
-
-struct DecoderPool::State {
+struct CodecPool::State {
   explicit State(const DecodeOptions& decode) : options(decode) {}
   const DecodeOptions options;
   std::mutex mutex;
-  std::vector<ImageDecoder> idle;
+  std::vector<Codec> idle;
 };
 
-DecoderPool::DecoderPool(const DecodeOptions& options) : state_(std::make_unique<State>(options)) {}
+CodecPool::CodecPool(const DecodeOptions& options) : state_(std::make_unique<State>(options)) {}
 
-DecoderPool::~DecoderPool() = default;
+CodecPool::~CodecPool() = default;
 
 template <class Use>
-void DecoderPool::decode(std::span<const std::byte> file, const Use& use) {
-  std::optional<ImageDecoder> decoder;
+void CodecPool::with_codec(const Use& use) {
+  std::optional<Codec> codec;
   {
     const std::lock_guard lock(state_->mutex);
     if (!state_->idle.empty()) {
-      decoder = std::move(state_->idle.back());
+      codec = std::move(state_->idle.back());
       state_->idle.pop_back();
     }
   }
-  if (!decoder) decoder.emplace(state_->options);
-  use(decoder->decode(file));
+  if (!codec) codec.emplace(Codec{.decoder = ImageDecoder(state_->options)});
+  use(*codec);
   const std::lock_guard lock(state_->mutex);
-  state_->idle.push_back(*std::move(decoder));
+  state_->idle.push_back(*std::move(codec));
 }
 
 uint64_t heap_bytes(const ImageColumn& column) {
@@ -174,9 +98,8 @@ ImageColumnCollator::ImageColumnCollator(const ImageSpec& spec)
       format_(spec.format()),
       is_sized_(format_.height > 0 && format_.width > 0 && format_.channels > 0) {
   spec_.check();
-  if (const auto* decode = std::get_if<DecodeOptions>(&spec_.source)) {
-    decoders_ = std::make_shared<DecoderPool>(*decode);
-  }
+  const auto* decode = std::get_if<DecodeOptions>(&spec_.source);
+  codecs_ = std::make_shared<CodecPool>(decode ? *decode : DecodeOptions());
 }
 
 void ImageColumnCollator::reset(ImageColumn& column, size_t rows) const {
@@ -226,42 +149,98 @@ void ImageColumnCollator::write(std::span<const uint8_t> pixels, const ImageSize
   write_window(window, format, channel_map(normalization, window, format), out);
 }
 
+std::optional<ResizedCrop> ImageColumnCollator::resized_crop(const ImageSize& image,
+                                                             Random random) const {
+  if (const auto* drawn = std::get_if<RandomResizedCrop>(&spec_.distortion)) {
+    return ResizedCrop::draw(random, image, drawn->to, drawn->ranges, drawn->resampling);
+  }
+  const auto* resize = std::get_if<ResizeAndCrop>(&spec_.distortion);
+  if (!resize) return std::nullopt;
+  ImageSize to = image;
+  if (const auto* size = std::get_if<ImageSize>(&resize->to)) to = *size;
+  if (const auto* side = std::get_if<size_t>(&resize->to)) to = size_of_short_side(image, *side);
+  return ResizedCrop::central(image, to, resize->crop.value_or(to), resize->resampling);
+}
+
+void ImageColumnCollator::place(ImageColumn& column, size_t row, const ImagePixels& image,
+                                const Record& record, const Random& random,
+                                const uint8_t* next) const {
+  check_channels(image.channels);
+  const bool planar = image.layout == Layout::nchw || image.channels == 1;
+  if (is_sized_) {
+    write(planar ? image.values : planes(image.values, image.channels), image.size, random, format_,
+          column.batch.image_at(row), next);
+    return;
+  }
+  WaitingImage& waiting = column.waiting[row];
+  waiting.record = record;
+  waiting.size = image.size;
+  waiting.channels = image.channels;
+  waiting.random = random;
+  waiting.pixels.resize(image.values.size());
+  if (planar) {
+    std::ranges::copy(image.values, waiting.pixels.begin());
+  } else {
+    to_planes(image.values, image.channels, waiting.pixels.data());
+  }
+}
+
+void ImageColumnCollator::read_raw(ImageColumn& column, size_t row,
+                                   std::span<const std::byte> value, const Record& record,
+                                   const Random& random, const uint8_t* next) const {
+  const auto& raw = std::get<RawPixels>(spec_.source);
+  const size_t bytes = raw.size.height * raw.size.width * raw.channels;
+  if (value.size() != bytes) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = std::to_string(value.size()) + " bytes, not the " +
+                           std::to_string(bytes) + " of raw pixels of " +
+                           text(raw.size, raw.channels)});
+  }
+  const std::span pixels(reinterpret_cast<const uint8_t*>(value.data()), bytes);
+  const std::optional<ResizedCrop> crop = resized_crop(raw.size, random);
+  if (!crop) {
+    return place(column, row, {pixels, raw.size, raw.channels, raw.layout}, record, random, next);
+  }
+  codecs_->with_codec([&](CodecPool::Codec& codec) {
+    const std::span<const uint8_t> part =
+        copy_part(pixels, raw.size, raw.channels, raw.layout, crop->source());
+    const ImagePart& window = crop->resized.window;
+    place(column, row,
+          {codec.resizer.resize(part, raw.channels, crop->resized, Layout::nchw), window.size(),
+           raw.channels, Layout::nchw},
+          record, random, nullptr);
+  });
+}
+
+void ImageColumnCollator::read_file(ImageColumn& column, size_t row,
+                                    std::span<const std::byte> value, const Record& record,
+                                    const Random& random) const {
+  codecs_->with_codec([&](CodecPool::Codec& codec) {
+    std::optional<ResizedCrop> crop;
+    const DecodedImage& image = codec.decoder.decode(value, [&](const ImageInfo& info) {
+      const ImageSize size{info.height, info.width};
+      crop = resized_crop(size, random);
+      return crop ? crop->source() : ImagePart{0, 0, size.height, size.width};
+    });
+    ImagePixels pixels{image.pixels, {image.height, image.width}, image.channels};
+    if (crop) {
+      pixels.values =
+          codec.resizer.resize(image.pixels, image.channels, crop->resized, Layout::nchw);
+      pixels.size = crop->resized.window.size();
+      pixels.layout = Layout::nchw;
+    }
+    place(column, row, pixels, record, random, nullptr);
+  });
+}
+
 void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const std::byte> value,
                               const Record& record, const Random& random,
                               const uint8_t* next) const {
-  // `pixels`: in `layout`.
-  const auto place = [&](std::span<const uint8_t> pixels, const ImageSize& size, size_t channels,
-                         Layout layout, const uint8_t* read_next) {
-    check_channels(channels);
-    if (is_sized_) {
-      const bool planar = layout == Layout::nchw || channels == 1;
-      write(planar ? pixels : planes(pixels, channels), size, random, format_,
-            column.batch.image_at(row), read_next);
-      return;
-    }
-    WaitingImage& image = column.waiting[row];
-    image.record = record;
-    image.size = size;
-    image.channels = channels;
-    image.random = random;
-    image.pixels.resize(pixels.size());
-    to_planes(pixels, channels, image.pixels.data());
-  };
   try {
-    if (const auto* raw = std::get_if<RawPixels>(&spec_.source)) {
-      const size_t bytes = raw->size.height * raw->size.width * raw->channels;
-      if (value.size() != bytes) {
-        throw Error({.kind = ErrorKind::unsupported,
-                     .reason = std::to_string(value.size()) + " bytes, not the " +
-                               std::to_string(bytes) + " of raw pixels of " +
-                               text(raw->size, raw->channels)});
-      }
-      place({reinterpret_cast<const uint8_t*>(value.data()), bytes}, raw->size, raw->channels,
-            raw->layout, next);
+    if (std::holds_alternative<RawPixels>(spec_.source)) {
+      read_raw(column, row, value, record, random, next);
     } else {
-      decoders_->decode(value, [&](const DecodedImage& image) {
-        place(image.pixels, {image.height, image.width}, image.channels, Layout::nhwc, nullptr);
-      });
+      read_file(column, row, value, record, random);
     }
   } catch (const Error& error) {
     throw in_record(error, spec_.feature, record);
@@ -284,8 +263,8 @@ void ImageColumnCollator::finish(ImageColumn& column) const {
                              .reason = text(image.size, image.channels) +
                                        " pixels, and the first image of the batch has " +
                                        text(first.size, first.channels),
-                             .hint = "images of a batch need one size: crop them (for "
-                                     "example by resize_with_crop_or_pad()), give "
+                             .hint = "images of a batch need one size: resize or crop them "
+                                     "(for example by resize() to a height and a width), give "
                                      "decode_image() channels, or use batches of 1"}),
                       spec_.feature, image.record);
     }

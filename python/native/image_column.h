@@ -2,69 +2,23 @@
 // pass, from the bytes of its record to its row of the batch.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
+#include "python/native/image_spec.h"
 #include "recordpipe/element.h"
-#include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/image_batch.h"
-#include "recordpipe/image/normalization.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/image/image_size.h"
+#include "recordpipe/image/resized_crop.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe::python {
-
-// The bytes of a feature are pixels of this size.
-struct RawPixels {
-  ImageSize size;
-  size_t channels = 0;
-  Layout layout = Layout::nhwc;
-};
-
-// The window of the image that becomes the row. At most one per feature; std::monostate: the image.
-struct RandomPadCropFlip {
-  int pad = 4;
-  uint64_t seed = 0;
-};
-struct RandomCropFlipColor {
-  ImageSize crop;
-  ColorRanges ranges;
-  Standardize standardize = Standardize::yes;
-  uint64_t seed = 0;
-};
-struct CentralCrop {
-  ImageSize crop;
-};
-using Distortion =
-    std::variant<std::monostate, RandomPadCropFlip, RandomCropFlipColor, CentralCrop>;
-
-struct ImageSpec {
-  std::string feature;
-  std::variant<RawPixels, DecodeOptions> source;
-  Distortion distortion = {};
-  std::optional<Normalization> normalization = {};
-  // The number of means and standard deviations that were given; 0: they hold for all channels.
-  size_t normalized_channels = 0;
-  std::optional<DType> dtype = {};  // default: uint8; float32 if values are not those of the image
-  Layout layout = Layout::nhwc;
-
-  // The seed of a random distortion.
-  std::optional<uint64_t> seed() const;
-  // The format of rows; for images that set the height, width or channels, it is 0.
-  ImageFormat format() const;
-  // Throws Error{invalid_argument} for parameters that contradict each other.
-  void check() const;
-  Parameter parameter() const;
-};
 
 // A record, and the random numbers of its images.
 struct DrawnRecord {
@@ -78,18 +32,30 @@ struct DrawnRecord {
   }
 };
 
-// Decoders of files, shared by threads.
-class DecoderPool {
+// What decodes and resizes images, shared by threads.
+class CodecPool {
  public:
-  explicit DecoderPool(const DecodeOptions& options);
-  ~DecoderPool();
-  // Calls use(const DecodedImage&).
+  explicit CodecPool(const DecodeOptions& options);
+  ~CodecPool();
+  struct Codec {
+    ImageDecoder decoder;
+    Resizer resizer = Resizer();
+  };
+  // Calls use(Codec&), with a codec that no other thread uses.
   template <class Use>
-  void decode(std::span<const std::byte> file, const Use& use);
+  void with_codec(const Use& use);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// The pixels of an image, ready for its row but for what CropWindow and normalisation do.
+struct ImagePixels {
+  std::span<const uint8_t> values = {};
+  ImageSize size = {};
+  size_t channels = 0;
+  Layout layout = Layout::nhwc;
 };
 
 // An image whose row has no place before the size of the batch's images is known.
@@ -124,6 +90,14 @@ class ImageColumnCollator {
   void finish(ImageColumn& column) const;
 
  private:
+  // Where the resized crop of the image is; nothing for another distortion.
+  std::optional<ResizedCrop> resized_crop(const ImageSize& image, Random random) const;
+  void read_raw(ImageColumn& column, size_t row, std::span<const std::byte> value,
+                const Record& record, const Random& random, const uint8_t* next) const;
+  void read_file(ImageColumn& column, size_t row, std::span<const std::byte> value,
+                 const Record& record, const Random& random) const;
+  void place(ImageColumn& column, size_t row, const ImagePixels& image, const Record& record,
+             const Random& random, const uint8_t* next) const;
   // `pixels`: [channels, size.height, size.width].
   void write(std::span<const uint8_t> pixels, const ImageSize& size, Random random,
              const ImageFormat& format, std::byte* out, const uint8_t* next) const;
@@ -132,7 +106,7 @@ class ImageColumnCollator {
   ImageSpec spec_;
   ImageFormat format_;
   bool is_sized_;  // the format is known before the images
-  std::shared_ptr<DecoderPool> decoders_;
+  std::shared_ptr<CodecPool> codecs_;
 };
 
 }  // namespace recordpipe::python

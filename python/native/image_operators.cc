@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -48,6 +49,24 @@ PythonDataset distorted(Self dataset, const std::string& feature, Distortion dis
     refuse("image '" + printable(feature) + "' is cropped after its normalisation");
   }
   image.distortion = distortion;
+  return dataset.with_image(image);
+}
+
+Resampling resampling_of(const std::string& interpolation, bool antialias) {
+  for (const Interpolation known : {Interpolation::nearest, Interpolation::bicubic}) {
+    if (to_string(known) == interpolation) return {known, antialias};
+  }
+  return {Interpolation::bilinear, antialias};
+}
+
+// Crops the centre of what resize() has made, or of the image.
+PythonDataset center_cropped(Self dataset, const std::string& feature, const ImageSize& crop) {
+  ImageSpec image = dataset.pending_spec().image(feature);
+  auto* const resized = std::get_if<ResizeAndCrop>(&image.distortion);
+  if (!resized || resized->crop || image.normalization) {
+    return distorted(dataset, feature, ResizeAndCrop{.crop = crop});
+  }
+  resized->crop = crop;
   return dataset.with_image(image);
 }
 
@@ -111,10 +130,11 @@ void define_image_operators(nb::module_& module) {
   module.def("parse_spec",
              [](Self dataset) { return std::const_pointer_cast<ParseSpec>(dataset.spec()); });
   module.def("decode_image", [](Self dataset, const std::string& feature, int channels,
-                                uint64_t max_pixels) {
-    return decoded(dataset,
-                   {.feature = feature,
-                    .source = DecodeOptions{.channels = channels, .max_pixels = max_pixels}});
+                                uint64_t max_pixels, bool fast) {
+    return decoded(dataset, {.feature = feature,
+                             .source = DecodeOptions{.channels = channels,
+                                                     .max_pixels = max_pixels,
+                                                     .dct = fast ? Dct::fast : Dct::accurate}});
   });
   module.def("decode_raw", [](Self dataset, const std::string& feature, size_t height, size_t width,
                               size_t channels, const std::string& layout) {
@@ -136,6 +156,33 @@ void define_image_operators(nb::module_& module) {
   module.def("central_crop",
              [](Self dataset, const std::string& feature, size_t height, size_t width) {
                return distorted(dataset, feature, CentralCrop{{height, width}});
+             });
+  module.def("random_resized_crop",
+             [](Self dataset, const std::string& feature, size_t height, size_t width,
+                std::pair<double, double> scale, std::pair<double, double> ratio, bool flip,
+                const std::string& interpolation, bool antialias, uint64_t seed) {
+               return distorted(
+                   dataset, feature,
+                   RandomResizedCrop{{height, width},
+                                     {scale.first, scale.second, ratio.first, ratio.second, flip},
+                                     resampling_of(interpolation, antialias),
+                                     seed});
+             });
+  module.def("resize_short_side", [](Self dataset, const std::string& feature, size_t side,
+                                     const std::string& interpolation, bool antialias) {
+    return distorted(
+        dataset, feature,
+        ResizeAndCrop{.to = side, .resampling = resampling_of(interpolation, antialias)});
+  });
+  module.def("resize", [](Self dataset, const std::string& feature, size_t height, size_t width,
+                          const std::string& interpolation, bool antialias) {
+    return distorted(dataset, feature,
+                     ResizeAndCrop{.to = ImageSize{height, width},
+                                   .resampling = resampling_of(interpolation, antialias)});
+  });
+  module.def("center_crop",
+             [](Self dataset, const std::string& feature, size_t height, size_t width) {
+               return center_cropped(dataset, feature, {height, width});
              });
   module.def("normalize", &normalize);
   module.def("per_image_standardization", [](Self dataset, const std::string& feature) {

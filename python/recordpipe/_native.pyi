@@ -185,7 +185,9 @@ def convert(
     /,
 ) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...
 def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
-def decode_image(dataset: Dataset, feature: str, channels: int, max_pixels: int, /) -> Dataset: ...
+def decode_image(
+    dataset: Dataset, feature: str, channels: int, max_pixels: int, fast: bool, /
+) -> Dataset: ...
 def decode_raw(
     dataset: Dataset, feature: str, height: int, width: int, channels: int, layout: str, /
 ) -> Dataset: ...
@@ -203,6 +205,32 @@ def crop_flip_color(
     /,
 ) -> Dataset: ...
 def central_crop(dataset: Dataset, feature: str, height: int, width: int, /) -> Dataset: ...
+def random_resized_crop(
+    dataset: Dataset,
+    feature: str,
+    height: int,
+    width: int,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    flip: bool,
+    interpolation: str,
+    antialias: bool,
+    seed: int,
+    /,
+) -> Dataset: ...
+def resize_short_side(
+    dataset: Dataset, feature: str, side: int, interpolation: str, antialias: bool, /
+) -> Dataset: ...
+def resize(
+    dataset: Dataset,
+    feature: str,
+    height: int,
+    width: int,
+    interpolation: str,
+    antialias: bool,
+    /,
+) -> Dataset: ...
+def center_crop(dataset: Dataset, feature: str, height: int, width: int, /) -> Dataset: ...
 def normalize(
     dataset: Dataset, feature: str, mean: list[float], std: list[float], scale: float, /
 ) -> Dataset: ...

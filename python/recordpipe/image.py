@@ -4,7 +4,8 @@ ds = (rp.tfrecords("train-*.tfrecord")
         .parse({"image": rp.FixedLenFeature([], "bytes"),
                 "label": rp.FixedLenFeature([], "int64")})
         .decode_image("image", channels=3)
-        .crop_flip_color("image", 224, 224, seed=7)
+        .random_resized_crop("image", 224, seed=7)
+        .normalize("image", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), scale=1 / 255)
         .image_format("image", layout="NCHW")
         .shuffle(seed=7)
         .batch(128))
@@ -13,7 +14,7 @@ ds = (rp.tfrecords("train-*.tfrecord")
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from recordpipe.dataset import Dataset
 
 __all__ = ["ImageOperators", "channel_values", "known_image_dtype", "known_layout"]
+
+Interpolation = Literal["nearest", "bilinear", "bicubic"]
+_INTERPOLATIONS: tuple[Interpolation, ...] = ("nearest", "bilinear", "bicubic")
 
 
 class ImageOperators:
@@ -31,9 +35,11 @@ class ImageOperators:
     its row of the batch in one pass, on the pipeline's threads, without the GIL.
 
     :meth:`decode_image` or :meth:`decode_raw` makes an image of a feature of bytes; the others take
-    the feature's name. An image has at most one crop (:meth:`pad_crop_flip`,
+    the feature's name. An image has at most one crop (:meth:`random_resized_crop`,
+    :meth:`resize`, :meth:`center_crop`, also after resize(), :meth:`pad_crop_flip`,
     :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), and then at most one normalisation
-    (:meth:`normalize`, :meth:`per_image_standardization`).
+    (:meth:`normalize`, :meth:`per_image_standardization`). Of a JPEG file, only the part that the
+    crop needs is decoded.
 
     In a batch, an image is an array [batch, height, width, channels], or [batch, channels, height,
     width]; in a single element, without the batch dimension. Values are 0 to 255, uint8, unless an
@@ -57,24 +63,39 @@ class ImageOperators:
     ) -> Dataset:
         raise NotImplementedError
 
-    def decode_image(self, feature: str, channels: int = 3, *, max_pixels: int = 2**26) -> Dataset:
+    def decode_image(
+        self,
+        feature: str,
+        channels: int = 3,
+        *,
+        max_pixels: int = 2**26,
+        dct: Literal["accurate", "fast"] = "accurate",
+    ) -> Dataset:
         """Decodes JPEG and PNG files (tf.io.decode_image) to 8 bits per channel.
 
         Raises for an element: :class:`UnsupportedError` for another format,
         :class:`DataLossError` for a damaged file, :class:`LimitExceededError` for a larger image.
+        Damage below the part that a crop needs is not noticed.
 
         Args:
             feature: the name of a feature that was parsed as ``FixedLenFeature([], "bytes")``.
             channels: 1: grey; 3: RGB; 4: RGBA; 0: as in the file.
             max_pixels: of one image.
+            dct: the inverse transform of JPEG files: "accurate", as PIL's, or "fast", as
+                tf.io.decode_image's. Values differ by up to 5.
         """
         if channels not in (0, 1, 3, 4):
             raise ValueError(f"channels is 0, 1, 3 or 4, not {channels!r}")
+        if dct not in ("accurate", "fast"):
+            raise ValueError(f'dct is "accurate" or "fast", not {dct!r}')
         return self._image(
             "decode_image",
             (feature, channels),
-            lambda dataset: native.decode_image(dataset, feature, channels, max_pixels),
+            lambda dataset: native.decode_image(
+                dataset, feature, channels, max_pixels, dct == "fast"
+            ),
             max_pixels=max_pixels,
+            dct=dct,
         )
 
     def decode_raw(self, feature: str, shape: Sequence[int], *, layout: str = "NHWC") -> Dataset:
@@ -165,6 +186,112 @@ class ImageOperators:
             standardize=standardize,
         )
 
+    def random_resized_crop(
+        self,
+        feature: str,
+        height: int,
+        width: int | None = None,
+        *,
+        seed: int = 0,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3 / 4, 4 / 3),
+        flip: bool = True,
+        interpolation: Interpolation = "bilinear",
+        antialias: bool = True,
+    ) -> Dataset:
+        """Crops an area at random, resizes it, and flips (torchvision's RandomResizedCrop).
+
+        The crop's area is uniform in ``scale``, and its ratio in the logarithm of ``ratio``; if it
+        doesn't fit, it is drawn again, up to ten times; then it is the centre. Values are rounded
+        to uint8 before they are normalised, as those of a PIL image.
+
+        Args:
+            height, width: of the result. Default of width: the height.
+            scale: of the crop's area, as a part of the image's, above 0 and at most 1.
+            ratio: of the crop's width to its height, before it is resized.
+            flip: whether to mirror left and right, with a probability of 1/2.
+            interpolation, antialias: as of :meth:`resize`.
+        """
+        wide = height if width is None else width
+        _check_size(height, wide)
+        known = _known_interpolation(interpolation)
+        scales, ratios = _range("scale", scale), _range("ratio", ratio)
+        return self._image(
+            "random_resized_crop",
+            (feature, height, wide),
+            lambda dataset: native.random_resized_crop(
+                dataset, feature, height, wide, scales, ratios, flip, known, antialias, seed
+            ),
+            random=True,
+            seed=seed,
+            scale=scales,
+            ratio=ratios,
+            flip=flip,
+            interpolation=known,
+            antialias=antialias,
+        )
+
+    def resize(
+        self,
+        feature: str,
+        size: int | tuple[int, int],
+        *,
+        interpolation: Interpolation = "bilinear",
+        antialias: bool = True,
+    ) -> Dataset:
+        """Resizes (torchvision's Resize, PIL's Image.resize, tf.image.resize).
+
+        With antialiasing, pixels equal those of Pillow 11; Pillow 13 differs by 1 where it filters
+        columns before rows. Values are rounded to uint8, and those of "bicubic" are clipped to 0 to
+        255.
+
+        Args:
+            size: (height, width); or the shorter side, where the longer one keeps the ratio,
+                rounded down. Batches need images of one size: :meth:`center_crop` makes them so.
+            interpolation: "nearest", "bilinear" or "bicubic" (Keys's, with a = -0.5).
+            antialias: where the image shrinks, the filter is as wide as the pixels of the result.
+                The default of tf.image.resize is False; PIL's resize has no other way. No effect
+                on "nearest".
+        """
+        known = _known_interpolation(interpolation)
+        if isinstance(size, int):
+            side = size
+            _check_size(side, side)
+
+            def make(dataset: native.Dataset) -> native.Dataset:
+                return native.resize_short_side(dataset, feature, side, known, antialias)
+
+        else:
+            height, width = size
+            _check_size(height, width)
+
+            def make(dataset: native.Dataset) -> native.Dataset:
+                return native.resize(dataset, feature, height, width, known, antialias)
+
+        return self._image(
+            "resize", (feature, size), make, interpolation=known, antialias=antialias
+        )
+
+    def center_crop(self, feature: str, height: int, width: int | None = None) -> Dataset:
+        """Crops the centre (torchvision's CenterCrop), of the image or of what resize() has made.
+
+        ``resize(key, 256).center_crop(key, 224)`` is the usual evaluation: only the pixels of the
+        result are computed. An odd border is divided as torchvision does.
+
+        Raises :class:`UnsupportedError` for an image that is smaller than the crop
+        (:meth:`resize_with_crop_or_pad` pads it).
+
+        Args:
+            height, width: of the result. Default of width: the height.
+        """
+        wide = height if width is None else width
+        _check_size(height, wide)
+        return self._image(
+            "center_crop",
+            (feature, height, wide),
+            lambda dataset: native.center_crop(dataset, feature, height, wide),
+        )
+
     def resize_with_crop_or_pad(self, feature: str, height: int, width: int) -> Dataset:
         """Crops the centre, or pads with zeros (tf.image.resize_with_crop_or_pad)."""
         _check_size(height, width)
@@ -227,6 +354,25 @@ class ImageOperators:
 
 
 _MAX_SIZE = 2**16
+
+
+def _known_interpolation(interpolation: str) -> Interpolation:
+    """Returns the library's name of an interpolation; also takes PIL's and torchvision's enums."""
+    name = str(getattr(interpolation, "name", interpolation)).lower()
+    for known in _INTERPOLATIONS:
+        if name == known:
+            return known
+    raise ValueError(f'interpolation is "nearest", "bilinear" or "bicubic", not {interpolation!r}')
+
+
+def _range(name: str, bounds: tuple[float, float]) -> tuple[float, float]:
+    low, high = (float(bound) for bound in bounds)
+    if not 0 < low <= high or (name == "scale" and high > 1) or high == float("inf"):
+        raise ValueError(
+            f"{name} is two numbers above 0, in order{', at most 1' * (name == 'scale')}, "
+            f"not {bounds!r}"
+        )
+    return low, high
 
 
 def _check_size(height: int, width: int) -> None:
