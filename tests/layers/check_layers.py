@@ -80,7 +80,7 @@ PUBLIC_ONLY = ["examples/", *PUBLIC]
 LIBRARIES = {
     "hwy/": ["dataset/image/crop_highway", "dataset/image/highway_targets", "dataset/image/resize_highway"],
     "jerror.h": ["dataset/image/jpeg_"],
-    "jpeglib.h": ["dataset/image/jpeg_"],
+    "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
