@@ -34,7 +34,9 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
-    pass_ = elements.iterate({.epoch = epoch});
+    auto pass = elements.iterate({.epoch = epoch});
+    workers_ = pass.workers();
+    pass_ = std::move(pass);
   });
 }
 

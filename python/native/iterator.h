@@ -41,6 +41,7 @@ class PythonIterator {
   uint64_t epoch();
   uint64_t position();
   uint64_t plan_hash() const { return plan_hash_; }
+  uint64_t workers() const { return workers_; }
   LeasePool::Counts leases() const { return pool_->counts(); }
   // The profile of the operators, as text.
   std::string statistics();
@@ -76,6 +77,7 @@ class PythonIterator {
   bool rows_;
   nb::object at_end_;
   uint64_t plan_hash_ = 0;
+  uint64_t workers_ = 1;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   // Holds mutex_. Throws if this thread holds it, as a signal handler in the middle of next()
   // would, or works for the pass, as a function of the pipeline.

@@ -297,6 +297,7 @@ void define_iterator(nb::module_& module) {
              return nb::make_tuple(counts.batches, counts.allocated, counts.lent);
            })
       .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
+      .def_prop_ro("_workers", &PythonIterator::workers)
       .def("_statistics", &PythonIterator::statistics)
       .def("_skipped",
            [](PythonIterator& self) {

@@ -70,6 +70,7 @@ class Iterator:
     epoch: int
     position: int
     _plan_hash: int
+    _workers: int
     def __init__(
         self, dataset: Dataset, epoch: int | None, at_end: Callable[[int], None] | None, /
     ) -> None: ...

@@ -281,6 +281,8 @@ class Dataset(ImageOperators):
                 files have.
             seed: the order depends on the seed and the epoch only.
         """
+        if isinstance(buffer_size, bool):  # torch's shuffle=True would be a buffer of one element
+            raise TypeError("buffer_size is a number; shuffle(seed=...) shuffles all elements")
         if buffer_size is None:
             return self._derive(
                 "shuffle", (), lambda: self._native.global_shuffle(seed), random=True, seed=seed

@@ -170,7 +170,8 @@ class RepeatedPass(Iterator):
             self._warns = False
             warnings.warn(
                 "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
-                "iterate over dataset.epoch(k) for epoch k",
+                "iterate over dataset.epoch(k) for epoch k, or end the Dataset in repeat() where "
+                "another program makes the passes (in Keras, with steps_per_epoch)",
                 stacklevel=2,
             )
         return super().__next__()

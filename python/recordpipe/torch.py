@@ -124,6 +124,13 @@ class TensorIterator:
         self._pass.load_state_dict(state_dict)
 
 
+class _WorkerIterator(TensorIterator):
+    """A pass of a :class:`Dataset`. Its state also says how many workers share the batches."""
+
+    def state_dict(self) -> State:
+        return {**super().state_dict(), "workers": self._pass._workers}
+
+
 class Dataset(torch.utils.data.IterableDataset[Any]):
     """An iterable dataset for a DataLoader with any number of workers.
 
@@ -137,9 +144,9 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
     The workers divide whole batches: worker w computes batch w of each ``num_workers`` batches, so
     the DataLoader, which asks its workers in turn, yields the same batches in the same order at any
-    number of workers. Ranks divide elements instead: place ``shard(world_size, rank)`` before
-    ``batch``. In a worker, the pipeline has one thread unless ``with_options(threads=...)`` says
-    otherwise.
+    number of workers. Place the ``shard(world_size, rank)`` of ranks before ``batch``: they then
+    divide elements; behind ``batch``, they divide whole batches, too. In a worker, the pipeline has
+    one thread unless ``with_options(threads=...)`` says otherwise.
 
     A program that uses torchdata's StatefulDataLoader and saves its ``loader.state_dict()`` goes on
     from there, with any number of workers, by
@@ -170,7 +177,12 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         return int(self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch of later passes, also in persistent workers."""
+        """Sets the epoch of later passes, also in persistent workers.
+
+        Workers read it when they begin a pass, at any time after ``iter(loader)``: call it before,
+        and before ``state_dict()`` of a StatefulDataLoader between passes, which begins the next
+        one.
+        """
         self._epoch.fill_(epoch)
 
     def resume(self, state: State) -> None:
@@ -191,7 +203,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         worker = torch.utils.data.get_worker_info()
         if worker is not None:
             dataset = _for_worker(dataset, worker.num_workers, worker.id)
-        iterator = TensorIterator(dataset)
+        iterator = _WorkerIterator(dataset)
         state = self._resumed and self._resumed.take(self.epoch, worker.id if worker else 0)
         if state:
             iterator.load_state_dict(state)
@@ -245,7 +257,9 @@ def global_state(loader_state: State) -> State:
 
     Args:
         loader_state: ``loader.state_dict()`` of a StatefulDataLoader over a :class:`Dataset`, with
-            ``batch_size=None``.
+            ``batch_size=None`` and ``in_order=True``, its default. A state of ``in_order=False``
+            raises ValueError if its snapshot shows that workers didn't take turns; but between
+            snapshots such a state doesn't tell which batches were returned, and can be wrong.
     """
     try:
         if "_snapshot" not in loader_state:
@@ -261,8 +275,9 @@ def global_state(loader_state: State) -> State:
                 for i in range(len(workers))
             ]
             state = states[-1]
-            _require_turns(states, last)
-            skipped = last + int(loader_state["_steps_since_snapshot"])
+            turn = int(state.get("workers", len(states)))
+            _require_turns(states, last, turn)
+            skipped = (last + int(loader_state["_steps_since_snapshot"])) * turn // len(states)
         place = base64.b64decode(state["state"], validate=True)
         finished = bool(loader_state["_iterator_finished"])
     except (KeyError, TypeError, ValueError) as error:
@@ -271,16 +286,22 @@ def global_state(loader_state: State) -> State:
         ) from None
     place = _native.next_epoch_state(place) if finished else _native.moved_state(place, skipped)
     return {
-        **state,
+        "version": state["version"],
+        "plan": state["plan"],
         "position": _native.position_of_state(place),
         "state": base64.b64encode(place).decode(),
     }
 
 
-def _require_turns(states: Sequence[State], ahead: int) -> None:
-    """Raises ValueError unless the first ``ahead`` workers have given a batch more than others."""
+def _require_turns(states: Sequence[State], ahead: int, turn: int) -> None:
+    """Raises ValueError unless the first ``ahead`` workers have given a batch more than others.
+
+    Args:
+        turn: the number of workers, of all ranks that divide batches: places count the batches of
+            all of them.
+    """
     places = [_native.position_of_state(base64.b64decode(state["state"])) for state in states]
-    expected = [places[-1] + (len(states) if i < ahead else 0) for i in range(len(states))]
+    expected = [places[-1] + (turn if i < ahead else 0) for i in range(len(states))]
     if places != expected:
         raise ValueError(
             f"its workers are after {places} batches of all workers, where {expected} was "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from recordpipe.errors import InvalidArgumentError
 from recordpipe.features import known_compression
 from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import path_of
+from recordpipe.ragged import Ragged
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
 
@@ -24,12 +26,23 @@ def as_values(name: str, value: Any) -> Any:
     """Returns ``value`` as an int64 or float32 array [values], a list of bytes, or None."""
     if isinstance(value, str):
         return [value.encode()]
-    if isinstance(value, bytearray):
+    if _is_bytes(value):
         return [bytes(value)]
-    if isinstance(value, (list, tuple)) and not value:
-        return None  # of no type
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"feature {name!r}: a masked array; pass filled() or compressed() of it")
+    if isinstance(value, Ragged):
+        raise TypeError(
+            f"feature {name!r}: a Ragged; pass its values and row_splits as two features"
+        )
+    if isinstance(value, (list, tuple)) and any(map(_is_bytes, value)):
+        value = [bytes(item) if _is_bytes(item) else item for item in value]
     # NumPy's own byte strings lose null bytes at their end, and take numbers beside text for text.
-    array = np.asarray(value, dtype=object if _holds_text(value) else None)
+    try:
+        array = np.asarray(value, dtype=object if _holds_text(value) else None)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"feature {name!r}: {error}") from None
+    if isinstance(value, (list, tuple)) and array.size == 0:
+        return None  # of no type
     if array.dtype.kind in "SU" and not isinstance(value, (np.ndarray, np.generic)):
         raise TypeError(f"feature {name!r}: a list of text and other values")
     if array.dtype.kind in "biu":
@@ -49,6 +62,13 @@ def as_values(name: str, value: Any) -> Any:
     )
 
 
+def _is_bytes(value: Any) -> bool:
+    """Whether ``value`` is one byte string; a memoryview is, as database drivers return it."""
+    return isinstance(value, (bytes, bytearray)) or (
+        isinstance(value, memoryview) and value.format == "B" and value.ndim == 1
+    )
+
+
 def _holds_text(value: Any) -> bool:
     """Whether the first value of lists is bytes or a string."""
     while isinstance(value, (list, tuple)) and value:
@@ -59,10 +79,10 @@ def _holds_text(value: Any) -> bool:
 def encode_example(features: Mapping[str, Any]) -> bytes:
     """Returns the serialised tf.train.Example of a dict; keys are sorted.
 
-    Integers and bools become int64 values, floats float values (rounded to 32 bits), bytes and
-    strings (as UTF-8) bytes values. Arrays, lists and tuples of these become lists, flattened in
-    row-major order. A value of None, and an empty list or tuple, which has no type, leave the
-    feature out.
+    Integers and bools become int64 values, floats float values (rounded to 32 bits), bytes,
+    bytearrays, memoryviews of bytes and strings (as UTF-8) bytes values. Arrays, lists and tuples
+    of these become lists, flattened in row-major order. A value of None, and an empty list or
+    tuple, which has no type, leave the feature out.
     """
     if not isinstance(features, Mapping):
         raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
@@ -76,7 +96,9 @@ class Writer:
             writer.write({"image": jpeg, "label": 3})
 
     The files appear at the end, whole, under their names; after an exception in the ``with`` block
-    there are none, and older files of these names are unchanged. Not thread-safe.
+    there are none, and older files of these names are unchanged. Without ``with``, call
+    :meth:`close`: a Writer that is dropped without it leaves no file, and warns (ResourceWarning).
+    Not thread-safe.
     """
 
     def __init__(
@@ -102,6 +124,7 @@ class Writer:
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
         name = path_of(path)
+        self._is_open = True
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
         self._files: list[_native.RecordFileWriter] = []
@@ -157,6 +180,7 @@ class Writer:
         No file appears under its name before all are complete on disk; the first one is named last.
         After an exception, files that have no name yet are removed.
         """
+        self._is_open = False
         try:
             for file in self._files:
                 file.finish()
@@ -167,8 +191,18 @@ class Writer:
             raise
 
     def _abort(self) -> None:
+        self._is_open = False
         for file in self._files:
             file.abort()
+
+    def __del__(self) -> None:
+        if getattr(self, "_is_open", False) and self.records > 0:
+            warnings.warn(
+                f"{self.paths[0]!r}: the Writer was not closed; {self.records} records are lost",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     def __enter__(self) -> Writer:
         return self

@@ -163,6 +163,11 @@ class Dataset(FilesTest):
             list(ordered)
             list(ordered)
 
+    def test_shuffle_true_is_refused(self):
+        # PyTorch's shuffle=True, which would be a buffer of one element.
+        with self.assertRaisesRegex(TypeError, r"shuffle\(seed=\.\.\.\)"):
+            rp.from_list(range(50)).shuffle(True)
+
     def test_passes_that_repeat_nothing_do_not_warn(self):
         dataset = rp.from_list(range(50)).shuffle(seed=4)
         with warnings.catch_warnings():

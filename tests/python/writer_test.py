@@ -1,5 +1,6 @@
 """Writer, write_tfrecords() and encode_example(): what is written is read again."""
 
+import gc
 import threading
 import unittest
 
@@ -130,6 +131,32 @@ class Writer(FilesTest):
         with self.assertRaises(TypeError):
             rp.write_tfrecords(path, [b"new", 3])
         self.assertEqual(list(rp.tfrecords(path)), [b"old"])
+
+    def test_a_writer_that_is_dropped_warns(self):
+        writer = rp.Writer(self.folder / "dropped")
+        writer.write(b"a")
+        with self.assertWarnsRegex(ResourceWarning, "dropped.*not closed; 1 records are lost"):
+            del writer
+            gc.collect()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_is_like_bytes_is_bytes(self):
+        for value in (b"ab", bytearray(b"ab"), memoryview(b"ab")):
+            with self.subTest(type(value)):
+                self.assertEqual(
+                    rp.encode_example({"a": value, "b": [value, value]}),
+                    rp.encode_example({"a": b"ab", "b": [b"ab", b"ab"]}),
+                )
+
+    def test_refusals_name_the_feature(self):
+        for value, reason in (
+            ([[1], [2, 3]], "inhomogeneous"),
+            (np.ma.array([1, 2], mask=[0, 1]), "masked"),
+            (rp.Ragged(np.arange(3), np.array([0, 1, 3])), "Ragged"),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError), f"'sizes'.*{reason}"):
+                rp.encode_example({"sizes": value})
+        self.assertEqual(rp.encode_example({"a": [[]], "b": 1}), rp.encode_example({"b": 1}))
 
     def test_shards_are_named_only_when_all_are_complete(self):
         paths = rp.write_tfrecords(self.folder / "a", [b"old", b"old"], shards=2)

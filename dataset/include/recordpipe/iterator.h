@@ -50,6 +50,7 @@ class AnyIterator {
   void request_stop();
   uint64_t epoch() const;
   uint64_t position() const;
+  uint64_t workers() const;
   SkippedReport skipped() const;
   PipelineStatistics statistics() const;
   MemoryUse memory() const;
@@ -133,6 +134,10 @@ class Iterator {
   // Number of elements that next() has returned, including those before a restored state; behind a
   // shard that comes last, this worker's share of those (rounded down).
   uint64_t position() const { return iterator_.position(); }
+
+  // Number of workers that share the elements by shards that come last; 1 without such a shard. A
+  // state counts the elements of all of them.
+  uint64_t workers() const { return iterator_.workers(); }
 
   // Reports the elements skipped by ignore_errors, including those in chunks planned ahead.
   // Thread-safe.

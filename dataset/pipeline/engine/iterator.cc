@@ -188,6 +188,8 @@ uint64_t AnyIterator::position() const {
   return pass().earlier / pass_->workers + pass_->executor.position() + at_;
 }
 
+uint64_t AnyIterator::workers() const { return pass().workers; }
+
 SkippedReport AnyIterator::skipped() const { return pass().context.skipped->report(); }
 PipelineStatistics AnyIterator::statistics() const { return pass().context.monitor->statistics(); }
 MemoryUse AnyIterator::memory() const { return pass().context.memory->use(); }

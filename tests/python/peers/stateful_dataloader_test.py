@@ -35,6 +35,25 @@ class StatefulTest(FilesTest):
         return StatefulDataLoader(data, batch_size=None, num_workers=workers, **options)
 
 
+class RanksOfBatches(StatefulTest):
+    """The ranks divide whole batches, and so do their workers."""
+
+    def test_global_state(self):
+        batches = rp.from_list(list(range(40))).batch(1)
+        for workers, steps in ((0, 1), (1, 3), (2, 1), (2, 3), (3, 2)):
+            rank = batches.shard(2, 1)
+            options = {"snapshot_every_n_steps": steps} if workers else {}
+            loader = self.loader(workers, data=rpt.Dataset(rank), **options)
+            got = iter(loader)
+            for taken in range(8):
+                with self.subTest(workers=workers, steps=steps, taken=taken):
+                    resumed = rpt.Loader(rank)
+                    resumed.load_state_dict(rpt.global_state(loader.state_dict()))
+                    rest = [int(batch[0]) for batch in resumed]
+                    self.assertEqual(rest, list(range(1 + 2 * taken, 40, 2)))
+                next(got)
+
+
 class Resume(StatefulTest):
     def train(self, options, state, kill_at, got, saved_after_pass=True):
         """Three epochs, from `state` until batch `kill_at` of all; returns the last state."""
