@@ -107,7 +107,9 @@ def salvage(
         >>> report.records_written, report.bytes_lost
         (99998, 8192)
 
-    Records are found as by :func:`verify`. ``target`` appears complete or not at all.
+    Records are found as by :func:`verify`. ``target`` appears complete or not at all. Behind damage
+    inside of compressed data, which refers to bytes before it, the decompressor may repeat earlier
+    records: copies with correct CRCs, which are written too.
 
     Args:
         sources: damaged and intact files: a path, a pattern, or several.

@@ -99,9 +99,11 @@ Command salvage_command() {
 reported on standard error (with --json on standard output, as by verify). After damage, the next
 record is searched for at every byte, also inside damaged records. In a damaged compressed file,
 reading continues at the next gzip member or zstd frame; bytes that can't be decompressed are not
-counted. A file with a single member, as gzip(1) writes it, ends at the damage. The records of
-several files are written one file after another. The output appears complete or not at all; if
-there is no intact record, it does not appear. It can't replace an input.)",
+counted. A file with a single member, as gzip(1) writes it, ends at the damage. Compressed data
+refers to bytes before it: until the decompressor notices damage, it may repeat earlier records,
+with correct CRCs, which are saved a second time. The records of several files are written one file
+after another. The output appears complete or not at all; if there is no intact record, it does not
+appear. It can't replace an input.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
   tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
   tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",

@@ -53,8 +53,10 @@ class RecordScanner {
   // damage. After damage in a compressed stream, the content continues with the next gzip member or
   // zstd frame that is found (inflate() of compression.h), and ends if there is none. The lost
   // bytes are missing in the content and in the sizes of regions; a region, possibly of 0 bytes,
-  // reports the damage and its position in the file. `reading.crc` must not be `never`: records are
-  // recognised only by their CRCs.
+  // reports the damage and its position in the file. Damage is noticed where the codec notices it,
+  // at the latest by the member's checksum: deflate copies from bytes before, so until then whole
+  // records may appear a second time, with correct CRCs. `reading.crc` must not be `never`: records
+  // are recognised only by their CRCs.
   explicit RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading = {},
                          std::stop_token stop = {});
   // Scans a stream from detect_source() with read_on_after_damage.
