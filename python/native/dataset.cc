@@ -150,19 +150,25 @@ PythonDataset PythonDataset::interleave(PythonFunction function, size_t cycle_le
 }
 
 PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction function) const {
+  // Each pass has its own copy of the initial state, which its function may change in place: no
+  // object stands for it.
   return PythonDataset(objects().scan(
-      PythonObject(std::move(initial_state)),
-      [function = std::move(function)](const PythonObject& state, PythonObject element) {
+      PythonObject(),
+      [function = std::move(function), initial = PythonObject(std::move(initial_state))](
+          const PythonObject& state, PythonObject element) {
         const GilScope gil;
         try {
-          const nb::object result = function.function->get()(state.get(), element.get());
+          const nb::object before =
+              state.get() ? state.get()
+                          : nb::module_::import_("copy").attr("deepcopy")(initial.get());
+          const nb::object result = function.function->get()(before, element.get());
           if (!nb::isinstance<nb::tuple>(result) || nb::len(result) != 2) {
             PyErr_SetString(PyExc_TypeError, "scan: the function returns a tuple (state, output)");
             throw nb::python_error();
           }
           return std::pair(PythonObject(result[0]), PythonObject(result[1], element.origin()));
         } catch (nb::python_error& error) {
-          throw_raised(error);
+          throw_raised(error, record_note(element.origin()));
         }
       }));
 }

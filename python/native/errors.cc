@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 
@@ -17,6 +19,12 @@ nb::object text_or_none(const std::string& text) {
       PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
+// Whether a note of an exception is one of this library.
+bool is_ours(nb::handle note) {
+  return nb::isinstance<nb::str>(note) &&
+         std::string_view(nb::borrow<nb::str>(note).c_str()).starts_with(kNotePrefix);
+}
+
 nb::object traceback_of(const nb::python_error& error) {
   nb::object traceback = error.traceback();
   return traceback ? traceback : nb::none();
@@ -24,7 +32,8 @@ nb::object traceback_of(const nb::python_error& error) {
 
 }  // namespace
 
-PythonException::PythonException(nb::python_error& error) {
+PythonException::PythonException(nb::python_error& error, std::string note)
+    : note_(std::move(note)) {
   const auto keep = [this](nb::python_error& raised) {
     value_ = std::make_shared<const PythonObject>(nb::borrow(raised.value()));
     traceback_ = std::make_shared<const PythonObject>(traceback_of(raised));
@@ -42,10 +51,30 @@ PythonException::PythonException(nb::python_error& error) {
 }
 
 void PythonException::raise() const {
+  if (!note_.empty()) add_note();
   const nb::object value = value_->get();
   // Raising adds the callers to the exception's traceback: begin without those of earlier times.
   PyException_SetTraceback(value.ptr(), traceback_->get().ptr());
   PyErr_SetObject(value.type().ptr(), value.ptr());
+}
+
+void PythonException::add_note() const {
+  const nb::object value = value_->get();
+  try {
+    // An exception object may be raised for many elements, and again for the same one.
+    const nb::object notes = nb::getattr(value, "__notes__", nb::none());
+    if (nb::isinstance<nb::list>(notes)) {
+      nb::list others;
+      for (const nb::handle other : nb::borrow<nb::list>(notes)) {
+        if (!is_ours(other)) others.append(other);
+      }
+      value.attr("__notes__") = others;
+    }
+    const std::string note = std::string(kNotePrefix) + note_;
+    value.attr("add_note")(nb::str(note.data(), note.size()));
+  } catch (nb::python_error&) {
+    // Frozen dataclasses, for example, take no notes; the user needs their own exception.
+  }
 }
 
 nb::object to_python(const Error& error) {
@@ -57,8 +86,8 @@ nb::object to_python(const Error& error) {
               error.reason().c_str(), error.hint().c_str());
 }
 
-void throw_raised(nb::python_error& error) {
-  const PythonException exception(error);
+void throw_raised(nb::python_error& error, const std::string& note) {
+  const PythonException exception(error, note);
   if (keep_if_raised_by_interrupt(std::make_exception_ptr(exception))) throw_cancelled();
   throw exception;
 }

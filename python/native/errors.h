@@ -2,6 +2,8 @@
 #pragma once
 
 #include <exception>
+#include <string>
+#include <string_view>
 
 #include <nanobind/nanobind.h>
 
@@ -10,24 +12,33 @@
 
 namespace recordpipe::python {
 
+// The start of the notes that this library adds to exceptions.
+inline constexpr std::string_view kNotePrefix = "recordpipe: ";
+
 // An exception of a function in Python. Unlike nb::python_error, it may be thrown any number of
 // times: an iterator throws its error again at each call.
 class PythonException : public std::exception {
  public:
   // Needs the GIL.
-  explicit PythonException(nb::python_error& error);
+  //   note: (after kNotePrefix) is added to the exception when it is raised
+  //   (BaseException.add_note), in place of the
+  //         note of another element, unless it is empty or the exception refuses notes
+  explicit PythonException(nb::python_error& error, std::string note = {});
   const char* what() const noexcept override { return "a Python exception"; }
   // Sets Python's error indicator. Needs the GIL.
   void raise() const;
 
  private:
+  void add_note() const;
+
   SharedObject value_;
+  std::string note_;
   SharedObject traceback_;  // as it was when the function returned
 };
 
 // Throws what a function in Python has raised, as a PythonException, or Error{cancelled} if it was
 // raised by the interrupt of the wait (keep_if_raised_by_interrupt()). Needs the GIL.
-[[noreturn]] void throw_raised(nb::python_error& error);
+[[noreturn]] void throw_raised(nb::python_error& error, const std::string& note = {});
 // Throws Error{cancelled}.
 [[noreturn]] void throw_cancelled();
 

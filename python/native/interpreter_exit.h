@@ -20,8 +20,8 @@ void begin_exit();
 // Needs the GIL.
 void stay_if_exit_has_begun();
 
-// While it exists, the interpreter does not end. Needs the GIL at construction and destruction; in
-// between, the thread may release and acquire it.
+// While it exists, the interpreter does not end. Needs the GIL at construction, and at destruction
+// unless the thread doesn't use Python after it; in between, the thread may release and acquire it.
 class ExitGuard {
  public:
   ExitGuard();

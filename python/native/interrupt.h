@@ -1,8 +1,9 @@
-// Ctrl-C while the main thread waits in the library, without the GIL.
+// Ctrl-C, and other signals, while the main thread waits in the library, without the GIL.
 //
 // Python's own signal handler only sets a flag, which the interpreter reads when it gets the GIL
-// again. While an InterruptScope exists, SIGINT also makes a thread call a function, which ends the
-// wait. For that, the first scope puts a handler in front of Python's, which stays.
+// again. While an InterruptScope exists, a signal (SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1 and
+// SIGUSR2) also makes a thread call a function, which ends the wait. For that, the first scope puts
+// a handler in front of Python's, which stays.
 #pragma once
 
 #include <exception>
@@ -18,7 +19,8 @@ namespace recordpipe::python {
 
 class InterruptScope {
  public:
-  // Does nothing except on the main thread, and if SIGINT is ignored or has its default action.
+  // Does nothing except on the main thread. Signals that are ignored or have their default action
+  // stay so.
   // `stop` is called on another thread, at most once, and not after the destructor.
   explicit InterruptScope(std::function<void()> stop);
   ~InterruptScope();
@@ -29,7 +31,7 @@ class InterruptScope {
   bool is_active_ = false;
 };
 
-// For the exception of a function in Python. If SIGINT has come during the scope of this thread,
+// For the exception of a function in Python. If a signal has come during the scope of this thread,
 // the exception may be that of the signal's handler, which such a function has run. Then keeps it,
 // waits until `stop` has returned, and returns true: the wait ends, and take_raised_by_interrupt()
 // returns what has ended it. Needs the GIL.

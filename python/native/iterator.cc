@@ -1,6 +1,8 @@
 #include "python/native/iterator.h"
 
 #include <atomic>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -43,6 +45,23 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
 PythonIterator::~PythonIterator() {
   close();
   pool_->close();
+  if (!maker_.is_this()) {
+    (void)guard_.release();
+    return;
+  }
+  if (!internal::works_for(*owner_)) return;
+  // The garbage collector runs on a thread of this pass, which can't wait for itself: another
+  // thread destroys the pass.
+  auto pass = std::make_unique<Pass>(std::move(pass_));
+  try {
+    std::thread([pass = pass.get(), guard = guard_.get()] {
+      delete pass;
+      delete guard;
+    }).detach();
+    (void)guard_.release();
+  } catch (const std::system_error&) {  // there are no more threads: the pass is leaked
+  }
+  (void)pass.release();
 }
 
 void PythonIterator::close() {
@@ -67,6 +86,7 @@ void PythonIterator::close() {
   if (user_ == std::this_thread::get_id()) return;
   const std::scoped_lock locks(mutex_, close_mutex_);
   pass_ = std::monostate();
+  guard_.reset();
 }
 
 PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
@@ -161,6 +181,7 @@ void PythonIterator::restore_of(Iterator<T>& pass, std::string_view state) {
       const GilRelease no_gil;
       return pass.restore(state);
     } catch (const Error& error) {
+      if (is_closing_) throw closed();  // by another thread
       if (error.kind() != ErrorKind::cancelled || !is_interrupted_) throw;
     }
     is_interrupted_ = owner_->is_stopping = false;
@@ -168,8 +189,7 @@ void PythonIterator::restore_of(Iterator<T>& pass, std::string_view state) {
   }
 }
 
-nb::object PythonIterator::next() {
-  Use lock(*this);
+nb::object PythonIterator::take(Use& lock) {
   if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
     if (const Record* const record = next_of(*records)) {
       return nb::bytes(record->data.data(), record->data.size());
@@ -177,18 +197,43 @@ nb::object PythonIterator::next() {
   } else if (auto* const batches = std::get_if<Iterator<ParsedBatch>>(&pass_)) {
     if (ParsedBatch* const batch = next_of(*batches)) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
-      lock.unlock();
+      if (!convert_) lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
   } else if (auto* const images = std::get_if<Iterator<ImageBatch>>(&pass_)) {
     if (ImageBatch* const batch = next_of(*images)) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
-      lock.unlock();
+      if (!convert_) lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
   } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = next_of(*objects)) return object->get();
   }
+  return {};
+}
+
+nb::object PythonIterator::next() {
+  Use lock(*this);
+  if (at_first_) std::exchange(at_first_, nb::object())();
+  nb::object element = take(lock);
+  if (element && convert_) {
+    // What was lent when the element was taken is not in its slot any more.
+    if (unread_) element = std::exchange(unread_, nb::object());
+    try {
+      return convert_(element);
+    } catch (...) {
+      std::visit(
+          [&](auto& pass) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
+              pass.unread();
+              unread_ = std::move(element);
+            }
+          },
+          pass_);
+      throw;
+    }
+  }
+  if (element) return element;
   std::optional<uint64_t> ended;  // nothing, if the pass was closed
   if (!at_end_.is_none() && !is_closing_) {
     std::visit(
@@ -221,6 +266,8 @@ nb::tuple PythonIterator::state() {
 
 void PythonIterator::restore(std::string_view state) {
   const Use lock(*this);
+  at_first_.reset();
+  unread_.reset();
   std::visit(
       [&](auto& pass) {
         if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "python/native/dataset.h"
+#include "python/native/interpreter_exit.h"
 #include "python/native/lease.h"
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/work_owner.h"
@@ -34,6 +35,12 @@ class PythonIterator {
   // Throws nb::stop_iteration at the end. Ctrl-C ends a wait with KeyboardInterrupt; the next call
   // goes on after the last element.
   nb::object next();
+  // From now on, next() returns convert(element). If it raises, the element is not lost: the next
+  // call converts it again. (A function in Python that called next() could lose it: a signal's
+  // handler may raise in between.)
+  void set_conversion(nb::object convert) { convert_ = std::move(convert); }
+  // Is called once, before the first element, unless a state is restored.
+  void set_at_first(nb::object at_first) { at_first_ = std::move(at_first); }
   // (bytes, position): of the same place, whatever other threads do.
   nb::tuple state();
   // Ctrl-C ends a wait with KeyboardInterrupt; the pass then starts its epoch again.
@@ -55,30 +62,6 @@ class PythonIterator {
   using Pass = std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>,
                             Iterator<ImageBatch>, Iterator<PythonObject>>;
 
-  // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
-  // not raised an exception. Needs the lock.
-  template <class T>
-  T* next_of(Iterator<T>& pass);
-  // Calls pass.restore(state) in the same way.
-  template <class T>
-  void restore_of(Iterator<T>& pass, std::string_view state);
-  // Ends the wait of either; from the thread that watches for signals.
-  template <class T>
-  void interrupt(Iterator<T>& pass);
-  // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
-  template <class Function>
-  auto locked(const Function& function);
-
-  const internal::MakerProcess maker_;
-  // Of this pass's threads.
-  const std::shared_ptr<internal::WorkOwner> owner_ =
-      std::make_shared<internal::WorkOwner>(internal::work_owner);
-  std::shared_ptr<const ParseSpec> spec_;
-  bool rows_;
-  nb::object at_end_;
-  uint64_t plan_hash_ = 0;
-  uint64_t workers_ = 1;
-  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   // Holds mutex_. Throws if this thread holds it, as a signal handler in the middle of next()
   // would, or works for the pass, as a function of the pipeline.
   class Use {
@@ -95,9 +78,41 @@ class PythonIterator {
     bool is_locked_ = true;
   };
 
+  // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
+  // not raised an exception. Needs the lock.
+  template <class T>
+  T* next_of(Iterator<T>& pass);
+  // Calls pass.restore(state) in the same way.
+  template <class T>
+  void restore_of(Iterator<T>& pass, std::string_view state);
+  // Returns the next element, or nothing at the end. Leaves `lock` locked if there is a conversion.
+  nb::object take(Use& lock);
+  // Ends the wait of either; from the thread that watches for signals.
+  template <class T>
+  void interrupt(Iterator<T>& pass);
+  // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
+  template <class Function>
+  auto locked(const Function& function);
+
+  const internal::MakerProcess maker_;
+  // Of this pass's threads.
+  const std::shared_ptr<internal::WorkOwner> owner_ =
+      std::make_shared<internal::WorkOwner>(internal::work_owner);
+  std::shared_ptr<const ParseSpec> spec_;
+  bool rows_;
+  nb::object at_end_;
+  nb::object convert_;
+  nb::object at_first_;
+  nb::object unread_;  // was taken; its conversion has failed
+  uint64_t plan_hash_ = 0;
+  uint64_t workers_ = 1;
+  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;  // holds mutex_
   std::mutex close_mutex_;             // held while pass_ is replaced, or stopped without mutex_
+  // Until the pass is closed. The interpreter's end closes all passes, but doesn't find one that
+  // the garbage collector is destroying.
+  std::unique_ptr<ExitGuard> guard_ = std::make_unique<ExitGuard>();
   Pass pass_;
   std::atomic<bool> is_interrupted_ = false;  // the pass is stopped, or is being stopped
   std::atomic<bool> is_closing_ = false;

@@ -298,6 +298,8 @@ void define_iterator(nb::module_& module) {
            })
       .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
       .def_prop_ro("_workers", &PythonIterator::workers)
+      .def("_set_conversion", &PythonIterator::set_conversion)
+      .def("_set_at_first", &PythonIterator::set_at_first)
       .def("_statistics", &PythonIterator::statistics)
       .def("_skipped",
            [](PythonIterator& self) {

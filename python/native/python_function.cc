@@ -17,19 +17,12 @@ using internal::Failures;
 using internal::MapFunction;
 using internal::Ticket;
 
-// Adds to a Python exception where the element comes from.
-void add_note(nb::python_error& error, const Origin& origin, const Ticket* ticket) {
-  std::string note;
-  if (origin.path) {
-    note = "recordpipe: the record of " + printable(*origin.path) + " at offset " +
-           std::to_string(origin.offset);
-  } else if (ticket) {
-    note = "recordpipe: element " + std::to_string(ticket->id.index) + " of its source";
-  } else {
-    return;
-  }
-  nb::object value = nb::borrow(error.value());
-  value.attr("add_note")(note.c_str());
+// The note of an exception: where the element comes from.
+std::string note_of(const Origin& origin, const Ticket* ticket) {
+  if (origin.path) return record_note(origin);
+  if (!ticket) return {};
+  return "number " + std::to_string(ticket->id.index) +
+         " of the elements or batches of its source, counted from 0";
 }
 
 // Calls visit(i) for each element that has not failed, under the GIL.
@@ -42,8 +35,8 @@ void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failure
     try {
       visit(i);
     } catch (nb::python_error& error) {
-      add_note(error, origin_of_element(i), i < tickets.size() ? &tickets[i] : nullptr);
-      throw_raised(error);
+      throw_raised(error,
+                   note_of(origin_of_element(i), i < tickets.size() ? &tickets[i] : nullptr));
     }
   });
 }

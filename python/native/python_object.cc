@@ -1,6 +1,7 @@
 #include "python/native/python_object.h"
 
 #include "python/native/gil.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::python {
 namespace {
@@ -45,6 +46,11 @@ PythonObject::~PythonObject() {
   if (!object_ || !nb::is_alive()) return;
   const GilScope gil;
   object_.dec_ref();
+}
+
+std::string record_note(const Origin& origin) {
+  if (!origin.path) return {};
+  return "the record of " + printable(*origin.path) + " at offset " + std::to_string(origin.offset);
 }
 
 Origin origin_of(const Record& record, std::shared_ptr<const std::string>& last) {

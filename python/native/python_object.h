@@ -20,6 +20,9 @@ struct Origin {
   uint64_t offset = 0;
 };
 
+// For the note of an exception about an element with this origin; empty if it has no path.
+std::string record_note(const Origin& origin);
+
 // A reference to a Python object. Pipelines move, swap and destroy elements on any thread, so these
 // operations need no GIL: the destructor and the copy constructor acquire it. After the interpreter
 // has ended, references are leaked.

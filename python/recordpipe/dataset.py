@@ -24,7 +24,7 @@ from recordpipe.found_features import features_of, find_features
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
 from recordpipe.inputs import path_of
-from recordpipe.iterator import Iterator, RepeatedPass
+from recordpipe.iterator import Iterator, repeated_pass
 from recordpipe.random_access import ListAccess, RandomAccess
 
 __all__ = ["Dataset", "make_dataset", "native_of"]
@@ -210,7 +210,8 @@ class Dataset(ImageOperators):
     ) -> Dataset:
         """Calls ``function(state, element) -> (state, output)`` in order; yields the outputs.
 
-        A restore computes the state again from the first element.
+        Each pass begins with a deep copy of ``initial_state``. A restore computes the state again
+        from the first element.
         """
         return self._derive(
             "scan",
@@ -360,6 +361,9 @@ class Dataset(ImageOperators):
     ) -> Dataset:
         """Computes the elements once and keeps them for all later passes.
 
+        Objects made by functions in Python are kept themselves: what is changed in such a dict or
+        array shows in later passes. Records and batches of :meth:`parse` are copied for each pass.
+
         Args:
             path: keeps records in this file, also for later runs. Default: in memory.
             max_bytes: in memory, the limit after which :class:`LimitExceededError` is raised.
@@ -442,7 +446,7 @@ class Dataset(ImageOperators):
         if not self._random or self._ended is None:
             return Iterator(self._native, None, None)
         if self._ended:
-            return RepeatedPass(self._native, None, None)
+            return repeated_pass(self._native)
         return Iterator(self._native, None, self._ended_in)
 
     def _ended_in(self, epoch: int) -> None:

@@ -32,7 +32,10 @@ def _close_all() -> None:
     _is_ending = True  # daemon threads go on meanwhile
     _native.begin_exit()
     for iterator in list(_open):
-        iterator.close()
+        try:
+            iterator.close()
+        except Exception as error:  # the others must be closed, too
+            warnings.warn(f"an iterator was not closed at exit: {error}", stacklevel=1)
 
 
 class Iterator(_native.Iterator):
@@ -40,6 +43,9 @@ class Iterator(_native.Iterator):
 
     Several threads may use it: each element goes to one of them. A process made by ``fork()`` can't
     use the parent's iterators (InvalidArgumentError), but iterate their Datasets anew.
+
+    ``close()``, the end of a ``with`` block and the garbage collector end the pass and its threads;
+    they wait until the functions in Python that run at the time have returned.
 
     Attributes:
         position: the number of elements returned, including those before a restored state.
@@ -158,27 +164,22 @@ class Iterator(_native.Iterator):
         self.close()
 
 
-class RepeatedPass(Iterator):
+def repeated_pass(dataset: _native.Dataset) -> Iterator:
     """A pass in the epoch of an earlier one. Warns at its first element, unless it continues a
     state: then the state chooses the epoch.
     """
+    iterator = Iterator(dataset, None, None)
+    iterator._set_at_first(_warn_of_repetition)
+    return iterator
 
-    _warns = True
 
-    def __next__(self) -> Any:
-        if self._warns:
-            self._warns = False
-            warnings.warn(
-                "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
-                "iterate over dataset.epoch(k) for epoch k, or end the Dataset in repeat() where "
-                "another program makes the passes (in Keras, with steps_per_epoch)",
-                stacklevel=2,
-            )
-        return super().__next__()
-
-    def _restore(self, state: bytes, /) -> None:
-        super()._restore(state)
-        self._warns = False
+def _warn_of_repetition() -> None:
+    warnings.warn(
+        "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
+        "iterate over dataset.epoch(k) for epoch k, or end the Dataset in repeat() where "
+        "another program makes the passes (in Keras, with steps_per_epoch)",
+        stacklevel=2,
+    )
 
 
 def _is_position_of(position: Any, saved: int) -> bool:

@@ -67,7 +67,11 @@ def from_list(elements: Sequence[Any]) -> Dataset:
 
 
 def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
-    """Yields the elements of ``factory()``, which is called for each pass."""
+    """Yields the elements of ``factory()``, which is called for each pass.
+
+    Elements are computed ahead and not copied: a generator that fills one array again and again
+    must yield copies of it.
+    """
     return make_dataset(native.from_generator(factory), from_generator, (factory,), {})
 
 

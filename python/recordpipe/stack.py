@@ -65,7 +65,10 @@ def _combine(rows: list[Any], leaf: Any, key: str) -> Any:
         for row in rows:
             _check_type(row, (tuple, list), rows, key)
         if any(len(row) != len(first) for row in rows):
-            raise ValueError(f"{_named(key)}: {type(first).__name__}s of different lengths")
+            raise ValueError(
+                f"{_named(key)}: {type(first).__name__}s of different lengths, whose members are "
+                "stacked one by one; map(numpy.asarray) makes arrays, which padded_batch() fills up"
+            )
         members = [
             _combine([row[i] for row in rows], leaf, f"{key}[{i}]") for i in range(len(first))
         ]

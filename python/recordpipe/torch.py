@@ -93,6 +93,10 @@ def _pinned(element: Any) -> Any:
     return element
 
 
+def _pinned_tensors(element: Any) -> Any:
+    return _pinned(tensors(element))
+
+
 class TensorIterator:
     """One pass over a Dataset; elements hold tensors (:func:`tensors`).
 
@@ -101,14 +105,14 @@ class TensorIterator:
 
     def __init__(self, dataset: _dataset.Dataset, pin_memory: bool = False) -> None:
         self._pass: _Pass = iter(dataset)
-        self._pin_memory = pin_memory
+        # In the library's next(): an exception, such as that of Ctrl-C, loses no batch.
+        self._pass._set_conversion(_pinned_tensors if pin_memory else tensors)
 
     def __iter__(self) -> TensorIterator:
         return self
 
     def __next__(self) -> Any:
-        element = tensors(next(self._pass))
-        return _pinned(element) if self._pin_memory else element
+        return next(self._pass)
 
     @property
     def epoch(self) -> int:
@@ -391,7 +395,9 @@ class Loader:
         return self._run(iterator)
 
     def _run(self, iterator: TensorIterator) -> Iterator[Any]:
-        yield from iterator
+        # Not iterator itself: a signal's handler may raise in its __next__().
+        for batch in iterator._pass:  # noqa: UP028 (yield from would close it, after a break)
+            yield batch
         if self._current is iterator:
             self._current = None
 

@@ -38,6 +38,28 @@ class Interrupt(FilesTest):
         self.addCleanup(process.kill)
         return process
 
+    def test_handlers_of_other_signals_run_during_a_wait(self):
+        process = self.start(
+            """
+class Alarm(Exception):
+    pass
+def ring(*_):
+    raise Alarm
+for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(number, ring)
+    try:
+        say("waiting")
+        next(iterator)
+    except Alarm:
+        say("rang", iterator.position)
+""",
+            "plain",
+        )
+        for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1):
+            self.assertEqual(process.stdout.readline(), "waiting\n")
+            process.send_signal(number)
+            self.assertEqual(process.stdout.readline(), "rang 0\n")
+
     def test_control_c_ends_the_wait_and_the_iterator_goes_on(self):
         for mode in ("plain", "prefetch"):
             process = self.start(

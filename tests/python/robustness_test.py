@@ -1,5 +1,6 @@
 """No crash, deadlock or leak, whatever a program does with iterators, functions and threads."""
 
+import dataclasses
 import errno
 import gc
 import os
@@ -40,6 +41,81 @@ class Robustness(FilesTest):
             timeout=timeout,
         )
         return process.returncode, process.stdout, process.stderr
+
+    def test_an_iterator_collected_by_a_thread_of_its_own_pass(self):
+        # A cycle holds the iterator, and a function of its pass runs the garbage collector.
+        status, output, errors = self.script(
+            """
+import gc, threading, time
+import recordpipe as rp
+main, collected, is_ready = threading.main_thread(), threading.Event(), False
+def collect(value):
+    if is_ready and threading.current_thread() is not main and not collected.is_set():
+        gc.collect()
+        collected.set()
+    time.sleep(1e-4)
+    return value
+class Trainer:
+    pass
+gc.disable()
+trainer = Trainer()
+trainer.me = trainer
+dataset = rp.from_list(range(10_000)).map(collect)
+trainer.iterator = iter(dataset.with_options(threads=2, chunk_size=4).prefetch(4))
+next(trainer.iterator)
+is_ready = True
+del trainer
+print(collected.wait(30))
+"""
+        )
+        self.assertEqual((status, output, errors), (0, "True\n", ""))
+
+    def test_exceptions_that_take_no_notes(self):
+        @dataclasses.dataclass(frozen=True)
+        class Frozen(Exception):
+            code: int
+
+        class Refusing(Exception):
+            def add_note(self, note):
+                raise ValueError(note)
+
+        class Misused(Exception):
+            __notes__ = 3
+
+        for error in (Frozen(3), Refusing("a"), Misused("b")):
+
+            def fail(_, error=error):
+                raise error
+
+            iterator = iter(rp.from_list([1, 2]).map(fail))
+            for _ in range(3):
+                with self.assertRaises(type(error)) as raised:
+                    next(iterator)
+                self.assertIs(raised.exception, error)
+
+    def test_notes_name_the_record_once(self):
+        error = KeyError("again")
+
+        def fail(*_):
+            raise error
+
+        records = rp.tfrecords(self.numbered(3))
+        for dataset in (records.map(fail), records.filter(fail), records.scan(0, fail)):
+            error.__notes__ = []
+            iterator = iter(dataset)
+            for _ in range(3):
+                with self.assertRaises(KeyError):
+                    next(iterator)
+            (note,) = error.__notes__
+            self.assertRegex(note, "the record of .*numbered.tfrecord at offset 0")
+
+    def test_each_pass_of_a_scan_has_its_own_initial_state(self):
+        def count(seen, value):
+            seen.append(value)
+            return seen, len(seen)
+
+        dataset = rp.from_list([1, 2, 3]).scan([], count)
+        self.assertEqual([list(dataset), list(dataset)], [[1, 2, 3], [1, 2, 3]])
 
     def test_iterators_dropped_at_every_place(self):
         for dataset in self.pipelines():

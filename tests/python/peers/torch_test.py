@@ -5,6 +5,7 @@
 import copy
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import unittest
@@ -229,6 +230,27 @@ class Loaders(TorchTest):
                     got[epoch] += ids(resumed)
                 with self.subTest(place=place, after_pass=after_pass):
                     self.assertEqual(got, expected)
+
+    def test_an_exception_during_the_conversion_loses_no_batch(self):
+        loader = rpt.Loader(self.batches())
+        whole = ids(loader)
+        loader = rpt.Loader(self.batches())
+        got = []
+        with self.assertRaises(KeyboardInterrupt):
+            for batch in loader:
+                got.append(batch["id"].tolist())
+                if len(got) == 2:
+                    loader._current._pass._set_conversion(self.interrupt)
+        state = loader.state_dict()
+        self.assertEqual(state["position"], 2)
+        loader._current._pass._set_conversion(rpt.tensors)
+        self.assertEqual(next(loader._current)["id"].tolist(), whole[2])
+        loader.load_state_dict(state)
+        self.assertEqual(got + ids(loader), whole)
+
+    def interrupt(self, _):
+        signal.raise_signal(signal.SIGINT)
+        self.fail("no KeyboardInterrupt")
 
     def test_keeps_its_place_if_a_state_is_refused(self):
         loader = rpt.Loader(self.batches())
