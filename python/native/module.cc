@@ -32,9 +32,9 @@
 #include "python/native/toolkit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
 #include "recordpipe/glob.h"
 #include "recordpipe/internal/call_stop.h"
+#include "recordpipe/list_files.h"
 #include "recordpipe/range.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/tfrecord_files.h"
@@ -77,16 +77,22 @@ PythonDataset tfrecords(const std::vector<FilePath>& files, bool check_crc,
   const RecordReadOptions options = read_options(check_crc, compression);
   if (cycle_length == 1) return PythonDataset(tfrecord_files(strings(files), options));
   return PythonDataset(
-      from_vector(strings(files))
+      list_files(strings(files))
           .interleave(
               [options](std::string path) { return tfrecord_files({std::move(path)}, options); },
               cycle_length, block_length));
 }
 
-PythonDataset from_list(const nb::list& list) {
+// `contents`: a digest of the values, for the plan; or empty.
+PythonDataset from_list(const nb::list& list, const std::string& contents) {
   std::vector<PythonObject> values;
   for (const nb::handle value : list) values.emplace_back(nb::borrow(value));
-  return PythonDataset(from_vector(std::move(values)));
+  std::vector<Parameter> parameters{{"elements", values.size()}};
+  if (!contents.empty()) parameters.emplace_back("contents", contents);
+  using Values = internal::Indexed<PythonObject, std::vector<PythonObject>>;
+  return PythonDataset(Dataset<PythonObject>(internal::indexed(
+      "from_list", std::move(parameters), std::make_shared<const Values>(std::move(values)),
+      internal::element_ops<PythonObject>())));
 }
 
 [[noreturn]] void throw_python_exception() {

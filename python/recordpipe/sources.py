@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -59,11 +61,24 @@ def tfrecords(
 def from_list(elements: Sequence[Any]) -> Dataset:
     """Yields the elements of a sequence; they may be any objects.
 
-    Supports random access: ``ds[i]``, slices, and ``shuffle()`` without a buffer.
+    Supports random access: ``ds[i]``, slices, and ``shuffle()`` without a buffer. A state of one
+    list is refused for another, if they hold numbers, strings, bytes, arrays, and lists, tuples and
+    dicts of these; of other objects, only the number is compared.
     """
     listed = list(elements)
     access = ListAccess(listed)
-    return make_dataset(native.from_list(listed), from_list, (listed,), {}, access=access)
+    described = native.from_list(listed, _digest(listed))
+    return make_dataset(described, from_list, (listed,), {}, access=access)
+
+
+def _digest(elements: list[Any]) -> str:
+    """Returns a text that differs between lists of different values; "" for unknown objects."""
+    try:
+        # Version 2 has no references, so equal values have equal bytes.
+        values = marshal.dumps(elements, 2)
+    except ValueError:
+        return ""
+    return hashlib.blake2b(values, digest_size=8).hexdigest()
 
 
 def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:

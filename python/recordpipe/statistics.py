@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from recordpipe import _native as native
 from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
 from recordpipe.progress import Progress, reported
@@ -234,7 +236,7 @@ def _feature(found: dict[str, Any]) -> FeatureStats:
         found.get("share"),
         values,
         _numbers(found.get("int64")),
-        _numbers(found.get("float")),
+        _numbers(_float32(found.get("float"))),
         _bytes(found.get("bytes")),
     )
 
@@ -269,6 +271,20 @@ def _value(found: Any) -> Any:
     if isinstance(found, dict):
         return base64.b64decode(found["base64"])
     return found
+
+
+def _float32(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Returns ``found`` with the values themselves, of which it has the shortest decimals."""
+    if found is None:
+        return None
+    exact = dict(found)
+    for name in ("min", "max"):
+        if found.get(name) is not None:
+            exact[name] = float(np.float32(found[name]))
+    exact["most_frequent"] = [
+        {**one, "value": float(np.float32(one["value"]))} for one in found.get("most_frequent", ())
+    ]
+    return exact
 
 
 def _numbers(found: dict[str, Any] | None) -> NumberStats | None:

@@ -3,6 +3,7 @@
 import json
 import unittest
 
+import numpy as np
 import recordpipe as rp
 from support import FilesTest
 
@@ -43,6 +44,60 @@ class State(FilesTest):
                     other.load_state_dict(json.loads(text))
                     self.assertEqual(other.position, place)
                     self.assertEqual([repr(element) for element in other], whole[place:])
+
+    def test_interleaved_files_are_compared(self):
+        a, b, c = (self.numbered(6, name, first) for name, first in (("a", 0), ("b", 6), ("c", 12)))
+
+        def make(paths):
+            yield rp.tfrecords(paths, cycle_length=2)
+            yield rp.from_list([str(path) for path in paths]).interleave(rp.tfrecords, 2)
+
+        for number, dataset in enumerate(make([a, b, c])):
+            iterator = iter(dataset)
+            for _ in range(5):
+                next(iterator)
+            state = iterator.state_dict()
+            for paths in ([b, a, c], [a, b, a], [a, b], [a, c, b]):
+                other = iter([*make(paths)][number])
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "state"):
+                    other.load_state_dict(state)
+            restored = iter([*make([a, b, c])][number])
+            restored.load_state_dict(state)
+            self.assertEqual(list(restored), list(dataset)[5:])
+        cache = self.folder / "cache"
+        list(rp.tfrecords([a, b], cycle_length=2).cache(cache))
+        with self.assertRaisesRegex(rp.Error, "cache"):
+            list(rp.tfrecords([b, a], cycle_length=2).cache(cache))
+
+    def test_lists_are_compared(self):
+        for one, other in (
+            (range(30), range(100, 130)),
+            (["a", "b"], ["b", "a"]),
+            ([b"a", 1.5, None], [b"a", 2.5, None]),
+            ([{"x": [1, 2]}], [{"x": [1, 3]}]),
+            ([np.arange(3)], [np.arange(1, 4)]),
+        ):
+            iterator = iter(rp.from_list(one))
+            next(iterator)
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "from_list"):
+                iter(rp.from_list(other)).load_state_dict(iterator.state_dict())
+            iter(rp.from_list(list(one))).load_state_dict(iterator.state_dict())
+
+    def test_position_after_an_exception(self):
+        def fail_at_nine(value):
+            if value == 9:
+                raise KeyError(value)
+            return value
+
+        for chunk_size in (1, 64):
+            numbers = rp.from_list(range(100)).map(fail_at_nine).with_options(chunk_size=chunk_size)
+            for dataset, expected in ((numbers, 9), (numbers.batch(4), 2), (numbers.prefetch(), 9)):
+                iterator = iter(dataset)
+                for _ in range(2):
+                    with self.assertRaises(KeyError):
+                        while True:
+                            next(iterator)
+                    self.assertEqual(iterator.position, expected)
 
     def test_restores_into_an_iterator_that_is_in_use(self):
         iterator = iter(rp.from_list(range(10)))

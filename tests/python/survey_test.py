@@ -200,6 +200,12 @@ class StatsTest(FilesTest):
         )
         stats = rp.stats(path)
         self.assertEqual(stats["label"].share, 0.5)
+        values = np.float32([-400.08984375, 0.1])
+        path = self.folder / "floats"
+        rp.write_tfrecords(path, [{"x": value} for value in values])
+        floats = rp.stats(path)["x"].float
+        self.assertEqual((floats.min, floats.max), tuple(values.astype(float)))
+        self.assertEqual({value for value, _ in floats.most_frequent}, {*values.astype(float)})
         self.assertEqual(stats["label"].int64.most_frequent, ((0, 2), (1, 2), (2, 2)))
         self.assertEqual(stats["label"].int64.distinct, 3)
         self.assertEqual(stats["other"].values, (0, 0))

@@ -99,7 +99,8 @@ struct AnyIterator::Pass {
   uint64_t epoch;
   const MakerProcess maker;
   uint64_t earlier = 0;     // number of all workers' elements before those that the executor counts
-  bool has_failed = false;  // next() has thrown
+  bool has_failed = false;  // next() has thrown,
+  uint64_t failed_at = 0;   // after this number of elements
   std::atomic<bool> is_stopping = false;  // after request_stop(), until restore()
 };
 
@@ -115,6 +116,7 @@ AnyIterator::Pass& AnyIterator::pass() const {
 }
 
 bool AnyIterator::fetch() {
+  if (!pass().has_failed) pass_->failed_at = pass_->executor.position() + at_;
   at_ = count_ = 0;  // first: next() may throw
   can_unread_ = false;
   PipelineMonitor& monitor = *pass().context.monitor;
@@ -185,7 +187,8 @@ void AnyIterator::request_stop() {
 uint64_t AnyIterator::epoch() const { return pass().epoch; }
 
 uint64_t AnyIterator::position() const {
-  return pass().earlier / pass_->workers + pass_->executor.position() + at_;
+  const uint64_t here = pass().has_failed ? pass_->failed_at : pass_->executor.position() + at_;
+  return pass_->earlier / pass_->workers + here;
 }
 
 uint64_t AnyIterator::workers() const { return pass().workers; }

@@ -92,17 +92,22 @@ class IndexedPlan final : public Plan {
 class IndexedNode final : public Node {
  public:
   IndexedNode(std::string name, std::vector<PlanParameter> parameters,
-              std::shared_ptr<const IndexedValues> values, const ElementOps& element)
+              std::shared_ptr<const IndexedValues> values, const ElementOps& element,
+              SourceFiles files)
       : Node(element),
         name_(std::move(name)),
         parameters_(std::move(parameters)),
-        values_(std::move(values)) {}
+        values_(std::move(values)),
+        files_(std::move(files)) {}
   std::string sequential_operator() const override { return {}; }
   Cardinality cardinality() const override { return known_cardinality(values_->size()); }
 
  protected:
   PlanDescription describe_operator() const override {
-    return {.name = name_, .parameters = parameters_};
+    return {.name = name_,
+            .parameters = parameters_,
+            .file_system = files_.file_system,
+            .files = files_.paths};
   }
   Stage build_stage(const StageContext& context) const override {
     return {std::make_unique<IndexedPlan>(values_->size()),
@@ -113,16 +118,18 @@ class IndexedNode final : public Node {
   std::string name_;
   std::vector<PlanParameter> parameters_;
   std::shared_ptr<const IndexedValues> values_;
+  SourceFiles files_;
 };
 
 }  // namespace
 
 NodePtr indexed(std::string name, std::vector<Parameter> parameters,
-                std::shared_ptr<const IndexedValues> values, const ElementOps& element) {
+                std::shared_ptr<const IndexedValues> values, const ElementOps& element,
+                SourceFiles files) {
   std::vector<PlanParameter> of_plan;
   for (Parameter& parameter : parameters) of_plan.emplace_back(std::move(parameter));
   return std::make_shared<IndexedNode>(std::move(name), std::move(of_plan), std::move(values),
-                                       element);
+                                       element, std::move(files));
 }
 
 }  // namespace recordpipe::internal

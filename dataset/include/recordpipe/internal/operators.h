@@ -33,8 +33,14 @@ std::string explain(const NodePtr& node);
 uint64_t plan_hash(const NodePtr& node);
 Cardinality cardinality(const NodePtr& node);
 
+// Files that a source reads, or whose names it yields: a saved state compares them.
+struct SourceFiles {
+  FileSystem* file_system = nullptr;
+  std::vector<std::string> paths = {};
+};
 NodePtr indexed(std::string name, std::vector<Parameter> parameters,
-                std::shared_ptr<const IndexedValues> values, const ElementOps& element);
+                std::shared_ptr<const IndexedValues> values, const ElementOps& element,
+                SourceFiles files = {});
 NodePtr from_generator(std::unique_ptr<const GeneratorFunction> function,
                        const ElementOps& element);
 

@@ -1,0 +1,26 @@
+// list_files: an indexed source whose plan has the files of its elements.
+#include "recordpipe/list_files.h"
+
+#include <memory>
+#include <utility>
+
+#include "dataset/pipeline/operators/record_paths.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe {
+
+Dataset<std::string> list_files(std::vector<std::string> paths) {
+  return list_files(posix_file_system(), std::move(paths));
+}
+
+Dataset<std::string> list_files(FileSystem& file_system, std::vector<std::string> paths) {
+  paths = internal::matched_record_paths(file_system, std::move(paths));
+  std::vector<Parameter> parameters{{"files", paths.size()}};
+  internal::SourceFiles files{&file_system, paths};
+  using Values = internal::Indexed<std::string, std::vector<std::string>>;
+  return Dataset<std::string>(internal::indexed(
+      "list_files", std::move(parameters), std::make_shared<const Values>(std::move(paths)),
+      internal::element_ops<std::string>(), std::move(files)));
+}
+
+}  // namespace recordpipe
