@@ -160,7 +160,9 @@ void ImagePass::place(const PixelView& image, std::span<const Value> values, Row
     format.width = image.size.width;
   }
   format.channels = channels;
-  if (spec_.normalization) recordpipe::check(*spec_.normalization, format);
+  if (spec_.normalization && format_.channels == 0) {
+    recordpipe::check(*spec_.normalization, format);
+  }
   const bool is_planar = image.layout == Layout::nchw || channels == 1;
   write(is_planar ? values : to_planes(values, channels), image.size, format, row);
 }
