@@ -23,6 +23,7 @@ LAYERS = {
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
+    "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -34,10 +35,9 @@ LAYERS = {
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
-    "examples": ["trainer"],
-    "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline",
-               "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools"],
+    "examples": ["trainer", "dataset/image/batches"],
+    "python": ["dataset/applications/cifar", "dataset/image/batches", "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/image/batches"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -48,6 +48,9 @@ PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
     "recordpipe/image/": "dataset/image",
+    "recordpipe/image/example_images.h": "dataset/image/batches",
+    "recordpipe/image/image_column.h": "dataset/image/batches",
+    "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
     "recordpipe/toolkit/": "dataset/toolkit",
@@ -78,7 +81,7 @@ PUBLIC_ONLY = ["examples/", *PUBLIC]
 # A reader of records needs only zlib and zstd (and ISA-L if available); logging and option parsing
 # are for programs.
 LIBRARIES = {
-    "hwy/": ["dataset/image/crop_highway", "dataset/image/highway_targets", "dataset/image/resize_highway"],
+    "hwy/": ["dataset/image/color_jitter_highway", "dataset/image/crop_highway", "dataset/image/highway_targets", "dataset/image/resize_highway"],
     "jerror.h": ["dataset/image/jpeg_"],
     "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],
