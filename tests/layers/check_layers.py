@@ -23,6 +23,7 @@ LAYERS = {
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
+    "dataset/tfds": ["dataset/image", "dataset/pipeline"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -36,7 +37,7 @@ LAYERS = {
               "dataset/toolkit"],
     "examples": ["trainer"],
     "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline",
-               "dataset/toolkit"],
+               "dataset/tfds", "dataset/toolkit"],
     "tests": ["trainer/programs", "tools"],
 }
 
@@ -50,6 +51,7 @@ PUBLIC_LAYERS = {
     "recordpipe/image/": "dataset/image",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
+    "recordpipe/tfds/": "dataset/tfds",
     "recordpipe/toolkit/": "dataset/toolkit",
     "recordpipe/trainer/": "trainer",
 }
@@ -62,7 +64,7 @@ for layer, names in {
                   "temporary_file",
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",
-    "dataset/example": "columns example_builder example_schema example_view feature_values "
+    "dataset/example": "columns dict dict_batch example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
@@ -88,7 +90,7 @@ LIBRARIES = {
     "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
-                  "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
+                  "dataset/tfds/", "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],
