@@ -23,7 +23,8 @@ LAYERS = {
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
-    "dataset/tfds": ["dataset/image", "dataset/pipeline"],
+    "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
+    "dataset/tfds": ["dataset/image/batches"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -36,9 +37,8 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
-    "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline",
-               "dataset/tfds", "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools"],
+    "python": ["dataset/applications/cifar", "dataset/tfds", "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/tfds"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -49,6 +49,9 @@ PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
     "recordpipe/image/": "dataset/image",
+    "recordpipe/image/example_images.h": "dataset/image/batches",
+    "recordpipe/image/image_column.h": "dataset/image/batches",
+    "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
     "recordpipe/tfds/": "dataset/tfds",
