@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include "python/native/arrays.h"
+#include "python/native/dict_to_python.h"
 
 namespace recordpipe::python {
 namespace {
@@ -159,7 +160,7 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
 
 std::unique_ptr<ParsedBatch> LeasePool::lend(Dict& dict) {
   std::unique_ptr<ParsedBatch> lent = take();
-  std::swap(lent->dict, dict);
+  std::swap(lent->tfds.dicts.columns, dict);
   return lent;
 }
 
@@ -189,6 +190,9 @@ nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<L
 
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single) {
+  if (spec.collator.tfds()) {
+    return dict_to_python(std::move(lent), pool, single ? DictForm::only_row : DictForm::batch);
+  }
   const ParsedBatch& batch = *lent;
   const nb::object owner = make_owner(std::move(lent), pool);
   const Columns columns(owner, batch.images, single);
