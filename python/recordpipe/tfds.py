@@ -108,7 +108,7 @@ def tfds(
         "rounding": rounding,
         "check_crc": check_crc,
     }
-    files = RandomAccess(lambda: native.RecordFiles(parts, bool(check_crc)))
+    files = RandomAccess(lambda: native.RecordFiles(parts, bool(check_crc)), one_by_one=True)
     access = files.parsed(native.parse_spec(described))
     return make_dataset(described, tfds, (path, str(split)), keywords, access=access)
 
