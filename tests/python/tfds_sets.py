@@ -76,9 +76,7 @@ def write(folder, features, splits, name="made", info=None):
             }
         )
         for i, shard in enumerate(shards):
-            records.write(
-                folder / f"{name}-{split}.tfrecord-{i:05d}-of-{len(shards):05d}", shard
-            )
+            records.write(folder / f"{name}-{split}.tfrecord-{i:05d}-of-{len(shards):05d}", shard)
     (folder / "dataset_info.json").write_text(
         json.dumps(
             {"name": name, "version": "1.0.0", "fileFormat": "tfrecord", "splits": described}

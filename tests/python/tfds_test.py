@@ -169,9 +169,7 @@ class Pipelines(TfdsTest):
             self.assert_elements(shuffled.epoch(0), first)
         numbered = list(ds.enumerate().map(lambda pair: (pair[0], int(pair[1]["id"]))))
         self.assertEqual(numbered, [(i, i) for i in range(20)])
-        self.assertEqual(
-            self.ids(ds.cache().repeat(2).prefetch()), [*range(20), *range(20)]
-        )
+        self.assertEqual(self.ids(ds.cache().repeat(2).prefetch()), [*range(20), *range(20)])
 
     def test_states(self):
         folder = sets.write_all(self.folder)
@@ -202,9 +200,9 @@ class Pipelines(TfdsTest):
 
     def test_pickles(self):
         folder = sets.write_all(self.folder)
-        ds = rp.tfds(
-            folder, "train[:50%]", decode_images={"image": False}, missing="fill"
-        ).shuffle(seed=1)
+        ds = rp.tfds(folder, "train[:50%]", decode_images={"image": False}, missing="fill").shuffle(
+            seed=1
+        )
         other = pickle.loads(pickle.dumps(ds))
         self.assertEqual(self.ids(other), self.ids(ds))
         self.assertEqual(other.explain(), ds.explain())
@@ -260,9 +258,11 @@ class Images(TfdsTest):
             "resize": lambda d: d.resize("image", (8, 9)),
             "center": lambda d: d.resize("image", 9).center_crop("image", 7),
             "random": lambda d: d.random_resized_crop("image", 8, seed=3),
-            "normalize": lambda d: d.random_resized_crop("image", 8, seed=3)
-            .normalize("image", 0.5, 0.25, scale=1 / 255)
-            .image_format("image", layout="NCHW"),
+            "normalize": lambda d: (
+                d.random_resized_crop("image", 8, seed=3)
+                .normalize("image", 0.5, 0.25, scale=1 / 255)
+                .image_format("image", layout="NCHW")
+            ),
             "half": lambda d: d.resize("image", (8, 9)).image_format("image", "float16"),
             "pad": lambda d: d.pad_crop_flip("thumbnail", 2, seed=5),
         }
@@ -344,8 +344,9 @@ class Info(TfdsTest):
         folder = sets.write_all(self.folder)
         info = rp.tfds_info(folder)
         self.assertEqual((info.name, info.version), ("made", "1.0.0"))
-        self.assertEqual({name: len(split) for name, split in info.splits.items()},
-                         {"train": 20, "val": 5})
+        self.assertEqual(
+            {name: len(split) for name, split in info.splits.items()}, {"train": 20, "val": 5}
+        )
         self.assertEqual(info.splits["train"].shard_lengths, [4, 0, 9, 7])
         self.assertEqual(info.features["label"].names, ("cat", "dog", "owl"))
         self.assertEqual(info.features["objects/box"].shape, (2,))
@@ -490,8 +491,10 @@ class Damage(TfdsTest):
             '"any_shape": 4 values': {"any_shape/shape": [2, 3]},
             '"objects/box": 3 values': {"objects/box": [1.0, 2.0, 3.0]},
             "row lengths": {"objects/words/ragged_row_lengths_0": [-1, 4]},
-            "3 values, and rows for 1": {"objects/words/ragged_flat_values": [b"a", b"b", b"c"],
-                                         "objects/words/ragged_row_lengths_0": [0, 1]},
+            "3 values, and rows for 1": {
+                "objects/words/ragged_flat_values": [b"a", b"b", b"c"],
+                "objects/words/ragged_row_lengths_0": [0, 1],
+            },
             '"thumbnail": an image of 7x5': {"thumbnail": [grey]},
             '"image".*neither a JPEG nor a PNG': {"image": [b"GIF89a" + b"\0" * 50]},
             '"steps/note": 1 steps, where others have 2': {"steps/note": [b"a"]},
@@ -582,7 +585,11 @@ class Damage(TfdsTest):
             sets.tree(
                 x=sets.feature("Tensor", "tensor", dtype="int64", shape={"dimensions": huge}),
                 y=sets.feature(
-                    "Tensor", "tensor", dtype="int64", shape={"dimensions": huge}, encoding="zlib",
+                    "Tensor",
+                    "tensor",
+                    dtype="int64",
+                    shape={"dimensions": huge},
+                    encoding="zlib",
                 ),
             ),
             {"train": [[records.example({"x": [1], "y": [sets.zlib.compress(b"12345678")]})]]},
