@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "python/native/python_object.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/dict_batch.h"
 #include "recordpipe/image/example_images.h"
 #include "recordpipe/image/image_column.h"
 #include "recordpipe/parameter.h"
@@ -26,9 +24,9 @@ namespace recordpipe::python {
 // Examples and their images, SequenceExamples, or Examples of TFDS.
 struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
-  tfds::ExamplesBatch tfds;  // Dicts of other Datasets are lent to Python as its columns
-  bool is_single = false;    // has one row
-  Origin origin;             // of the record of a batch of one row
+  tfds::ExamplesBatch tfds;
+  bool is_single = false;  // has one row
+  Origin origin;           // of the record of a batch of one row
 
   void exchange_scratch(ParsedBatch& other) noexcept {
     example.exchange_scratch(other.example);
