@@ -40,9 +40,9 @@ def tfds(
     """Yields the Examples of a data set that TFDS wrote: those of ``tfds.as_numpy``, leaf for leaf.
 
     An element is a nested dict. Its values have the declared dtype and shape: NumPy scalars and
-    arrays, ``bytes`` for text, labels as int64 (:func:`tfds_info` has their names); bfloat16 becomes
-    uint16, its bits. The values of a Sequence or Dataset feature (the steps of an episode) are
-    stacked: ``ex["steps"]["action"]`` is [steps, 7]. Several ragged dimensions are a
+    arrays, ``bytes`` for text, labels as int64 (:func:`tfds_info` has their names); the bits of
+    bfloat16 become uint16. The values of a Sequence or Dataset feature (the steps of an episode)
+    are stacked: ``ex["steps"]["action"]`` is [steps, 7]. Several ragged dimensions are a
     :class:`Ragged`, and the steps' images of unknown size are a list.
 
     After :meth:`Dataset.batch`, an element is a nested dict of arrays [batch, ...]; values whose
