@@ -25,6 +25,7 @@
 #include "recordpipe/image/image_size.h"
 #include "recordpipe/image/image_spec.h"
 #include "recordpipe/image/resized_crop.h"
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {
@@ -36,26 +37,28 @@ struct ImageOrigin {
 };
 
 namespace internal {
-
 class ImageCodecs;
 struct PixelView;
+}  // namespace internal
 
-// An image whose row has no place before the size of the batch's images is known.
-struct WaitingImage {
-  ImageSize size = {};
-  size_t channels = 0;
-  std::vector<uint8_t> pixels = {};  // [channels, height, width]
-  Random random = Random(0, 0, 0);
-  std::string path = {};  // of its origin
+// One image of a list.
+struct SizedImage {
+  ImageFormat format = {};
+  internal::AlignedVector<std::byte> values =
+      {};                 // as ImageBatch::image_at, format.bytes_per_image()
+  std::string path = {};  // of its origin, for errors of finish()
   uint64_t offset = 0;
 };
 
-}  // namespace internal
-
+// Complete after finish().
 struct ImageColumn {
-  ImageBatch batch = {};  // complete after finish()
-
-  std::vector<internal::WaitingImage> waiting = {};  // between reset() and finish()
+  // With ImageSizes::equal and ImageSizes::padded.
+  ImageBatch batch = {};
+  // With ImageSizes::padded: of each image. What is below it and on its right is 0, also after a
+  // normalisation.
+  std::vector<ImageSize> sizes = {};
+  // With ImageSizes::list: the images, which may also differ in their number of channels.
+  std::vector<SizedImage> images = {};
 };
 uint64_t heap_bytes(const ImageColumn& column);
 
@@ -63,6 +66,8 @@ uint64_t heap_bytes(const ImageColumn& column);
 // may be set by several threads, each with its own rows.
 class ImageColumnCollator {
  public:
+  static constexpr size_t kMaxPadding = 64;
+
   // Throws Error{invalid_argument} as spec.check().
   explicit ImageColumnCollator(const ImageSpec& spec);
 
@@ -77,30 +82,51 @@ class ImageColumnCollator {
   // Throws Error with the path and offset of `origin`:
   //   unsupported, truncated, corrupted, limit_exceeded   as decode_image() and Resizer
   //   unsupported   raw pixels of another size, an image that is smaller than its crop, or of
-  //                 another number of channels than ImageSpec::normalized_channels
+  //                 another number of channels than ImageSpec::normalized_channels, or a color
+  //                 jitter of another number than 1 or 3
   void set(ImageColumn& column, size_t row, std::span<const std::byte> bytes, const Random& random,
            const ImageOrigin& origin = {}, const uint8_t* next = nullptr) const;
-  // Completes the batch, after all rows were set. Throws Error{unsupported}, with the origin of the
-  // image, for an image of another size than the first.
+  // Completes the column, after all rows were set. Throws, with the origin of the image:
+  //   unsupported     an image has another number of channels than the first, or, with
+  //                   ImageSizes::equal, another size
+  //   limit_exceeded  ImageSizes::padded: the padded batch has more than kMaxPadding times the
+  //                   values of its images, and more than 2^28 values
   void finish(ImageColumn& column) const;
 
  private:
   // Where the resized crop of the image is; nothing for another distortion.
-  std::optional<ResizedCrop> resized_crop(const ImageSize& image, Random random) const;
-  void read_raw(ImageColumn& column, size_t row, std::span<const std::byte> bytes,
-                const Random& random, const ImageOrigin& origin, const uint8_t* next) const;
-  void read_file(ImageColumn& column, size_t row, std::span<const std::byte> bytes,
-                 const Random& random, const ImageOrigin& origin) const;
+  std::optional<ResizedCrop> resized_crop(const ImageSize& image, Random& random) const;
+  void read_raw(ImageColumn& column, size_t row, std::span<const std::byte> bytes, Random random,
+                const ImageOrigin& origin, const uint8_t* next) const;
+  void read_file(ImageColumn& column, size_t row, std::span<const std::byte> bytes, Random random,
+                 const ImageOrigin& origin) const;
+  // Returns the memory of a row whose image has this format.
+  std::byte* slot(ImageColumn& column, size_t row, const ImageFormat& format,
+                  const ImageOrigin& origin) const;
+  // Writes an image that is cropped and resized as far as a ResizedCrop does it.
+  template <class Value>
   void place(ImageColumn& column, size_t row, const internal::PixelView& image,
-             const Random& random, const ImageOrigin& origin, const uint8_t* next) const;
-  // `pixels`: [channels, size.height, size.width].
-  void write(std::span<const uint8_t> pixels, const ImageSize& size, Random random,
+             std::span<const Value> values, Random& random, const ImageOrigin& origin,
+             const uint8_t* next) const;
+  // Resizes `part`, and writes it.
+  template <class Value>
+  void place_resized(ImageColumn& column, size_t row, Resizer& resizer, std::span<const Value> part,
+                     size_t channels, const Resized& resized, Random& random,
+                     const ImageOrigin& origin) const;
+  // The size of the row of an image.
+  ImageSize size_of_row(const ImageSize& image) const;
+  // `planes`: [channels, size.height, size.width].
+  template <class Value>
+  void write(std::span<const Value> planes, const ImageSize& size, Random& random,
              const ImageFormat& format, std::byte* out, const uint8_t* next) const;
-  void check_channels(size_t channels) const;
+  void write_recolored(std::span<const uint8_t> planes, const ImageSize& size, Random& random,
+                       const ImageFormat& format, std::byte* out) const;
+  void pad(ImageColumn& column) const;
+  void join(ImageColumn& column) const;
 
   ImageSpec spec_;
   ImageFormat format_;
-  bool is_sized_;  // the format is known before the images
+  bool is_sized_;  // rows are written to the batch: their format is known before the images
   std::shared_ptr<internal::ImageCodecs> codecs_;
 };
 
