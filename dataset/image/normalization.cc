@@ -86,7 +86,7 @@ std::vector<Parameter> Normalization::parameters() const {
 void check(const Normalization& normalization, const ImageFormat& format) {
   if (normalization == Normalization{}) return;
   require(format.dtype != DType::uint8 && format.dtype != DType::uint16,
-          "a batch of integers can't be normalised");
+          "a batch of uint8 or uint16 values can't be normalised");
   require(format.channels <= Normalization::kMaxChannels,
           "images of more than 4 channels can't be normalised");
   if (normalization.per_image) {

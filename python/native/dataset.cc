@@ -31,6 +31,7 @@ struct TryParse {
 
   Record operator()(Record record) const {
     thread_local ParsedBatch row;
+    if (!collator.images().empty()) return collator.examples().checked(std::move(record));
     collator.reset(row, 1);
     collator.set(row, 0, record);
     collator.finish(row);

@@ -83,6 +83,17 @@ CropWindow with_color_jitter(const CropWindow& window, const ImageFormat& rows, 
   return {.image = memory.data(), .image_height = rows.height, .image_width = rows.width};
 }
 
+std::span<const uint8_t> raw_pixels(const RawPixels& raw, std::span<const std::byte> bytes) {
+  const size_t expected = raw.size.height * raw.size.width * raw.channels;
+  if (bytes.size() != expected) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = std::to_string(bytes.size()) + " bytes, not the " +
+                           std::to_string(expected) + " of raw pixels of " +
+                           text(raw.size, raw.channels)});
+  }
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), expected};
+}
+
 }  // namespace
 
 uint64_t heap_bytes(const ImageColumn& column) {
@@ -128,14 +139,18 @@ std::byte* ImageColumnCollator::slot(ImageColumn& column, size_t row, const Imag
   return image.values.data();
 }
 
+void ImageColumnCollator::check_recolored(const ImageSize& size) const {
+  const auto* color = std::get_if<RandomCropFlipColor>(&spec_.distortion);
+  if (!color || (color->crop.height <= size.height && color->crop.width <= size.width)) return;
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = "a crop of " + text(color->crop) + " from an image of " + text(size)});
+}
+
 void ImageColumnCollator::write_recolored(std::span<const uint8_t> planes, const ImageSize& size,
                                           Random& random, const ImageFormat& format,
                                           std::byte* out) const {
   const auto& color = std::get<RandomCropFlipColor>(spec_.distortion);
-  if (color.crop.height > size.height || color.crop.width > size.width) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "a crop of " + text(color.crop) + " from an image of " + text(size)});
-  }
+  check_recolored(size);
   crop_flip_color(planes, size, CropFlipColor::draw(random, size, color.crop, color.ranges), format,
                   out, color.standardize);
 }
@@ -170,11 +185,7 @@ void ImageColumnCollator::write(std::span<const Value> planes, const ImageSize& 
   write_window(window, format, channel_map(normalization, window, format), out);
 }
 
-template <class Value>
-void ImageColumnCollator::place(ImageColumn& column, size_t row, const PixelView& image,
-                                std::span<const Value> values, Random& random,
-                                const ImageOrigin& origin, const uint8_t* next) const {
-  const size_t channels = image.channels;
+void ImageColumnCollator::check_channels(size_t channels) const {
   if (spec_.normalized_channels > 0 && spec_.normalized_channels != channels) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "an image of " + std::to_string(channels) + " channels, and " +
@@ -186,6 +197,14 @@ void ImageColumnCollator::place(ImageColumn& column, size_t row, const PixelView
         {.kind = ErrorKind::unsupported,
          .reason = "color_jitter of an image of " + std::to_string(channels) + " channels"});
   }
+}
+
+template <class Value>
+void ImageColumnCollator::place(ImageColumn& column, size_t row, const PixelView& image,
+                                std::span<const Value> values, Random& random,
+                                const ImageOrigin& origin, const uint8_t* next) const {
+  const size_t channels = image.channels;
+  check_channels(channels);
   ImageFormat format = format_;
   const ImageSize size = size_of_row(image.size);
   format.height = size.height;
@@ -213,14 +232,7 @@ void ImageColumnCollator::read_raw(ImageColumn& column, size_t row,
                                    std::span<const std::byte> bytes, Random random,
                                    const ImageOrigin& origin, const uint8_t* next) const {
   const auto& raw = std::get<RawPixels>(spec_.source);
-  const size_t expected = raw.size.height * raw.size.width * raw.channels;
-  if (bytes.size() != expected) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = std::to_string(bytes.size()) + " bytes, not the " +
-                           std::to_string(expected) + " of raw pixels of " +
-                           text(raw.size, raw.channels)});
-  }
-  const std::span pixels(reinterpret_cast<const uint8_t*>(bytes.data()), expected);
+  const std::span<const uint8_t> pixels = raw_pixels(raw, bytes);
   const std::optional<ResizedCrop> crop = resized_crop(raw.size, random);
   if (!crop) {
     const PixelView view{raw.size, raw.channels, raw.layout};
@@ -290,6 +302,35 @@ void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const s
     } else {
       read_file(column, row, bytes, random, origin);
     }
+  } catch (const Error& error) {
+    throw in_record(error, spec_.feature, origin);
+  }
+}
+
+void ImageColumnCollator::check_row(const ImageSize& size, size_t channels) const {
+  check_channels(channels);
+  check_recolored(size);
+  Random random(0, 0, 0);
+  if (std::holds_alternative<ResizeAndCrop>(spec_.distortion)) resized_crop(size, random)->source();
+}
+
+void ImageColumnCollator::check(std::span<const std::byte> bytes, const ImageOrigin& origin) const {
+  try {
+    if (const auto* raw = std::get_if<RawPixels>(&spec_.source)) {
+      raw_pixels(*raw, bytes);
+      return check_row(raw->size, raw->channels);
+    }
+    codecs_->with_codec([&](ImageCodecs::Codec& codec) {
+      ImageSize size;
+      const DecodedImage& image = codec.decoder.decode(bytes, [&](const ImageInfo& info) {
+        size = {info.height, info.width};
+        // Entropy decoding, which finds the damage, is all that this leaves of the work.
+        const int by = info.format == ImageFileFormat::jpeg ? 8 : 1;
+        const ImageSize scaled = scaled_image(info, by).size;
+        return ChosenPart({0, 0, scaled.height, scaled.width}, by);
+      });
+      check_row(size, image.channels);
+    });
   } catch (const Error& error) {
     throw in_record(error, spec_.feature, origin);
   }

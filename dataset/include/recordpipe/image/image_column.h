@@ -86,6 +86,10 @@ class ImageColumnCollator {
   //                 jitter of another number than 1 or 3
   void set(ImageColumn& column, size_t row, std::span<const std::byte> bytes, const Random& random,
            const ImageOrigin& origin = {}, const uint8_t* next = nullptr) const;
+  // Throws what set() can throw, whatever the random numbers are: for pipelines that leave broken
+  // images out. Decodes the whole file, so it also notices damage outside of a crop. Takes less
+  // time than set(): of a JPEG file, the pixels are not computed.
+  void check(std::span<const std::byte> bytes, const ImageOrigin& origin = {}) const;
   // Completes the column, after all rows were set. Throws, with the origin of the image:
   //   unsupported     an image has another number of channels than the first, or, with
   //                   ImageSizes::equal, another size
@@ -113,6 +117,9 @@ class ImageColumnCollator {
   void place_resized(ImageColumn& column, size_t row, Resizer& resizer, std::span<const Value> part,
                      size_t channels, const Resized& resized, Random& random,
                      const ImageOrigin& origin) const;
+  void check_channels(size_t channels) const;
+  void check_recolored(const ImageSize& size) const;
+  void check_row(const ImageSize& size, size_t channels) const;
   // The size of the row of an image.
   ImageSize size_of_row(const ImageSize& image) const;
   // `planes`: [channels, size.height, size.width].
