@@ -37,9 +37,10 @@ class ImageOperators:
     :meth:`decode_image` or :meth:`decode_raw` makes an image of a feature of bytes; the others take
     the feature's name. An image has at most one crop (:meth:`random_resized_crop`,
     :meth:`resize`, :meth:`center_crop`, also after resize(), :meth:`pad_crop_flip`,
-    :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), and then at most one normalisation
-    (:meth:`normalize`, :meth:`per_image_standardization`), with a :meth:`color_jitter` in between. Of a JPEG file, only the part that the
-    crop needs is decoded.
+    :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), then at most one
+    :meth:`color_jitter`, and then at most one normalisation (:meth:`normalize`,
+    :meth:`per_image_standardization`). Of a JPEG file, only the part that the crop needs is
+    decoded.
 
     In a batch, an image is an array [batch, height, width, channels], or [batch, channels, height,
     width]; in a single element, without the batch dimension. Values are 0 to 255, uint8, unless an
@@ -89,9 +90,9 @@ class ImageOperators:
                 8 bits by 257, as tf.io.decode_image does; uint8 keeps the upper 8 bits.
             dct: the inverse transform of JPEG files: "accurate", as PIL's, or "fast", as
                 tf.io.decode_image's. Values differ by up to 5.
-            dct_scaling: whether JPEG files are decoded at 1/2, 1/4 or 1/8 of their size where a crop
-                is resized to at most that, in both dimensions. Faster for large images, but pixels
-                differ: docs/photographs.md says by how much.
+            dct_scaling: whether JPEG files are decoded at 1/2, 1/4 or 1/8 of their size where a
+                crop is resized to at most that, in both dimensions. Faster for large images, but
+                pixels differ: docs/photographs.md says by how much.
             exif_orientation: whether images are turned and mirrored as their EXIF data say
                 (PIL.ImageOps.exif_transpose), before anything else. tf.io.decode_image and PIL
                 ignore it.
@@ -304,9 +305,7 @@ class ImageOperators:
             _check_size(height, width)
 
             def make(dataset: native.Dataset) -> native.Dataset:
-                return native.resize(
-                    dataset, feature, height, width, known, antialias, rounded
-                )
+                return native.resize(dataset, feature, height, width, known, antialias, rounded)
 
         return self._image(
             "resize",
@@ -368,19 +367,16 @@ class ImageOperators:
             seed: of an image that has no random crop before. With a random crop, its numbers go on,
                 and seed is None.
         """
-        ranges = [
-            _jitter_range(name, value, 1.0)
-            for name, value in (
-                ("brightness", brightness),
-                ("contrast", contrast),
-                ("saturation", saturation),
-            )
-        ]
-        hues = _jitter_range("hue", hue, 0.0)
+        by_brightness = _jitter_range("brightness", brightness, 1.0)
+        by_contrast = _jitter_range("contrast", contrast, 1.0)
+        by_saturation = _jitter_range("saturation", saturation, 1.0)
+        by_hue = _jitter_range("hue", hue, 0.0)
         return self._image(
             "color_jitter",
             (feature, brightness, contrast, saturation, hue),
-            lambda dataset: native.color_jitter(dataset, feature, *ranges, hues, seed),
+            lambda dataset: native.color_jitter(
+                dataset, feature, by_brightness, by_contrast, by_saturation, by_hue, seed
+            ),
             random=True,
             seed=seed,
         )

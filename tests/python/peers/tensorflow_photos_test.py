@@ -45,9 +45,7 @@ class Photographs(unittest.TestCase):
         return rp.tfrecords(path).parse({"image": rp.FixedLenFeature([], "bytes")})
 
     def jpegs(self):
-        return [
-            tf.io.encode_jpeg(scene(120 + i, 161, i), quality=90 + i).numpy() for i in range(3)
-        ]
+        return [tf.io.encode_jpeg(scene(120 + i, 161, i), quality=90 + i).numpy() for i in range(3)]
 
     def test_jpegs(self):
         files = self.jpegs()

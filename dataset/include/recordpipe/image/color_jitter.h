@@ -2,10 +2,16 @@
 // changes in an order drawn at random.
 //
 // Each change rounds its result down to uint8, as in torchvision, in the same float operations.
-// Beside torchvision 0.29 (torchvision.transforms.v2, tensors), with the same factors and order: a
-// value differs by at most 1 after each change (tests/python/peers/photos_test.py says how many
-// do). Beside PIL images: brightness, contrast and saturation by at most 1 each; PIL's hue has 256
-// steps for hue and saturation each, which changes values by up to 12.
+// With the same factors, one change of a photograph differs by
+//
+//                from uint8 tensors (torchvision 0.29)   from PIL images
+//   brightness   0                                       0
+//   contrast     0                                       1
+//   saturation   1, in up to 6 % of the values           2
+//   hue          1, in 0.01 % of the values              12: PIL's hue and saturation have 8 bits
+//
+// at most, as torchvision's tensors and PIL images differ from each other
+// (tests/python/peers/photos_test.py).
 #pragma once
 
 #include <array>
