@@ -35,7 +35,7 @@ LAYERS = {
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
-    "examples": ["trainer"],
+    "examples": ["trainer", "dataset/image/batches"],
     "python": ["dataset/applications/cifar", "dataset/image/batches", "dataset/toolkit"],
     "tests": ["trainer/programs", "tools", "dataset/image/batches"],
 }

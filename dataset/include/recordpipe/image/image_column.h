@@ -1,5 +1,6 @@
-// A column of images in a batch: each image is decoded, cropped, resized, flipped and normalised in
-// one pass, from its stored bytes to its row. CMake target: recordpipe::image_batches.
+// A column of images in a batch: each image is decoded, cropped, resized, flipped, changed in its
+// colours and normalised in one pass, from its stored bytes to its row. CMake target:
+// recordpipe::image_batches.
 //
 //     const ImageColumnCollator images(spec);
 //     images.reset(column, 64);
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +24,6 @@
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/image_size.h"
 #include "recordpipe/image/image_spec.h"
-#include "recordpipe/image/resized_crop.h"
 #include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/philox.h"
 
@@ -37,15 +36,14 @@ struct ImageOrigin {
 };
 
 namespace internal {
-class ImageCodecs;
-struct PixelView;
+class ImagePass;
 }  // namespace internal
 
 // One image of a list.
 struct SizedImage {
   ImageFormat format = {};
-  internal::AlignedVector<std::byte> values =
-      {};                 // as ImageBatch::image_at, format.bytes_per_image()
+  // As ImageBatch::image_at: format.bytes_per_image() bytes.
+  internal::AlignedVector<std::byte> values = {};
   std::string path = {};  // of its origin, for errors of finish()
   uint64_t offset = 0;
 };
@@ -71,7 +69,7 @@ class ImageColumnCollator {
   // Throws Error{invalid_argument} as spec.check().
   explicit ImageColumnCollator(const ImageSpec& spec);
 
-  const ImageSpec& spec() const { return spec_; }
+  const ImageSpec& spec() const;
 
   // Starts a column of `rows` rows, and reuses its memory.
   void reset(ImageColumn& column, size_t rows) const;
@@ -98,43 +96,8 @@ class ImageColumnCollator {
   void finish(ImageColumn& column) const;
 
  private:
-  // Where the resized crop of the image is; nothing for another distortion.
-  std::optional<ResizedCrop> resized_crop(const ImageSize& image, Random& random) const;
-  void read_raw(ImageColumn& column, size_t row, std::span<const std::byte> bytes, Random random,
-                const ImageOrigin& origin, const uint8_t* next) const;
-  void read_file(ImageColumn& column, size_t row, std::span<const std::byte> bytes, Random random,
-                 const ImageOrigin& origin) const;
-  // Returns the memory of a row whose image has this format.
-  std::byte* slot(ImageColumn& column, size_t row, const ImageFormat& format,
-                  const ImageOrigin& origin) const;
-  // Writes an image that is cropped and resized as far as a ResizedCrop does it.
-  template <class Value>
-  void place(ImageColumn& column, size_t row, const internal::PixelView& image,
-             std::span<const Value> values, Random& random, const ImageOrigin& origin,
-             const uint8_t* next) const;
-  // Resizes `part`, and writes it.
-  template <class Value>
-  void place_resized(ImageColumn& column, size_t row, Resizer& resizer, std::span<const Value> part,
-                     size_t channels, const Resized& resized, Random& random,
-                     const ImageOrigin& origin) const;
-  void check_channels(size_t channels) const;
-  void check_recolored(const ImageSize& size) const;
-  void check_row(const ImageSize& size, size_t channels) const;
-  // The size of the row of an image.
-  ImageSize size_of_row(const ImageSize& image) const;
-  // `planes`: [channels, size.height, size.width].
-  template <class Value>
-  void write(std::span<const Value> planes, const ImageSize& size, Random& random,
-             const ImageFormat& format, std::byte* out, const uint8_t* next) const;
-  void write_recolored(std::span<const uint8_t> planes, const ImageSize& size, Random& random,
-                       const ImageFormat& format, std::byte* out) const;
-  void pad(ImageColumn& column) const;
-  void join(ImageColumn& column) const;
-
-  ImageSpec spec_;
-  ImageFormat format_;
-  bool is_sized_;  // rows are written to the batch: their format is known before the images
-  std::shared_ptr<internal::ImageCodecs> codecs_;
+  std::shared_ptr<const internal::ImagePass> pass_;
+  bool is_sized_ = false;  // rows are written to the batch: their format is known before the images
 };
 
 }  // namespace recordpipe
