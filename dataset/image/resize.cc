@@ -1,5 +1,6 @@
 #include "recordpipe/image/resize.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -23,9 +24,9 @@ constexpr std::array<ResizeImplementation, 2> kImplementations = {{
      internal::float_columns_highway},
 }};
 
-// The most values between the passes: 256 MiB. A tall image that becomes wide would take any
-// memory.
-constexpr size_t kMaxRows = size_t{1} << 28;
+// The most pixels of the window, and between the passes: 256 MiB of four channels. A tall image
+// that becomes wide would take any memory, as would a line of pixels whose short side grows.
+constexpr size_t kMaxPixels = size_t{1} << 26;
 
 [[noreturn]] void refuse(std::string reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = "resize: " + std::move(reason)});
@@ -56,6 +57,15 @@ void check(const Resized& resized) {
     refuse("a box that is empty, or not inside of " +
            text(resized.from.height, resized.from.width));
   }
+}
+
+// `rows`: of the image, that are read.
+void check_pixels(size_t rows, const ImagePart& window) {
+  const size_t most = std::max(rows, window.height);
+  if (most <= kMaxPixels / window.width) return;
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .reason = "resize: " + std::to_string(most) + " rows of " +
+                         std::to_string(window.width) + " pixels are too many"});
 }
 
 ResizeBox box_of(const Resized& resized) {
@@ -130,6 +140,7 @@ ImagePart Resized::source() const {
   FilterTable column;
   row.make(row_of(*this));
   column.make(column_of(*this));
+  check_pixels(column.source_size, window);
   return {column.source_begin, row.source_begin, column.source_size, row.source_size};
 }
 
@@ -154,11 +165,7 @@ struct Resizer::State {
       refuse("a part of " + std::to_string(part_values) + " values where " +
              std::to_string(expected) + " were expected");
     }
-    if (height * resized.window.width * channels > kMaxRows) {
-      throw Error({.kind = ErrorKind::limit_exceeded,
-                   .reason = "resize: " + std::to_string(height) + " rows of " +
-                             std::to_string(resized.window.width) + " pixels are too many"});
-    }
+    check_pixels(height, resized.window);
   }
 
   template <class Value, class Rows>

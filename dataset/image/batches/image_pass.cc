@@ -237,8 +237,13 @@ void ImagePass::read_file(std::span<const std::byte> bytes, Row& row) const {
 void ImagePass::check_row(const ImageSize& size, size_t channels) const {
   check_channels(channels);
   check_recolored(size);
-  Random random(0, 0, 0);
-  if (std::holds_alternative<ResizeAndCrop>(spec_.distortion)) resized_crop(size, random)->source();
+  if (const auto* drawn = std::get_if<RandomResizedCrop>(&spec_.distortion)) {
+    Resized::whole(size, drawn->to, drawn->resampling).source();  // of crops, the most work
+  } else {
+    Random random(0, 0, 0);
+    const std::optional<ResizedCrop> crop = resized_crop(size, random);
+    if (crop) crop->source();
+  }
 }
 
 void ImagePass::compute(std::span<const std::byte> bytes, const Random& random, const uint8_t* next,

@@ -303,6 +303,21 @@ TEST(ImageColumnTest, ChecksFindWhatCropsMayMiss) {
   EXPECT_EQ(kind_of(png_of(scene({400, 300}, 1), {400, 300}, 1)), ErrorKind::limit_exceeded);
 }
 
+// A line of some thousand pixels, whose short side becomes 256, would take gigabytes.
+TEST(ImageColumnTest, LinesDontGrowWithoutLimit) {
+  const std::string line = png_of(std::vector<uint8_t>(4000), {1, 4000}, 1);
+  const ImageColumnCollator collator({.distortion = ResizeAndCrop{.to = size_t{256}}});
+  EXPECT_EQ(error_of([&] { collator.check(as_bytes(line)); }).kind(), ErrorKind::limit_exceeded);
+  ImageColumn column;
+  collator.reset(column, 1);
+  EXPECT_EQ(error_of([&] { collator.set(column, 0, as_bytes(line), Random(0, 0, 0)); }).kind(),
+            ErrorKind::limit_exceeded);
+  // The centre of it is small.
+  const ImageColumn center = column_of(
+      {.distortion = ResizeAndCrop{.to = size_t{256}, .crop = ImageSize{256, 256}}}, {line});
+  EXPECT_EQ(center.batch.size(), 1);
+}
+
 TEST(ImageSpecTest, ContradictionsAreRefused) {
   const DecodeOptions wide{.channels = 3, .bits = 16};
   const ResizeAndCrop unrounded{.to = ImageSize{4, 4}, .resampling = {.rounded = false}};

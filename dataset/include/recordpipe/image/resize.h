@@ -70,7 +70,8 @@ struct Resized {
   }
   // The part of the image that the window depends on. Throws Error{invalid_argument} for an empty
   // size, a size above kMaxResizedSide, a window that is not inside of `to`, and a box that is
-  // empty or not inside of `from`.
+  // empty or not inside of `from`; Error{limit_exceeded} if the window, or the rows of the part
+  // with the width of the window, have more than 2^26 pixels.
   ImagePart source() const;
 };
 
@@ -109,8 +110,7 @@ class Resizer {
   //   part:     the pixels of resized.source(), [height, width, channels]
   //   channels: 1 to 4
   // Throws Error{invalid_argument} for another size of `part` or number of channels, and as
-  // source() does; Error{limit_exceeded} if the rows of `part`, with the width of the window, have
-  // more than 2^28 values.
+  // source() does.
   std::span<const uint8_t> resize(std::span<const uint8_t> part, size_t channels,
                                   const Resized& resized, Layout layout = Layout::nhwc);
   // The same without rounding between the passes and at the end; values are not clipped. Weights
