@@ -31,6 +31,12 @@ struct TryParse {
 
   Record operator()(Record record) const {
     thread_local ParsedBatch row;
+    if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
+      return of_tfds->checked(std::move(record));
+    }
+    if (const ExampleImagesCollator* examples = collator.examples()) {
+      if (!examples->images().empty()) return examples->checked(std::move(record));
+    }
     collator.reset(row, 1);
     collator.set(row, 0, record);
     collator.finish(row);

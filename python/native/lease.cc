@@ -1,6 +1,8 @@
 #include "python/native/lease.h"
 
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <nanobind/ndarray.h>
@@ -24,17 +26,17 @@ class Lease {
   std::unique_ptr<ParsedBatch> batch_;
 };
 
-nb::object image_array(const ImageBatch& batch, nb::handle owner) {
-  const ImageFormat& format = batch.format();
-  std::vector<size_t> shape{batch.size(), format.height, format.width, format.channels};
-  if (format.layout == Layout::nchw) {
-    shape = {batch.size(), format.channels, format.height, format.width};
-  }
-  const auto code =
-      format.dtype == DType::uint8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
+// `images`: if there are several, their number, which becomes the first dimension.
+nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
+                       std::optional<size_t> images, nb::handle owner) {
+  std::vector<size_t> shape{format.height, format.width, format.channels};
+  if (format.layout == Layout::nchw) shape = {format.channels, format.height, format.width};
+  if (images) shape.insert(shape.begin(), *images);
+  const bool is_integer = format.dtype == DType::uint8 || format.dtype == DType::uint16;
+  const auto code = is_integer ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
   const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
                                 static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
-  return array(batch.bytes().data(), dtype, shape, owner);
+  return array(values.data(), dtype, shape, owner);
 }
 
 // Makes columns into arrays that keep `owner` alive.
@@ -90,15 +92,35 @@ class Columns {
           : feature.kind == FeatureKind::int64s ? of<FeatureKind::int64s>(columns, rows, feature)
                                                 : of<FeatureKind::bytes>(columns, rows, feature);
       result[nb::str(feature.name.data(), feature.name.size())] = value;  // may hold null bytes
+      if (feature.form == FeatureForm::image && !images_[feature.image].sizes.empty()) {
+        const std::string name = size_feature(feature.name);
+        result[nb::str(name.data(), name.size())] = sizes_of(images_[feature.image]);
+      }
     }
     return result;
   }
 
  private:
+  // [batch, 2]: heights and widths.
+  nb::object sizes_of(const ImageColumn& column) const {
+    static_assert(sizeof(ImageSize) == 2 * sizeof(int64_t));
+    const nb::object all =
+        array(column.sizes.data(), nb::dtype<int64_t>(), {column.sizes.size(), 2}, owner_);
+    return single_ ? nb::object(all[0]) : all;
+  }
+
   nb::object of_images(const OutputFeature& feature) const {
-    const ImageBatch& batch = images_[feature.image].batch;
+    const ImageColumn& column = images_[feature.image];
+    if (!column.images.empty()) {
+      nb::list list;
+      for (const SizedImage& image : column.images) {
+        list.append(image_array(image.values, image.format, std::nullopt, owner_));
+      }
+      return single_ ? nb::object(list[0]) : nb::object(list);
+    }
+    const ImageBatch& batch = column.batch;
     nb::object all = feature.form == FeatureForm::image
-                         ? image_array(batch, owner_)
+                         ? image_array(batch.bytes(), batch.format(), batch.size(), owner_)
                          : array(batch.labels(), {batch.size()}, owner_);
     return single_ ? nb::object(all[0]) : all;
   }
