@@ -60,6 +60,10 @@ class LeasePool {
   }};
 };
 
+// Returns an object that gives `lent` back when it dies: the owner of arrays that point into it.
+// Needs the GIL.
+nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool);
+
 // Returns a dict of arrays that point into `lent`; for SequenceExamples, a tuple of the dicts of
 // the context and of the feature lists. The last array to die gives `lent` back. Needs the GIL.
 // `single`: the batch has one row; returns its values without the batch dimension.

@@ -61,7 +61,7 @@ struct ParseSpec {
   // name. Throws Error{invalid_argument}.
   ParseSpec with_image(const ImageSpec& image) const;
   // Throws Error{invalid_argument} if the feature is not an image.
-  const ImageSpec& image(const std::string& feature) const;
+  ImageSpec image(const std::string& feature) const;
 };
 
 enum class MissingFeatures {
@@ -80,6 +80,8 @@ std::shared_ptr<const ParseSpec> cifar10_spec();
 // dtype is "bytes", "string", "float32" or "int64"; of raw and tensor, NumPy's name of a type of
 // numbers, or "bfloat16".
 ParseSpec example_spec(const nb::list& features, MissingFeatures missing);
+// Of Examples of TFDS.
+ParseSpec tfds_spec(tfds::ExamplesCollator collator);
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
                                 MissingFeatures missing);
 

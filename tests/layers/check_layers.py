@@ -24,6 +24,7 @@ LAYERS = {
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
     "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
+    "dataset/tfds": ["dataset/image/batches"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -36,8 +37,8 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer", "dataset/image/batches"],
-    "python": ["dataset/applications/cifar", "dataset/image/batches", "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools", "dataset/image/batches"],
+    "python": ["dataset/applications/cifar", "dataset/tfds", "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/tfds"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -53,6 +54,7 @@ PUBLIC_LAYERS = {
     "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
+    "recordpipe/tfds/": "dataset/tfds",
     "recordpipe/toolkit/": "dataset/toolkit",
     "recordpipe/trainer/": "trainer",
 }
@@ -65,7 +67,7 @@ for layer, names in {
                   "temporary_file",
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",
-    "dataset/example": "columns example_builder example_schema example_view feature_values "
+    "dataset/example": "columns dict dict_batch example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
@@ -91,7 +93,7 @@ LIBRARIES = {
     "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
-                  "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
+                  "dataset/tfds/", "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],
