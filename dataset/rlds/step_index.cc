@@ -1,0 +1,381 @@
+#include "recordpipe/rlds/step_index.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "dataset/base/available_cpus.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/record/record_framing.h"
+#include "dataset/record/record_header_reader.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
+#include "recordpipe/philox.h"
+#include "recordpipe/stop.h"
+
+namespace recordpipe::rlds {
+namespace {
+
+constexpr std::string_view kMagic = "RPSTEPS1";
+constexpr size_t kHeaderSize = 64;
+constexpr size_t kRecordEntrySize = 24;
+constexpr size_t kLayoutSize = 24;
+constexpr size_t kRangeSize = 8;
+constexpr size_t kCrcSize = 4;
+// Offsets in the header, and in a record's entry.
+constexpr size_t kFileSizeAt = 8;
+constexpr size_t kFingerprintAt = 16;
+constexpr size_t kLeavesHashAt = 24;
+constexpr size_t kRecordsAt = 32;
+constexpr size_t kLeavesAt = 40;
+constexpr size_t kRangesAt = 48;
+constexpr size_t kStepsEndAt = 8;
+constexpr size_t kLengthAt = 16;
+constexpr size_t kCrcAt = 20;
+
+uint64_t load64(std::span<const std::byte> from, size_t at = 0) {
+  return load_little_endian<uint64_t>(from.data() + at);
+}
+uint32_t load32(std::span<const std::byte> from, size_t at = 0) {
+  return load_little_endian<uint32_t>(from.data() + at);
+}
+
+// Appends numbers to the content of an index.
+class Encoder {
+ public:
+  template <class T>
+  void add(T number) {
+    content.resize(content.size() + sizeof(T));
+    store_little_endian(number, content.data() + content.size() - sizeof(T));
+  }
+  std::vector<std::byte> content;
+};
+
+uint64_t hash_of(std::span<const StepLeaf> leaves) {
+  uint64_t hash = leaves.size();
+  for (const StepLeaf& leaf : leaves) {
+    for (const char c : leaf.key) hash = derive_key(hash, static_cast<unsigned char>(c));
+    hash = derive_key(derive_key(hash, leaf.key.size()), static_cast<uint64_t>(leaf.kind));
+    hash = derive_key(derive_key(hash, leaf.values), leaf.is_of_episode ? 1 : 0);
+  }
+  return hash;
+}
+
+uint64_t fingerprint_of(const RandomAccessFile& file) {
+  return internal::fingerprint_of(file.path(), file).content;
+}
+
+// Checks the records of a file and lays out their episodes, on several threads.
+class Scan {
+ public:
+  Scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves, std::stop_token stop)
+      : file_(file), leaves_(leaves), stop_(std::move(stop)) {
+    RecordHeaderReader headers(file);
+    while (const auto entry = headers.read()) entries_.push_back(*entry);
+    layouts_.resize(entries_.size());
+    failed_ = entries_.size();
+  }
+
+  void run(size_t threads) {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < std::min(threads, entries_.size()); ++i) {
+      others.emplace_back([this] { work(); });
+    }
+    work();
+    others.clear();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  std::span<const RecordIndexEntry> entries() const { return entries_; }
+  const EpisodeLayout& layout(size_t record) const { return layouts_[record]; }
+
+ private:
+  void work() {
+    // The records before a failed one are all read: its error is the same on any threads.
+    for (size_t i = next_++; i < failed_; i = next_++) {
+      try {
+        read(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (i >= failed_) return;
+        failed_ = i;
+        error_ = std::current_exception();
+      }
+    }
+  }
+
+  void read(size_t number) {
+    const RecordIndexEntry& entry = entries_[number];
+    throw_if_stopped(stop_, file_.path());
+    file_.hint(entry.offset, entry.size, ReadHint::will_need);
+    const auto record = file_.read(entry.offset, entry.size, {});
+    RecordFrame frame = parse_record_header(record, record.size());
+    if (!frame.data_fits(record)) {
+      if (file_.damaged()) throw cut_while_mapped(file_.path(), entry.offset);
+      frame.fault = FramingFault::data_crc;
+      throw framing_error(frame, file_.path(), entry.offset, record);
+    }
+    try {
+      layouts_[number] = lay_out_episode(frame.data(record), leaves_);
+    } catch (const Error& error) {
+      Error::Parts parts = error.parts();
+      parts.path = file_.path();
+      parts.offset = entry.offset;
+      throw Error(std::move(parts));
+    }
+    file_.hint(entry.offset, entry.size, ReadHint::done);
+  }
+
+  const RandomAccessFile& file_;
+  const std::span<const StepLeaf> leaves_;
+  const std::stop_token stop_;
+  std::vector<RecordIndexEntry> entries_;
+  std::vector<EpisodeLayout> layouts_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<size_t> failed_ = 0;  // the first record that has failed
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+std::string hexadecimal(uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
+  return text;
+}
+
+}  // namespace
+
+StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
+                          size_t threads, const std::stop_token& stop) {
+  Scan scan(file, leaves, stop);
+  scan.run(thread_count(threads));
+
+  Encoder out;
+  for (const char c : kMagic) out.add(static_cast<uint8_t>(c));
+  out.add(file.size());
+  out.add(fingerprint_of(file));
+  out.add(hash_of(leaves));
+  out.add(uint64_t{scan.entries().size()});
+  out.add(uint64_t{leaves.size()});
+  uint64_t ranges = 0;
+  for (size_t i = 0; i < scan.entries().size(); ++i) ranges += scan.layout(i).ranges.size();
+  out.add(ranges);
+  out.add(uint64_t{0});
+  uint64_t steps = 0;
+  for (size_t i = 0; i < scan.entries().size(); ++i) {
+    const RecordIndexEntry& entry = scan.entries()[i];
+    steps += scan.layout(i).steps;
+    out.add(entry.offset);
+    out.add(steps);
+    out.add(static_cast<uint32_t>(entry.length()));
+    out.add(load32(file.read(entry.end() - kRecordFooterSize, kRecordFooterSize, {})));
+  }
+  uint64_t first_range = 0;
+  for (size_t i = 0; i < scan.entries().size(); ++i) {
+    for (const LeafLayout& leaf : scan.layout(i).leaves) {
+      const bool listed = leaf.form == LeafLayout::Form::listed;
+      out.add(static_cast<uint32_t>(leaf.form));
+      out.add(leaf.size);
+      out.add(leaf.first + (listed ? first_range : 0));
+      out.add(leaf.stride);
+    }
+    first_range += scan.layout(i).ranges.size();
+  }
+  for (size_t i = 0; i < scan.entries().size(); ++i) {
+    for (const ByteRange& range : scan.layout(i).ranges) {
+      out.add(range.offset);
+      out.add(range.size);
+    }
+  }
+
+  StepIndex index;
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(out.content));
+  if (!index.open(owner, *owner, leaves.size(), file.size())) {
+    throw Error({.kind = ErrorKind::io,
+                 .path = file.path(),
+                 .reason = "the file has changed while its steps were found"});
+  }
+  return index;
+}
+
+std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::string& path,
+                                         const RandomAccessFile& file,
+                                         std::span<const StepLeaf> leaves) {
+  std::shared_ptr<const MappedFile> mapped;
+  try {
+    const auto status = file_system.status(path);
+    if (!status || status->kind != FileKind::regular) return std::nullopt;
+    mapped = file_system.map(path);
+  } catch (const Error&) {
+    return std::nullopt;  // a new one is made
+  }
+  const std::span<const std::byte> bytes = mapped->bytes();
+  if (bytes.size() < kHeaderSize + kCrcSize) return std::nullopt;
+  const auto content = bytes.first(bytes.size() - kCrcSize);
+  StepIndex index;
+  if (load32(bytes, content.size()) != mask_crc(crc32c(content)) ||
+      !index.open(mapped, content, leaves.size(), file.size()) ||
+      load64(content, kLeavesHashAt) != hash_of(leaves) ||
+      load64(content, kFingerprintAt) != fingerprint_of(file)) {
+    return std::nullopt;
+  }
+  return index;
+}
+
+void StepIndex::save(FileSystem& file_system, const std::string& path) const {
+  AtomicFile file(file_system, path);
+  file.write(content_);
+  std::array<std::byte, kCrcSize> crc;
+  store_little_endian(mask_crc(crc32c(content_)), crc.data());
+  file.write(crc);
+  file.commit();
+}
+
+bool StepIndex::open(std::shared_ptr<const void> owner, std::span<const std::byte> content,
+                     size_t leaves, uint64_t file_size) {
+  if (content.size() < kHeaderSize ||
+      std::memcmp(content.data(), kMagic.data(), kMagic.size()) != 0 ||
+      load64(content, kFileSizeAt) != file_size || load64(content, kLeavesAt) != leaves) {
+    return false;
+  }
+  const uint64_t records = load64(content, kRecordsAt);
+  const uint64_t ranges = load64(content, kRangesAt);
+  // Each of them takes at least 8 bytes of the content, so that the sizes don't overflow.
+  if (records > content.size() / kRecordEntrySize || ranges > content.size() / kRangeSize ||
+      (leaves > 0 && records > content.size() / kLayoutSize / leaves)) {
+    return false;
+  }
+  const uint64_t records_size = records * kRecordEntrySize;
+  const uint64_t layouts_size = records * leaves * kLayoutSize;
+  if (kHeaderSize + records_size + layouts_size + ranges * kRangeSize != content.size()) {
+    return false;
+  }
+  owner_ = std::move(owner);
+  content_ = content;
+  record_entries_ = content.subspan(kHeaderSize, records_size);
+  layouts_ = content.subspan(kHeaderSize + records_size, layouts_size);
+  ranges_ = content.subspan(kHeaderSize + records_size + layouts_size);
+  records_ = records;
+  leaves_ = leaves;
+
+  uint64_t end = 0;
+  uint64_t steps = 0;
+  for (uint64_t i = 0; i < records; ++i) {
+    const uint64_t steps_end = load64(record_at(i), kStepsEndAt);
+    // Each step has at least a byte in its record; more steps could not be counted.
+    if (offset(i) != end || steps_end < steps || steps_end - steps > length(i) ||
+        length(i) > file_size) {
+      return false;
+    }
+    end += length(i) + kRecordOverhead;
+    steps = steps_end;
+  }
+  return end == file_size;
+}
+
+std::span<const std::byte> StepIndex::record_at(uint64_t record) const {
+  return record_entries_.subspan(record * kRecordEntrySize, kRecordEntrySize);
+}
+
+uint64_t StepIndex::first_step(uint64_t record) const {
+  return record == 0 ? 0 : load64(record_at(record - 1), kStepsEndAt);
+}
+
+uint64_t StepIndex::offset(uint64_t record) const { return load64(record_at(record)); }
+uint32_t StepIndex::length(uint64_t record) const { return load32(record_at(record), kLengthAt); }
+uint32_t StepIndex::crc(uint64_t record) const { return load32(record_at(record), kCrcAt); }
+
+uint64_t StepIndex::record_of(uint64_t step) const {
+  // The first record whose steps end after `step`.
+  uint64_t low = 0;
+  uint64_t high = records_;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (load64(record_at(middle), kStepsEndAt) > step) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+std::optional<ByteRange> StepIndex::unit(uint64_t record, size_t leaf, uint64_t unit) const {
+  const auto at = layouts_.subspan((record * leaves_ + leaf) * kLayoutSize, kLayoutSize);
+  const LeafLayout layout{.form = static_cast<LeafLayout::Form>(load32(at)),
+                          .size = load32(at, 4),
+                          .first = load64(at, 8),
+                          .stride = load64(at, 16)};
+  if (layout.form == LeafLayout::Form::parsed) return std::nullopt;
+  std::optional<ByteRange> found;
+  if (layout.form == LeafLayout::Form::listed) {
+    const uint64_t ranges = ranges_.size() / kRangeSize;
+    if (layout.first < ranges && unit < ranges - layout.first) {
+      const auto range = ranges_.subspan((layout.first + unit) * kRangeSize, kRangeSize);
+      const ByteRange one{load32(range), load32(range, 4)};
+      found = unit_at({.form = LeafLayout::Form::listed}, {&one, 1}, 0, length(record));
+    }
+  } else {
+    found = unit_at(layout, {}, unit, length(record));
+  }
+  if (found) return found;
+  throw Error({.kind = ErrorKind::corrupted,
+               .reason = "the index of steps has a place outside of the record",
+               .hint = "remove the index: it is made again"});
+}
+
+uint64_t StepIndex::fingerprint() const {
+  return derive_key(load64(content_, kFingerprintAt), load64(content_, kLeavesHashAt));
+}
+
+std::string step_index_path(const std::string& path) { return path + ".steps"; }
+
+std::string cached_step_index_path(const std::string& path) {
+  std::filesystem::path folder;
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  if (cache && *cache == '/') {
+    folder = cache;
+  } else if (home && *home == '/') {
+    folder = std::filesystem::path(home) / ".cache";
+  } else {
+    return {};
+  }
+  const std::filesystem::path file = std::filesystem::absolute(path).lexically_normal();
+  uint64_t hash = 0;
+  for (const char c : file.native()) hash = derive_key(hash, static_cast<unsigned char>(c));
+  return folder / "recordpipe" / "steps" / (hexadecimal(hash) + ".steps");
+}
+
+FoundStepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
+                               std::span<const StepLeaf> leaves, const StepIndexOptions& options) {
+  const std::string places[] = {step_index_path(file.path()), cached_step_index_path(file.path())};
+  for (const std::string& place : places) {
+    if (place.empty()) continue;
+    if (auto index = StepIndex::load(file_system, place, file, leaves)) {
+      return {*std::move(index), false};
+    }
+  }
+  StepIndex index = StepIndex::scan(file, leaves, options.threads, options.stop);
+  for (const std::string& place : places) {
+    if (place.empty()) continue;
+    try {
+      if (place != places[0]) file_system.make_directories(parent_directory(place));
+      index.save(file_system, place);
+      break;
+    } catch (const Error&) {
+      // The folder can't be written, or another process writes the same index.
+    }
+  }
+  return {std::move(index), true};
+}
+
+}  // namespace recordpipe::rlds
