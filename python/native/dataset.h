@@ -19,6 +19,8 @@
 #include "python/native/parse_spec.h"
 #include "python/native/python_function.h"
 #include "recordpipe/dataset.h"
+#include "recordpipe/dict.h"
+#include "recordpipe/dict_batch.h"
 
 namespace recordpipe::python {
 
@@ -27,7 +29,7 @@ class PythonDataset {
   // A dataset of Records with a ParseSpec yields dicts of the values of one record. ImageBatches
   // are those of cifar10_batches().
   using Elements = std::variant<Dataset<Record>, Dataset<ParsedBatch>, Dataset<ImageBatch>,
-                                Dataset<PythonObject>>;
+                                Dataset<Dict>, Dataset<DictBatch>, Dataset<PythonObject>>;
 
   explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
       : elements_(std::move(elements)), spec_(std::move(spec)) {}

@@ -5,6 +5,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include "python/native/arrays.h"
+
 namespace recordpipe::python {
 namespace {
 
@@ -15,43 +17,11 @@ class Lease {
   ~Lease() { pool_->give_back(std::move(batch_)); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  const ParsedBatch& batch() const { return *batch_; }
 
  private:
   const std::shared_ptr<LeasePool> pool_;
   std::unique_ptr<ParsedBatch> batch_;
 };
-
-nb::object numpy() { return nb::module_::import_("numpy"); }
-
-// Python is the only user of the memory, so it may write.
-nb::object array(const void* values, nb::dlpack::dtype dtype, const std::vector<size_t>& shape,
-                 nb::handle owner) {
-  nb::object array = nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(values), shape.size(),
-                                                     shape.data(), owner, nullptr, dtype));
-  // nanobind makes long long, where NumPy's int64 is long: values would not be numpy.int64.
-  if (dtype == nb::dtype<int64_t>()) return array.attr("view")(numpy().attr("int64"));
-  if (dtype == nb::dtype<uint64_t>()) return array.attr("view")(numpy().attr("uint64"));
-  return array;
-}
-
-template <class T>
-nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb::handle owner) {
-  return array(values.data(), nb::dtype<T>(), shape, owner);
-}
-
-// An array of bytes objects: NumPy has no type for byte strings of different lengths.
-nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle) {
-  nb::list list;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const std::span<const std::byte> value = values[i];
-    list.append(nb::bytes(value.data(), value.size()));
-  }
-  nb::object flat = numpy().attr("array")(list, nb::arg("dtype") = "O");
-  nb::list dimensions;
-  for (const size_t dimension : shape) dimensions.append(dimension);
-  return flat.attr("reshape")(nb::tuple(dimensions));
-}
 
 nb::object image_array(const ImageBatch& batch, nb::handle owner) {
   const ImageFormat& format = batch.format();
@@ -64,11 +34,6 @@ nb::object image_array(const ImageBatch& batch, nb::handle owner) {
   const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
                                 static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
   return array(batch.bytes().data(), dtype, shape, owner);
-}
-
-nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
-  nb::object row_splits = array(splits, {splits.size()}, owner);
-  return nb::module_::import_("recordpipe.ragged").attr("Ragged")(values, row_splits);
 }
 
 // Makes columns into arrays that keep `owner` alive.
@@ -192,6 +157,14 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
   return lent;
 }
 
+std::unique_ptr<ParsedBatch> LeasePool::lend(Dict& dict) {
+  std::unique_ptr<ParsedBatch> lent = take();
+  std::swap(lent->dict, dict);
+  return lent;
+}
+
+std::unique_ptr<ParsedBatch> LeasePool::lend(DictBatch& batch) { return lend(batch.columns); }
+
 void LeasePool::give_back(std::unique_ptr<ParsedBatch> batch) noexcept {
   const std::lock_guard lock(mutex_);
   --counts_.lent;
@@ -209,11 +182,15 @@ LeasePool::Counts LeasePool::counts() const {
   return counts_;
 }
 
+nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool) {
+  auto lease = std::make_unique<Lease>(pool, std::move(lent));
+  return nb::capsule(lease.release(), [](void* p) noexcept { delete static_cast<Lease*>(p); });
+}
+
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single) {
-  auto lease = std::make_unique<Lease>(pool, std::move(lent));
-  const ParsedBatch& batch = lease->batch();
-  const nb::capsule owner(lease.release(), [](void* p) noexcept { delete static_cast<Lease*>(p); });
+  const ParsedBatch& batch = *lent;
+  const nb::object owner = make_owner(std::move(lent), pool);
   const Columns columns(owner, batch.images, single);
   if (!spec.collator.is_sequence()) {
     return columns.dict(batch.example, batch.example.size(), spec.outputs);

@@ -39,6 +39,9 @@ class LeasePool {
   std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch);
   // The same for a batch of images, which becomes the only image of a ParsedBatch.
   std::unique_ptr<ParsedBatch> lend(ImageBatch& batch);
+  // The same for a Dict, or the columns of a batch of Dicts, which become ParsedBatch::dict.
+  std::unique_ptr<ParsedBatch> lend(Dict& dict);
+  std::unique_ptr<ParsedBatch> lend(DictBatch& batch);
   void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
   // Frees the memory that was returned, and that will be: the pipeline has ended.
   void close() noexcept;
@@ -59,6 +62,10 @@ class LeasePool {
     spares_ = 0;
   }};
 };
+
+// Returns an object that gives `lent` back when it dies: the owner of arrays that point into it.
+// Needs the GIL.
+nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool);
 
 // Returns a dict of arrays that point into `lent`; for SequenceExamples, a tuple of the dicts of
 // the context and of the feature lists. The last array to die gives `lent` back. Needs the GIL.

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/native/arrays.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::python {
@@ -27,21 +28,6 @@ DefaultValues default_values(FeatureKind kind, nb::handle values) {
     texts.emplace_back(bytes.c_str(), bytes.size());
   }
   return texts;
-}
-
-// `name` is NumPy's, for example "uint8" or "float16". NumPy has no bfloat16: its bits are a
-// uint16.
-nb::dlpack::dtype dtype_of(const std::string& name) {
-  using Code = nb::dlpack::dtype_code;
-  const size_t digits = name.find_first_of("0123456789");
-  const std::string family = name.substr(0, digits);
-  const auto code = family == "uint" || family == "bfloat" ? Code::UInt
-                    : family == "float"                    ? Code::Float
-                    : family == "complex"                  ? Code::Complex
-                    : family == "bool"                     ? Code::Bool
-                                                           : Code::Int;
-  const int bits = digits == std::string::npos ? 8 : std::stoi(name.substr(digits));
-  return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
 }
 
 TensorType tensor_type(const std::string& name) {

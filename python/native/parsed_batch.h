@@ -11,6 +11,8 @@
 
 #include "python/native/image_column.h"
 #include "python/native/python_object.h"
+#include "recordpipe/dict.h"
+#include "recordpipe/dict_batch.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
@@ -23,6 +25,7 @@ struct ParsedBatch {
   ExampleBatch example;
   std::vector<ImageColumn> images;  // in the order of ParseCollator::images()
   SequenceExampleBatch sequence;
+  Dict dict;               // of an element, or of the columns of a batch, that is lent to Python
   bool is_single = false;  // has one row
   Origin origin;           // of the record of a batch of one row
 
@@ -32,7 +35,8 @@ struct ParsedBatch {
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
-    uint64_t bytes = heap_bytes(batch.example) + heap_bytes(batch.sequence);
+    uint64_t bytes =
+        heap_bytes(batch.example) + heap_bytes(batch.sequence) + heap_bytes(batch.dict);
     for (const ImageColumn& image : batch.images) bytes += heap_bytes(image);
     return bytes;
   }

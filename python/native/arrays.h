@@ -1,0 +1,37 @@
+// NumPy arrays that point into memory of C++, and keep its owner alive. All functions need the GIL.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "recordpipe/columns.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// `name` is NumPy's, for example "uint8" or "float16". NumPy has no bfloat16: its bits are a
+// uint16.
+nb::dlpack::dtype dtype_of(std::string_view name);
+
+// Python is the only user of the memory, so it may write.
+nb::object array(const void* values, nb::dlpack::dtype dtype, const std::vector<size_t>& shape,
+                 nb::handle owner);
+template <class T>
+nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb::handle owner) {
+  return array(values.data(), nb::dtype<T>(), shape, owner);
+}
+// An array of bytes objects, which are copies: NumPy has no type for byte strings of different
+// lengths.
+nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle owner);
+
+// A recordpipe.Ragged.
+nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner);
+
+}  // namespace recordpipe::python
