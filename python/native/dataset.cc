@@ -31,14 +31,8 @@ struct TryParse {
 
   Record operator()(Record record) const {
     thread_local ParsedBatch row;
-    DrawnRecord drawn{.record = record};
-    drawn.others.resize(collator.images().size(), drawn.first);
     collator.reset(row, 1);
-    if (collator.images().empty()) {
-      collator.set(row, 0, record);
-    } else {
-      collator.set(row, 0, std::move(drawn));
-    }
+    collator.set(row, 0, record);
     collator.finish(row);
     return record;
   }
@@ -93,23 +87,11 @@ PythonDataset PythonDataset::with_image(const ImageSpec& image) const {
 
 Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder remainder) const {
   const auto& records = std::get<Dataset<Record>>(elements_);
-  std::optional<Dataset<DrawnRecord>> drawn;
-  for (const ImageColumnCollator& image : spec_->collator.images()) {
-    const std::optional<uint64_t> seed = image.spec().seed();
-    if (!seed) continue;
-    if (drawn) {
-      drawn = drawn->map_with_random(*seed, [](DrawnRecord record, const Random& random) {
-        record.others.push_back(random);
-        return record;
-      });
-    } else {
-      drawn = records.map_with_random(*seed, [](Record record, const Random& random) {
-        return DrawnRecord{.record = std::move(record), .first = random};
-      });
-    }
+  if (spec_->collator.images().empty()) {
+    return records.batch(batch_size, remainder, spec_->collator);
   }
-  return drawn ? drawn->batch(batch_size, remainder, spec_->collator)
-               : records.batch(batch_size, remainder, spec_->collator);
+  return draw_images(records, spec_->collator.examples())
+      .batch(batch_size, remainder, spec_->collator);
 }
 
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,

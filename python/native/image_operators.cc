@@ -16,9 +16,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/native/dataset.h"
-#include "python/native/image_column.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/image_spec.h"
 
 namespace recordpipe::python {
 namespace {
@@ -40,7 +40,9 @@ DType dtype_of(const std::string& name) {
 
 Layout layout_of(const std::string& name) { return name == "nchw" ? Layout::nchw : Layout::nhwc; }
 
-PythonDataset distorted(Self dataset, const std::string& feature, Distortion distortion) {
+// `seed`: of a random distortion.
+PythonDataset distorted(Self dataset, const std::string& feature, const Distortion& distortion,
+                        uint64_t seed = 0) {
   ImageSpec image = dataset.pending_spec().image(feature);
   if (image.distortion.index() != 0) {
     refuse("image '" + printable(feature) + "' has a crop already");
@@ -49,6 +51,7 @@ PythonDataset distorted(Self dataset, const std::string& feature, Distortion dis
     refuse("image '" + printable(feature) + "' is cropped after its normalisation");
   }
   image.distortion = distortion;
+  image.seed = seed;
   return dataset.with_image(image);
 }
 
@@ -142,7 +145,7 @@ void define_image_operators(nb::module_& module) {
                              .source = RawPixels{{height, width}, channels, layout_of(layout)}});
   });
   module.def("pad_crop_flip", [](Self dataset, const std::string& feature, int pad, uint64_t seed) {
-    return distorted(dataset, feature, RandomPadCropFlip{pad, seed});
+    return distorted(dataset, feature, RandomPadCropFlip{pad}, seed);
   });
   module.def("crop_flip_color", [](Self dataset, const std::string& feature, size_t height,
                                    size_t width, uint64_t seed, float max_brightness,
@@ -150,8 +153,8 @@ void define_image_operators(nb::module_& module) {
     return distorted(dataset, feature,
                      RandomCropFlipColor{{height, width},
                                          {max_brightness, min_contrast, max_contrast},
-                                         standardize ? Standardize::yes : Standardize::no,
-                                         seed});
+                                         standardize ? Standardize::yes : Standardize::no},
+                     seed);
   });
   module.def("central_crop",
              [](Self dataset, const std::string& feature, size_t height, size_t width) {
@@ -165,8 +168,8 @@ void define_image_operators(nb::module_& module) {
                    dataset, feature,
                    RandomResizedCrop{{height, width},
                                      {scale.first, scale.second, ratio.first, ratio.second, flip},
-                                     resampling_of(interpolation, antialias),
-                                     seed});
+                                     resampling_of(interpolation, antialias)},
+                   seed);
              });
   module.def("resize_short_side", [](Self dataset, const std::string& feature, size_t side,
                                      const std::string& interpolation, bool antialias) {

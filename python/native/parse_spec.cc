@@ -148,8 +148,8 @@ FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
 ParseSpec example_spec(const nb::list& features, MissingFeatures missing) {
   std::vector<OutputFeature> outputs;
   ExampleSchema schema = example_schema(features, missing, outputs);
-  const ExampleCollator collator(schema);
-  return {std::move(outputs), {}, ParseCollator(collator), std::move(schema)};
+  ParseCollator collator((ExampleImagesCollator(schema)));
+  return {std::move(outputs), {}, std::move(collator), std::move(schema)};
 }
 
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
@@ -179,17 +179,17 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
                  .hint = "an image needs parse() with FixedLenFeature([], \"bytes\") for it"});
   }
   ParseSpec changed = *this;
-  std::vector<ImageColumnCollator> images = collator.images();
+  std::vector<ImageSpec> images;
+  for (const ImageColumnCollator& other : collator.images()) images.push_back(other.spec());
   OutputFeature& output = changed.outputs[static_cast<size_t>(at - outputs.begin())];
   if (at->form == FeatureForm::image) {
-    images[at->image] = ImageColumnCollator(image);
+    images[at->image] = image;
   } else {
-    std::get<FixedLen>(changed.schema.at(image.feature)).is_view = true;
     output.form = FeatureForm::image;
     output.image = images.size();
-    images.emplace_back(image);
+    images.push_back(image);
   }
-  changed.collator = ParseCollator(ExampleCollator(changed.schema), std::move(images));
+  changed.collator = ParseCollator(ExampleImagesCollator(schema, images));
   return changed;
 }
 
@@ -198,30 +198,7 @@ std::shared_ptr<const ParseSpec> cifar10_spec() {
       ParseSpec{{{.name = "image", .kind = FeatureKind::bytes, .form = FeatureForm::image},
                  {.name = "label", .kind = FeatureKind::int64s, .form = FeatureForm::image_label}},
                 {},
-                ParseCollator(ExampleCollator({}))});
-}
-
-void ParseCollator::set(ParsedBatch& batch, size_t row, DrawnRecord drawn,
-                        const DrawnRecord& next) const {
-  keep_origin(batch, drawn.record);
-  std::get<ExampleCollator>(collator_).set(batch.example, row, drawn.record);
-  size_t random = 0;
-  for (size_t i = 0; i < images_.size(); ++i) {
-    const ImageColumnCollator& image = images_[i];
-    const auto value = batch.example.view(row, image.spec().feature);
-    // The next record's image is near its start, if it is most of the record.
-    const bool foresee = images_.size() == 1 && next.record.data.size() >= value.size();
-    image.set(batch.images[i], row, value, drawn.record,
-              image.spec().seed() ? drawn.random(random++) : Random(0, 0, 0),
-              foresee ? reinterpret_cast<const uint8_t*>(next.record.data.data()) : nullptr);
-  }
-}
-
-std::vector<Parameter> ParseCollator::parameters() const {
-  std::vector<Parameter> all =
-      std::visit([](const auto& collator) { return collator.parameters(); }, collator_);
-  for (const ImageColumnCollator& image : images_) all.push_back(image.spec().parameter());
-  return all;
+                ParseCollator(ExampleImagesCollator({}))});
 }
 
 }  // namespace recordpipe::python

@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "python/native/image_column.h"
 #include "python/native/python_object.h"
 #include "recordpipe/dict.h"
 #include "recordpipe/dict_batch.h"
+#include "recordpipe/image/example_images.h"
+#include "recordpipe/image/image_column.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
@@ -21,9 +23,7 @@
 namespace recordpipe::python {
 
 // Examples and their images, or SequenceExamples.
-struct ParsedBatch {
-  ExampleBatch example;
-  std::vector<ImageColumn> images;  // in the order of ParseCollator::images()
+struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
   Dict dict;               // of an element, or of the columns of a batch, that is lent to Python
   bool is_single = false;  // has one row
@@ -35,10 +35,8 @@ struct ParsedBatch {
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
-    uint64_t bytes =
-        heap_bytes(batch.example) + heap_bytes(batch.sequence) + heap_bytes(batch.dict);
-    for (const ImageColumn& image : batch.images) bytes += heap_bytes(image);
-    return bytes;
+    return heap_bytes(static_cast<const ExampleImagesBatch&>(batch)) + heap_bytes(batch.sequence) +
+           heap_bytes(batch.dict);
   }
 };
 
@@ -47,51 +45,54 @@ class ParseCollator {
  public:
   using Batch = ParsedBatch;
 
-  // The features of `images` are views in the schema of `collator`.
-  explicit ParseCollator(ExampleCollator collator, std::vector<ImageColumnCollator> images = {})
-      : collator_(std::move(collator)), images_(std::move(images)) {}
+  explicit ParseCollator(ExampleImagesCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(SequenceExampleCollator collator) : collator_(std::move(collator)) {}
 
   bool is_sequence() const { return collator_.index() == 1; }
 
-  const std::vector<ImageColumnCollator>& images() const { return images_; }
+  // Not of SequenceExamples.
+  const ExampleImagesCollator& examples() const {
+    return std::get<ExampleImagesCollator>(collator_);
+  }
+  // Empty for SequenceExamples.
+  std::span<const ImageColumnCollator> images() const {
+    if (is_sequence()) return {};
+    return examples().images();
+  }
 
   void reset(ParsedBatch& batch, size_t rows) const {
     batch.is_single = rows == 1;
     batch.origin = {};
     visit(batch, [&](const auto& collator, auto& columns) { collator.reset(columns, rows); });
-    batch.images.resize(images_.size());
-    for (size_t i = 0; i < images_.size(); ++i) images_[i].reset(batch.images[i], rows);
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
-    if (images_.empty()) {
-      keep_origin(batch, record);
-      visit(batch, [&](const auto& collator, auto& columns) {
-        collator.set(columns, row, std::move(record));
-      });
-    } else {
-      set(batch, row, DrawnRecord{std::move(record)}, {});
-    }
+    keep_origin(batch, record);
+    visit(batch, [&](const auto& collator, auto& columns) {
+      collator.set(columns, row, std::move(record));
+    });
   }
-  // The same; without images, prefetches `next`, the record that is read next, into the CPU cache.
+  // The same; prefetches `next`, the record that is read next, into the CPU cache.
   void set(ParsedBatch& batch, size_t row, Record record, const Record& next) const {
-    if (!images_.empty()) return set(batch, row, std::move(record));
     keep_origin(batch, record);
     visit(batch, [&](const auto& collator, auto& columns) {
       collator.set(columns, row, std::move(record), next);
     });
   }
+  // DrawnRecords are of Examples.
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn) const {
-    set(batch, row, std::move(drawn), {});
+    keep_origin(batch, drawn.record);
+    examples().set(batch, row, std::move(drawn));
   }
-  // Needs images. `next` is the record that is read next: its images are prefetched into the CPU
-  // cache.
-  void set(ParsedBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const;
+  void set(ParsedBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const {
+    keep_origin(batch, drawn.record);
+    examples().set(batch, row, std::move(drawn), next);
+  }
   void finish(ParsedBatch& batch) const {
-    for (size_t i = 0; i < images_.size(); ++i) images_[i].finish(batch.images[i]);
     visit(batch, [](const auto& collator, auto& columns) { collator.finish(columns); });
   }
-  std::vector<Parameter> parameters() const;
+  std::vector<Parameter> parameters() const {
+    return std::visit([](const auto& collator) { return collator.parameters(); }, collator_);
+  }
 
  private:
   static void keep_origin(ParsedBatch& batch, const Record& record) {
@@ -100,15 +101,14 @@ class ParseCollator {
   }
   template <class Visit>
   void visit(ParsedBatch& batch, const Visit& visit) const {
-    if (const auto* example = std::get_if<ExampleCollator>(&collator_)) {
-      visit(*example, batch.example);
+    if (const auto* example = std::get_if<ExampleImagesCollator>(&collator_)) {
+      visit(*example, static_cast<ExampleImagesBatch&>(batch));
     } else {
       visit(std::get<SequenceExampleCollator>(collator_), batch.sequence);
     }
   }
 
-  std::variant<ExampleCollator, SequenceExampleCollator> collator_;
-  std::vector<ImageColumnCollator> images_;
+  std::variant<ExampleImagesCollator, SequenceExampleCollator> collator_;
 };
 
 }  // namespace recordpipe::python

@@ -23,6 +23,7 @@ LAYERS = {
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
+    "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
     "dataset/tfds": ["dataset/image", "dataset/pipeline"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
@@ -36,9 +37,9 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
-    "python": ["dataset/applications/cifar", "dataset/image", "dataset/pipeline",
-               "dataset/tfds", "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools"],
+    "python": ["dataset/applications/cifar", "dataset/image/batches", "dataset/tfds",
+               "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/image/batches"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -49,6 +50,9 @@ PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
     "recordpipe/image/": "dataset/image",
+    "recordpipe/image/example_images.h": "dataset/image/batches",
+    "recordpipe/image/image_column.h": "dataset/image/batches",
+    "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
     "recordpipe/tfds/": "dataset/tfds",

@@ -1,11 +1,12 @@
-#include "python/native/image_spec.h"
+#include "recordpipe/image/image_spec.h"
 
 #include <utility>
 
+#include "dataset/image/batches/size_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
-namespace recordpipe::python {
+namespace recordpipe {
 namespace {
 
 [[noreturn]] void refuse(std::string reason, std::string hint = {}) {
@@ -20,10 +21,10 @@ std::string describe(const Resampling& resampling) {
 
 std::string describe(const Distortion& distortion) {
   if (const auto* pad = std::get_if<RandomPadCropFlip>(&distortion)) {
-    return ", pad_crop_flip pad=" + std::to_string(pad->pad) + " seed=" + std::to_string(pad->seed);
+    return ", pad_crop_flip pad=" + std::to_string(pad->pad);
   }
   if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) {
-    return ", crop_flip_color " + text(color->crop) + " seed=" + std::to_string(color->seed) +
+    return ", crop_flip_color " + text(color->crop) +
            " max_brightness=" + shortest_text(color->ranges.max_brightness) +
            " contrast=" + shortest_text(color->ranges.min_contrast) + ".." +
            shortest_text(color->ranges.max_contrast) +
@@ -34,7 +35,7 @@ std::string describe(const Distortion& distortion) {
   }
   if (const auto* random = std::get_if<RandomResizedCrop>(&distortion)) {
     const CropRanges& ranges = random->ranges;
-    return ", random_resized_crop " + text(random->to) + " seed=" + std::to_string(random->seed) +
+    return ", random_resized_crop " + text(random->to) +
            " scale=" + shortest_text(ranges.min_scale) + ".." + shortest_text(ranges.max_scale) +
            " ratio=" + shortest_text(ranges.min_ratio) + ".." + shortest_text(ranges.max_ratio) +
            (ranges.flip ? " flip " : " ") + describe(random->resampling);
@@ -53,19 +54,10 @@ std::string describe(const Distortion& distortion) {
 
 }  // namespace
 
-std::string text(const ImageSize& size) {
-  return std::to_string(size.height) + "x" + std::to_string(size.width);
-}
-
-std::string text(const ImageSize& size, size_t channels) {
-  return text(size) + "x" + std::to_string(channels);
-}
-
-std::optional<uint64_t> ImageSpec::seed() const {
-  if (const auto* pad = std::get_if<RandomPadCropFlip>(&distortion)) return pad->seed;
-  if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) return color->seed;
-  if (const auto* resized = std::get_if<RandomResizedCrop>(&distortion)) return resized->seed;
-  return std::nullopt;
+bool ImageSpec::is_random() const {
+  return std::holds_alternative<RandomPadCropFlip>(distortion) ||
+         std::holds_alternative<RandomCropFlipColor>(distortion) ||
+         std::holds_alternative<RandomResizedCrop>(distortion);
 }
 
 ImageFormat ImageSpec::format() const {
@@ -126,6 +118,7 @@ Parameter ImageSpec::parameter() const {
     if (decode.dct != Dct::accurate) value += " dct=" + std::string(to_string(decode.dct));
   }
   value += describe(distortion);
+  if (is_random()) value += " seed=" + std::to_string(seed);
   if (normalization) {
     for (const Parameter& parameter : normalization->parameters()) {
       value += ", " + parameter.name + "=" + parameter.value;
@@ -136,4 +129,4 @@ Parameter ImageSpec::parameter() const {
   return {"image", value};
 }
 
-}  // namespace recordpipe::python
+}  // namespace recordpipe

@@ -1,26 +1,40 @@
-#include "python/native/image_column.h"
+#include "recordpipe/image/image_column.h"
 
 #include <algorithm>
-#include <mutex>
-#include <type_traits>
 #include <utility>
 
+#include "dataset/image/batches/image_codecs.h"
+#include "dataset/image/batches/size_text.h"
+#include "recordpipe/element.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/pad_crop_flip.h"
 
-namespace recordpipe::python {
+namespace recordpipe {
+
+// The pixels of an image, ready for its row but for what CropWindow and normalisation do.
+struct internal::PixelView {
+  std::span<const uint8_t> values = {};
+  ImageSize size = {};
+  size_t channels = 0;
+  Layout layout = Layout::nhwc;
+};
+
 namespace {
 
-// Returns `error` with the feature's name, and the record's path and offset.
-Error in_record(const Error& error, const std::string& feature, const Record& record) {
+using internal::ImageCodecs;
+using internal::PixelView;
+using internal::WaitingImage;
+
+// Returns `error` with the feature's name, and the path and offset of its record.
+Error in_record(const Error& error, const std::string& feature, const ImageOrigin& origin) {
   Error::Parts parts{.kind = error.kind(),
-                     .path = std::string(record.path),
+                     .path = std::string(origin.path),
                      .reason = "image '" + printable(feature) + "': " + error.reason(),
                      .hint = error.hint()};
   if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the file)";
   parts.reason += " in the record";
-  if (!record.path.empty()) parts.offset = record.offset;
+  if (!origin.path.empty()) parts.offset = origin.offset;
   return Error(std::move(parts));
 }
 
@@ -60,36 +74,10 @@ std::span<const uint8_t> planes(std::span<const uint8_t> pixels, size_t channels
 
 }  // namespace
 
-struct CodecPool::State {
-  explicit State(const DecodeOptions& decode) : options(decode) {}
-  const DecodeOptions options;
-  std::mutex mutex;
-  std::vector<Codec> idle;
-};
-
-CodecPool::CodecPool(const DecodeOptions& options) : state_(std::make_unique<State>(options)) {}
-
-CodecPool::~CodecPool() = default;
-
-template <class Use>
-void CodecPool::with_codec(const Use& use) {
-  std::optional<Codec> codec;
-  {
-    const std::lock_guard lock(state_->mutex);
-    if (!state_->idle.empty()) {
-      codec = std::move(state_->idle.back());
-      state_->idle.pop_back();
-    }
-  }
-  if (!codec) codec.emplace(Codec{.decoder = ImageDecoder(state_->options)});
-  use(*codec);
-  const std::lock_guard lock(state_->mutex);
-  state_->idle.push_back(*std::move(codec));
-}
-
 uint64_t heap_bytes(const ImageColumn& column) {
   uint64_t bytes = heap_bytes(column.batch) + column.waiting.capacity() * sizeof(WaitingImage);
-  for (const WaitingImage& image : column.waiting) bytes += image.pixels.capacity();
+  for (const WaitingImage& image : column.waiting)
+    bytes += image.pixels.capacity() + heap_bytes(image.path);
   return bytes;
 }
 
@@ -99,7 +87,7 @@ ImageColumnCollator::ImageColumnCollator(const ImageSpec& spec)
       is_sized_(format_.height > 0 && format_.width > 0 && format_.channels > 0) {
   spec_.check();
   const auto* decode = std::get_if<DecodeOptions>(&spec_.source);
-  codecs_ = std::make_shared<CodecPool>(decode ? *decode : DecodeOptions());
+  codecs_ = std::make_shared<ImageCodecs>(decode ? *decode : DecodeOptions());
 }
 
 void ImageColumnCollator::reset(ImageColumn& column, size_t rows) const {
@@ -162,8 +150,8 @@ std::optional<ResizedCrop> ImageColumnCollator::resized_crop(const ImageSize& im
   return ResizedCrop::central(image, to, resize->crop.value_or(to), resize->resampling);
 }
 
-void ImageColumnCollator::place(ImageColumn& column, size_t row, const ImagePixels& image,
-                                const Record& record, const Random& random,
+void ImageColumnCollator::place(ImageColumn& column, size_t row, const PixelView& image,
+                                const Random& random, const ImageOrigin& origin,
                                 const uint8_t* next) const {
   check_channels(image.channels);
   const bool planar = image.layout == Layout::nchw || image.channels == 1;
@@ -173,7 +161,8 @@ void ImageColumnCollator::place(ImageColumn& column, size_t row, const ImagePixe
     return;
   }
   WaitingImage& waiting = column.waiting[row];
-  waiting.record = record;
+  waiting.path = origin.path;
+  waiting.offset = origin.offset;
   waiting.size = image.size;
   waiting.channels = image.channels;
   waiting.random = random;
@@ -186,64 +175,64 @@ void ImageColumnCollator::place(ImageColumn& column, size_t row, const ImagePixe
 }
 
 void ImageColumnCollator::read_raw(ImageColumn& column, size_t row,
-                                   std::span<const std::byte> value, const Record& record,
-                                   const Random& random, const uint8_t* next) const {
+                                   std::span<const std::byte> bytes, const Random& random,
+                                   const ImageOrigin& origin, const uint8_t* next) const {
   const auto& raw = std::get<RawPixels>(spec_.source);
-  const size_t bytes = raw.size.height * raw.size.width * raw.channels;
-  if (value.size() != bytes) {
+  const size_t expected = raw.size.height * raw.size.width * raw.channels;
+  if (bytes.size() != expected) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = std::to_string(value.size()) + " bytes, not the " +
-                           std::to_string(bytes) + " of raw pixels of " +
+                 .reason = std::to_string(bytes.size()) + " bytes, not the " +
+                           std::to_string(expected) + " of raw pixels of " +
                            text(raw.size, raw.channels)});
   }
-  const std::span pixels(reinterpret_cast<const uint8_t*>(value.data()), bytes);
+  const std::span pixels(reinterpret_cast<const uint8_t*>(bytes.data()), expected);
   const std::optional<ResizedCrop> crop = resized_crop(raw.size, random);
   if (!crop) {
-    return place(column, row, {pixels, raw.size, raw.channels, raw.layout}, record, random, next);
+    return place(column, row, {pixels, raw.size, raw.channels, raw.layout}, random, origin, next);
   }
-  codecs_->with_codec([&](CodecPool::Codec& codec) {
+  codecs_->with_codec([&](ImageCodecs::Codec& codec) {
     const std::span<const uint8_t> part =
         copy_part(pixels, raw.size, raw.channels, raw.layout, crop->source());
     const ImagePart& window = crop->resized.window;
     place(column, row,
           {codec.resizer.resize(part, raw.channels, crop->resized, Layout::nchw), window.size(),
            raw.channels, Layout::nchw},
-          record, random, nullptr);
+          random, origin, nullptr);
   });
 }
 
 void ImageColumnCollator::read_file(ImageColumn& column, size_t row,
-                                    std::span<const std::byte> value, const Record& record,
-                                    const Random& random) const {
-  codecs_->with_codec([&](CodecPool::Codec& codec) {
+                                    std::span<const std::byte> bytes, const Random& random,
+                                    const ImageOrigin& origin) const {
+  codecs_->with_codec([&](ImageCodecs::Codec& codec) {
     std::optional<ResizedCrop> crop;
-    const DecodedImage& image = codec.decoder.decode(value, [&](const ImageInfo& info) {
+    const DecodedImage& image = codec.decoder.decode(bytes, [&](const ImageInfo& info) {
       const ImageSize size{info.height, info.width};
       crop = resized_crop(size, random);
       return crop ? crop->source() : ImagePart{0, 0, size.height, size.width};
     });
-    ImagePixels pixels{image.pixels, {image.height, image.width}, image.channels};
+    PixelView pixels{image.pixels, {image.height, image.width}, image.channels};
     if (crop) {
       pixels.values =
           codec.resizer.resize(image.pixels, image.channels, crop->resized, Layout::nchw);
       pixels.size = crop->resized.window.size();
       pixels.layout = Layout::nchw;
     }
-    place(column, row, pixels, record, random, nullptr);
+    place(column, row, pixels, random, origin, nullptr);
   });
 }
 
-void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const std::byte> value,
-                              const Record& record, const Random& random,
+void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const std::byte> bytes,
+                              const Random& random, const ImageOrigin& origin,
                               const uint8_t* next) const {
   try {
     if (std::holds_alternative<RawPixels>(spec_.source)) {
-      read_raw(column, row, value, record, random, next);
+      read_raw(column, row, bytes, random, origin, next);
     } else {
-      read_file(column, row, value, record, random);
+      read_file(column, row, bytes, random, origin);
     }
   } catch (const Error& error) {
-    throw in_record(error, spec_.feature, record);
+    throw in_record(error, spec_.feature, origin);
   }
 }
 
@@ -266,7 +255,7 @@ void ImageColumnCollator::finish(ImageColumn& column) const {
                              .hint = "images of a batch need one size: resize or crop them "
                                      "(for example by resize() to a height and a width), give "
                                      "decode_image() channels, or use batches of 1"}),
-                      spec_.feature, image.record);
+                      spec_.feature, {image.path, image.offset});
     }
     if (row == 0) {
       if (!is_cropped) {
@@ -280,10 +269,10 @@ void ImageColumnCollator::finish(ImageColumn& column) const {
       if (spec_.normalization) recordpipe::check(*spec_.normalization, format);
       write(image.pixels, image.size, image.random, format, column.batch.image_at(row), nullptr);
     } catch (const Error& error) {
-      throw in_record(error, spec_.feature, image.record);
+      throw in_record(error, spec_.feature, {image.path, image.offset});
     }
   }
   column.waiting.clear();  // frees the pixels: the batch may be lent for long
 }
 
-}  // namespace recordpipe::python
+}  // namespace recordpipe
