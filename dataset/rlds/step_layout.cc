@@ -179,8 +179,7 @@ class Layouter {
     while (!reader.done()) {
       const std::span<const std::byte> from = reader.rest();
       for (size_t i = 0; i < values && !reader.done(); ++i) reader.read_varint();
-      units.push_back(
-          {offset_of(from), static_cast<uint32_t>(from.size() - reader.rest().size())});
+      units.push_back({offset_of(from), static_cast<uint32_t>(from.size() - reader.rest().size())});
     }
     return units;
   }

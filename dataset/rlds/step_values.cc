@@ -73,8 +73,7 @@ void cast(Number value, TensorType type, const Write& write) {
   }
 }
 
-void decode_floats(std::span<const std::byte> unit, TensorType type, size_t count,
-                   std::byte* out) {
+void decode_floats(std::span<const std::byte> unit, TensorType type, size_t count, std::byte* out) {
   if (unit.size() != count * sizeof(float)) refuse_count();
   if (type == TensorType::float32 && std::endian::native == std::endian::little) {
     std::memcpy(out, unit.data(), unit.size());
@@ -87,8 +86,7 @@ void decode_floats(std::span<const std::byte> unit, TensorType type, size_t coun
   }
 }
 
-void decode_int64s(std::span<const std::byte> unit, TensorType type, size_t count,
-                   std::byte* out) {
+void decode_int64s(std::span<const std::byte> unit, TensorType type, size_t count, std::byte* out) {
   const size_t size = size_of(type);
   WireReader reader(unit);
   for (size_t i = 0; i < count; ++i, out += size) {

@@ -16,7 +16,7 @@ namespace recordpipe::rlds {
 // How the elements of a leaf are stored.
 struct StoredAs {
   TensorType type = TensorType::float32;
-  FeatureKind kind = FeatureKind::floats;                  // of the list
+  FeatureKind kind = FeatureKind::floats;          // of the list
   tfds::Encoding encoding = tfds::Encoding::none;  // of bytes
 };
 

@@ -25,6 +25,7 @@ LAYERS = {
     "dataset/pipeline": ["dataset/example"],
     "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
     "dataset/tfds": ["dataset/image", "dataset/pipeline"],
+    "dataset/rlds": ["dataset/image/batches", "dataset/tfds"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -37,9 +38,8 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
-    "python": ["dataset/applications/cifar", "dataset/image/batches", "dataset/tfds",
-               "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools", "dataset/image/batches"],
+    "python": ["dataset/applications/cifar", "dataset/rlds", "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/rlds"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -55,6 +55,7 @@ PUBLIC_LAYERS = {
     "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
+    "recordpipe/rlds/": "dataset/rlds",
     "recordpipe/tfds/": "dataset/tfds",
     "recordpipe/toolkit/": "dataset/toolkit",
     "recordpipe/trainer/": "trainer",

@@ -1,9 +1,8 @@
 // The episodes and steps of the files of an RLDS data set, by number.
 //
-//     const auto files = EpisodeFiles::open({{"bridge-train.tfrecord-00000-of-00512"}, ...}, leaves);
-//     const StepPlace place = files->step(123'456);
-//     const Record episode = files->record(place);
-//     const auto jpeg = files->unit(place, episode, kImage, place.step);
+//     const auto files = EpisodeFiles::open({{"bridge-train.tfrecord-00000-of-00512"}, ...},
+//     leaves); const StepPlace place = files->step(123'456); const Record episode =
+//     files->record(place); const auto jpeg = files->unit(place, episode, kImage, place.step);
 //
 // The files are mapped, and read at random places: a page that is not in memory is read alone, not
 // with its neighbours.
@@ -44,9 +43,10 @@ class EpisodeFiles {
   // Finds the index of each file (find_step_index()), and makes those that there are not. Throws
   // the errors of opening a file and of StepIndex::scan(): a damaged record has no steps that could
   // be counted. Episodes are in the order of `slices`, which may overlap.
-  static std::shared_ptr<const EpisodeFiles> open(
-      const std::vector<EpisodeSlice>& slices, std::vector<StepLeaf> leaves,
-      const StepIndexOptions& options = {}, FileSystem& file_system = posix_file_system());
+  static std::shared_ptr<const EpisodeFiles> open(const std::vector<EpisodeSlice>& slices,
+                                                  std::vector<StepLeaf> leaves,
+                                                  const StepIndexOptions& options = {},
+                                                  FileSystem& file_system = posix_file_system());
   ~EpisodeFiles();
 
   uint64_t steps() const;

@@ -75,9 +75,9 @@ class StepIndex {
 
 // PATH.steps.
 std::string step_index_path(const std::string& path);
-// Where the index is kept if it can't be beside the file: a file in $XDG_CACHE_HOME/recordpipe/steps
-// (default: ~/.cache/recordpipe/steps), whose name is a hash of the absolute path. Empty if the
-// environment has neither XDG_CACHE_HOME nor HOME.
+// Where the index is kept if it can't be beside the file: a file in
+// $XDG_CACHE_HOME/recordpipe/steps (default: ~/.cache/recordpipe/steps), whose name is a hash of
+// the absolute path. Empty if the environment has neither XDG_CACHE_HOME nor HOME.
 std::string cached_step_index_path(const std::string& path);
 
 struct StepIndexOptions {

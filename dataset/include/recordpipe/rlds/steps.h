@@ -3,13 +3,14 @@
 //     const tfds::Feature features = tfds::read_features("bridge/1.0.0");
 //     const Dataset<Step> all = steps(features, {{"bridge/1.0.0/bridge-train.tfrecord-..."}, ...},
 //                                     {.offsets = {{"action", {0, 1, 2, 3, 4, 5, 6, 7}}}});
-//     const auto batches = all.shuffle(100'000, 7).batch(64, DropRemainder::yes, StepCollator(all));
-//     for (const StepBatch& batch : batches) use(batch.array("action"));  // [64, 8, 7]
+//     const auto batches = all.shuffle(100'000, 7).batch(64, DropRemainder::yes,
+//     StepCollator(all)); for (const StepBatch& batch : batches) use(batch.array("action"));  //
+//     [64, 8, 7]
 //
 // A Step is a number: operators that order steps (shuffle, global_shuffle, repeat, shard,
 // sample_from_datasets, ...) move 24 bytes for each, and never hold values or images. A step's row
-// is computed from the record of its episode when its batch is made: only the bytes of that step and
-// of its window are read, and only its own images are decoded.
+// is computed from the record of its episode when its batch is made: only the bytes of that step
+// and of its window are read, and only its own images are decoded.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,8 @@ enum class Pad {
 };
 
 struct StepsOptions {
-  // The features of a row: the name in the batch, and the path in features.json, of a step's feature
+  // The features of a row: the name in the batch, and the path in features.json, of a step's
+  // feature
   // ("observation/image"; "observation" stands for all below it) or else of an episode's
   // ("episode_metadata/file_path"). Empty (default): all of a step. Names are joined with "/".
   std::vector<std::pair<std::string, std::string>> features = {};
@@ -85,7 +87,12 @@ class StepReader {
   const EpisodeFiles& files() const;
   std::span<const StepColumn> columns() const;
   std::span<const StepMask> masks() const;
-  // What a saved state compares: the columns, their windows and the files.
+  Pad pad() const;
+  // Whether a place of the column's window may be before the first or after the last step.
+  bool is_padded(size_t column) const;
+  // A hash of the columns and masks: rows of readers with equal ones fit in one batch.
+  uint64_t format() const;
+  // What a saved state compares: the columns, their windows and the content of the files.
   std::vector<Parameter> parameters() const;
 
   // The place of a row, for the functions below.
