@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "dataset/image/exif.h"
 #include "dataset/image/image_decoders.h"
 #include "recordpipe/error.h"
 
@@ -41,15 +43,32 @@ void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
                .hint = "raise max_pixels if the file is trusted"});
 }
 
-ImagePart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info) {
-  if (!choose) return {0, 0, info.height, info.width};
-  const ImagePart part = choose(info);
-  if (part.is_inside({info.height, info.width})) return part;
+ScaledImage scaled_image(const ImageInfo& info, int denominator) {
+  const auto by = static_cast<size_t>(denominator);
+  ScaledImage scaled{{(info.height + by - 1) / by, (info.width + by - 1) / by}, 0, 0};
+  // The incomplete pixels are the last ones of the stored image.
+  const Turn turn(info.orientation);
+  if (turn.starts_at_bottom()) scaled.top = scaled.size.height * by - info.height;
+  if (turn.starts_at_right()) scaled.left = scaled.size.width * by - info.width;
+  return scaled;
+}
+
+ChosenPart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info) {
+  if (!choose) return ImagePart{0, 0, info.height, info.width};
+  const ChosenPart chosen = choose(info);
+  const int by = chosen.denominator;
+  if (by != 1 && (info.format != ImageFileFormat::jpeg || (by != 2 && by != 4 && by != 8))) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "an image is not decoded at 1/" + std::to_string(by) + " of its size"});
+  }
+  const ImagePart& part = chosen.part;
+  const ImageSize size = scaled_image(info, by).size;
+  if (part.is_inside(size)) return chosen;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "a part of " + std::to_string(part.height) + "x" +
                          std::to_string(part.width) + " pixels at " + std::to_string(part.top) +
                          ", " + std::to_string(part.left) + " is not inside of an image of " +
-                         std::to_string(info.height) + "x" + std::to_string(info.width)});
+                         std::to_string(size.height) + "x" + std::to_string(size.width)});
 }
 
 std::string_view to_string(Dct dct) { return dct == Dct::fast ? "fast" : "accurate"; }
@@ -63,8 +82,11 @@ Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info)
 }
 
 ImageInfo image_info(std::span<const std::byte> file) {
-  return format_of(file) == ImageFileFormat::jpeg ? JpegDecoder().info(file)
-                                                  : PngDecoder().info(file);
+  const ImageFileFormat format = format_of(file);
+  ImageInfo info =
+      format == ImageFileFormat::jpeg ? JpegDecoder().info(file) : PngDecoder().info(file);
+  info.orientation = exif_orientation(file, format);
+  return info;
 }
 
 struct ImageDecoder::State {
@@ -72,6 +94,17 @@ struct ImageDecoder::State {
   JpegDecoder jpeg = {};
   PngDecoder png = {};
   DecodedImage image = {};
+  DecodedImage turned = {};
+
+  void decode(std::span<const std::byte> file, ImageFileFormat format, const ChoosePart& choose) {
+    if (format == ImageFileFormat::png) return png.decode(file, options, choose, image);
+    jpeg.decode(file, options, choose, image);
+    if (options.bits == 8) return image.pixels16.clear();
+    image.pixels16.resize(image.pixels.size());
+    std::ranges::transform(image.pixels, image.pixels16.begin(),
+                           [](uint8_t value) { return static_cast<uint16_t>(value * 257); });
+    image.pixels.clear();
+  }
 };
 
 ImageDecoder::ImageDecoder(const DecodeOptions& options) {
@@ -80,6 +113,10 @@ ImageDecoder::ImageDecoder(const DecodeOptions& options) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "channels is " + std::to_string(options.channels) + ", must be 0, 1, 3 or 4"});
+  }
+  if (options.bits != 8 && options.bits != 16) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "bits is " + std::to_string(options.bits) + ", must be 8 or 16"});
   }
   state_.reset(new State{.options = options});
 }
@@ -94,12 +131,24 @@ const DecodedImage& ImageDecoder::decode(std::span<const std::byte> file) {
 
 const DecodedImage& ImageDecoder::decode(std::span<const std::byte> file,
                                          const ChoosePart& choose) {
-  if (format_of(file) == ImageFileFormat::jpeg) {
-    state_->jpeg.decode(file, state_->options, choose, state_->image);
-  } else {
-    state_->png.decode(file, state_->options, choose, state_->image);
+  const ImageFileFormat format = format_of(file);
+  const int orientation =
+      state_->options.orientation == Orientation::upright ? exif_orientation(file, format) : 1;
+  if (orientation == 1) {
+    state_->decode(file, format, choose);
+    return state_->image;
   }
-  return state_->image;
+  const Turn turn(orientation);
+  state_->decode(file, format, [&](const ImageInfo& stored) {
+    ImageInfo info = stored;
+    info.orientation = orientation;
+    if (turn.transposes) std::swap(info.height, info.width);
+    const ChosenPart chosen = chosen_part(choose, info);
+    const ImageSize size = scaled_image(stored, chosen.denominator).size;
+    return ChosenPart(turn.stored(chosen.part, size), chosen.denominator);
+  });
+  turn.apply(state_->image, state_->turned);
+  return state_->turned;
 }
 
 DecodedImage decode_image(std::span<const std::byte> file, const DecodeOptions& options) {

@@ -16,7 +16,8 @@ class JpegDecoder {
   JpegDecoder();
   ~JpegDecoder();
   ImageInfo info(std::span<const std::byte> file);
-  // `choose`: or empty, for the whole image.
+  // `choose`: or empty, for the whole image. Decodes to 8 bits, as stored: of `options`, `bits` and
+  // `orientation` are the caller's work.
   void decode(std::span<const std::byte> file, const DecodeOptions& options,
               const ImageDecoder::ChoosePart& choose, DecodedImage& image);
 
@@ -28,7 +29,7 @@ class JpegDecoder {
 class PngDecoder {
  public:
   ImageInfo info(std::span<const std::byte> file);
-  // `choose`: or empty, for the whole image.
+  // The same; decodes to `bits`.
   void decode(std::span<const std::byte> file, const DecodeOptions& options,
               const ImageDecoder::ChoosePart& choose, DecodedImage& image);
 };
@@ -36,8 +37,9 @@ class PngDecoder {
 // Throws Error{limit_exceeded} if the image has more than options.max_pixels pixels.
 void check_pixels(const ImageInfo& info, const DecodeOptions& options);
 
-// Returns the chosen part. Throws Error{invalid_argument} if it is not inside of the image.
-ImagePart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info);
+// Returns the chosen part. Throws Error{invalid_argument} if it is not inside of the image, or for
+// a denominator that is not possible.
+ChosenPart chosen_part(const ImageDecoder::ChoosePart& choose, const ImageInfo& info);
 
 // Returns Error{truncated}: a file of `format` ("JPEG") needs more than `file_size` bytes for its
 // pixels.

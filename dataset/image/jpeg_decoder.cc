@@ -169,13 +169,15 @@ struct JpegDecoder::State {
             .bits_per_channel = codec.data_precision};
   }
 
-  void start(const ImageInfo& info, size_t channels, Dct dct) {
+  void start(const ImageInfo& info, size_t channels, Dct dct, int denominator) {
     const uint64_t pixels = uint64_t{info.height} * info.width;
     codec.mem->max_memory_to_use = static_cast<long>(kMemoryPerImage + pixels * kMemoryPerPixel);
     codec.out_color_space = is_cmyk()       ? JCS_CMYK
                             : channels == 1 ? JCS_GRAYSCALE
                             : channels == 3 ? JCS_RGB
                                             : JCS_EXT_RGBA;
+    codec.scale_num = DCTSIZE / static_cast<unsigned>(denominator);
+    codec.scale_denom = DCTSIZE;
     codec.dct_method = dct == Dct::fast ? JDCT_IFAST : JDCT_ISLOW;
     if (!completes(errors, [this] { jpeg_start_decompress(&codec); })) fail();
   }
@@ -193,7 +195,7 @@ struct JpegDecoder::State {
   }
 
   void read_rows(const ImagePart& part, DecodedImage& image) {
-    const bool is_whole = part == ImagePart{0, 0, codec.image_height, codec.image_width};
+    const bool is_whole = part == ImagePart{0, 0, codec.output_height, codec.output_width};
     const size_t left = is_whole ? 0 : part.left - crop_columns(part);
     const size_t width = codec.output_width;
     const auto decoded = static_cast<size_t>(codec.output_components);
@@ -236,7 +238,8 @@ void JpegDecoder::decode(std::span<const std::byte> file, const DecodeOptions& o
   const State::Ended ended{*state_};
   const ImageInfo info = state_->read_header(file);
   check_pixels(info, options);
-  const ImagePart part = chosen_part(choose, info);
+  const ChosenPart chosen = chosen_part(choose, info);
+  const ImagePart& part = chosen.part;
   if (!options.accept_damaged && !state_->codec.arith_code &&
       uint64_t{info.height} * info.width / kMaxPixelsPerByte > file.size()) {
     throw too_few_bytes("JPEG", file.size(), info);
@@ -244,7 +247,7 @@ void JpegDecoder::decode(std::span<const std::byte> file, const DecodeOptions& o
   image.height = part.height;
   image.width = part.width;
   image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
-  state_->start(info, image.channels, options.dct);
+  state_->start(info, image.channels, options.dct, chosen.denominator);
   image.pixels.resize(image.height * image.width * image.channels);
   state_->read_rows(part, image);
   if (state_->errors.damaged && !options.accept_damaged) state_->fail();

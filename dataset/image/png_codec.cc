@@ -1,6 +1,7 @@
 // Decodes PNG files with libpng, which reports errors by longjmp(), never across objects with
 // destructors. Also encodes PNG files.
 #include <algorithm>
+#include <bit>
 #include <csetjmp>
 #include <cstring>
 #include <string>
@@ -60,20 +61,25 @@ class PngReader {
     return rows / kMaxExpansion <= file_.size();
   }
 
-  void convert_to(size_t channels) {
+  void convert_to(size_t channels, int bits) {
     const int color = png_get_color_type(png_, info_);
     const bool is_grey = (color & PNG_COLOR_MASK_COLOR) == 0;
     const bool has_alpha = (color & PNG_COLOR_MASK_ALPHA) != 0;
     const bool wants_alpha = channels % 2 == 0;
     const bool complete = completes([&] {
-      png_set_strip_16(png_);
+      if (bits == 8) {
+        png_set_strip_16(png_);
+      } else {
+        png_set_expand_16(png_);
+        if constexpr (std::endian::native == std::endian::little) png_set_swap(png_);
+      }
       png_set_packing(png_);
       if (is_palette()) png_set_palette_to_rgb(png_);
       if (is_grey && png_get_bit_depth(png_, info_) < 8) png_set_expand_gray_1_2_4_to_8(png_);
       if (!wants_alpha && (has_alpha || has_transparency())) png_set_strip_alpha(png_);
       if (wants_alpha && !has_alpha && has_transparency()) png_set_tRNS_to_alpha(png_);
       if (wants_alpha && !has_alpha && !has_transparency()) {
-        png_set_add_alpha(png_, 0xFF, PNG_FILLER_AFTER);
+        png_set_add_alpha(png_, 0xFFFF, PNG_FILLER_AFTER);
       }
       if (is_grey && channels > 2) png_set_gray_to_rgb(png_);
       if (!is_grey && channels <= 2) {
@@ -85,16 +91,15 @@ class PngReader {
     if (!complete) fail();
   }
 
-  // Returns false if the file is damaged.
-  bool read_rows(DecodedImage& image) {
-    const size_t row_bytes = image.width * image.channels;
+  // `rows`: of the whole image. Returns false if the file is damaged.
+  bool read_rows(const ImageInfo& info, size_t row_bytes, png_bytep rows) {
     if (png_get_rowbytes(png_, info_) != row_bytes) {
       throw Error({.kind = ErrorKind::unsupported, .offset = 0, .reason = "PNG: unexpected rows"});
     }
     return completes([&] {
       for (int pass = 0; pass < passes_; ++pass) {
-        for (size_t y = 0; y < image.height; ++y) {
-          png_read_row(png_, image.pixels.data() + y * row_bytes, nullptr);
+        for (size_t y = 0; y < info.height; ++y) {
+          png_read_row(png_, rows + y * row_bytes, nullptr);
         }
       }
       png_read_end(png_, nullptr);
@@ -153,17 +158,21 @@ class PngReader {
   char message_[128] = "";
 };
 
-// Cuts the part out, in place.
-void keep(const ImagePart& part, DecodedImage& image) {
-  if (part == ImagePart{0, 0, image.height, image.width}) return;
-  const size_t row = part.width * image.channels;
+// Reads the whole image to `pixels`, and cuts the part out, in place.
+template <class Value>
+bool read_part(PngReader& reader, const ImageInfo& info, const ImagePart& part, size_t channels,
+               std::vector<Value>& pixels) {
+  pixels.resize(info.height * info.width * channels);
+  const bool complete = reader.read_rows(info, info.width * channels * sizeof(Value),
+                                         reinterpret_cast<png_bytep>(pixels.data()));
+  if (part == ImagePart{0, 0, info.height, info.width}) return complete;
+  const size_t row = part.width * channels;
   for (size_t y = 0; y < part.height; ++y) {
-    const size_t from = ((part.top + y) * image.width + part.left) * image.channels;
-    std::memmove(image.pixels.data() + y * row, image.pixels.data() + from, row);
+    const size_t from = ((part.top + y) * info.width + part.left) * channels;
+    std::memmove(pixels.data() + y * row, pixels.data() + from, row * sizeof(Value));
   }
-  image.height = part.height;
-  image.width = part.width;
-  image.pixels.resize(part.height * row);
+  pixels.resize(part.height * row);
+  return complete;
 }
 
 }  // namespace
@@ -177,21 +186,21 @@ void PngDecoder::decode(std::span<const std::byte> file, const DecodeOptions& op
   PngReader reader(file);
   const ImageInfo info = reader.read_header();
   check_pixels(info, options);
-  const ImagePart part = chosen_part(choose, info);
+  const ImagePart part = chosen_part(choose, info).part;
   if (!options.accept_damaged && !reader.is_plausible(info)) {
     throw too_few_bytes("PNG", file.size(), info);
   }
-  image.height = info.height;
-  image.width = info.width;
+  image.height = part.height;
+  image.width = part.width;
   image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
-  reader.convert_to(image.channels);
-  image.pixels.resize(image.height * image.width * image.channels);
-  if (options.accept_damaged) {
-    std::fill(image.pixels.begin(), image.pixels.end(), uint8_t{0});
-    reader.read_in_small_pieces();
-  }
-  if (!reader.read_rows(image) && !options.accept_damaged) reader.fail();
-  keep(part, image);
+  reader.convert_to(image.channels, options.bits);
+  image.pixels.clear();
+  image.pixels16.clear();
+  if (options.accept_damaged) reader.read_in_small_pieces();  // what is missing is 0
+  const bool complete = options.bits == 16
+                            ? read_part(reader, info, part, image.channels, image.pixels16)
+                            : read_part(reader, info, part, image.channels, image.pixels);
+  if (!complete && !options.accept_damaged) reader.fail();
 }
 
 namespace {

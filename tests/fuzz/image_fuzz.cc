@@ -17,9 +17,12 @@ void decode(std::span<const std::byte> file, const DecodeOptions& options) {
   try {
     const ImageInfo info = image_info(file);
     const DecodedImage image = decode_image(file, options);
-    if (image.height != info.height || image.width != info.width ||
+    const bool turned = options.orientation == Orientation::upright && info.orientation >= 5;
+    const size_t values = options.bits == 16 ? image.pixels16.size() : image.pixels.size();
+    if (image.height != (turned ? info.width : info.height) ||
+        image.width != (turned ? info.height : info.width) ||
         image.height * image.width > options.max_pixels ||
-        image.pixels.size() != image.height * image.width * image.channels ||
+        values != image.height * image.width * image.channels ||
         image.channels !=
             (options.channels == 0 ? info.channels : static_cast<size_t>(options.channels))) {
       std::abort();
@@ -58,6 +61,8 @@ void decode_in_all_ways(const std::string& input) {
   decode(file, options);
   options.accept_damaged = true;
   options.channels = 4;
+  options.bits = 16;
+  options.orientation = Orientation::upright;
   decode(file, options);
 }
 

@@ -39,6 +39,7 @@ enum class FeatureClass {
 std::string_view to_string(FeatureClass feature_class);  // "FeaturesDict", "Sequence", ...
 
 enum class Encoding { none, bytes, zlib };
+std::string_view to_string(Encoding encoding);
 
 inline constexpr int64_t kUnknown = -1;  // a dimension that differs between examples
 

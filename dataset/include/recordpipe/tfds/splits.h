@@ -1,0 +1,43 @@
+// The slicing syntax of TFDS: which Examples of which splits "train[:80%]" names.
+//
+//     parse_split("train[:80%]+val", info)   // [{train, 0, 24}, {val, 0, 5}]
+//
+// SPLIT, SPLIT[FROM:TO] or SPLIT[SHARDshard], joined with "+"; "all" is every split in order. FROM
+// and TO may be absent. They are numbers of Examples (20), percent (12.5%) or shards (4shard), and
+// negative ones count from the end. A unit holds for both. Percent are rounded to the closest
+// Example, a half to the even one, as in TFDS: splits of several slices are disjoint and complete.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recordpipe/tfds/info.h"
+
+namespace recordpipe::tfds {
+
+// The Examples [begin, end) of a split.
+struct ExampleRange {
+  bool operator==(const ExampleRange&) const = default;
+
+  std::string split;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// How percent become numbers of Examples.
+enum class Rounding {
+  closest,             // the closest number
+  pct1_dropremainder,  // multiples of 1 %, rounded down: all slices of n % have the same size.
+                       // Throws Error{invalid_argument} for splits of less than 100 Examples
+};
+std::string_view to_string(Rounding rounding);
+
+// Ranges without Examples are left out. Throws Error{invalid_argument} for another syntax, an
+// unknown split (which lists those that there are), and a slice beyond the split.
+std::vector<ExampleRange> parse_split(std::string_view split, const Info& info,
+                                      Rounding rounding = Rounding::closest);
+
+}  // namespace recordpipe::tfds
