@@ -113,6 +113,12 @@ struct EpisodeFiles::State {
 
   void add(size_t file, const EpisodeSlice& slice) {
     const StepIndex& index = files[file]->index();
+    if (slice.records && *slice.records != index.records()) {
+      throw Error({.kind = ErrorKind::corrupted,
+                   .path = slice.path,
+                   .reason = std::to_string(index.records()) + " records, not the " +
+                             std::to_string(*slice.records) + " of dataset_info.json"});
+    }
     const uint64_t end = std::min(slice.end, index.records());
     const uint64_t first = std::min(slice.first, end);
     for (const uint64_t number : {index.fingerprint(), first, end}) {

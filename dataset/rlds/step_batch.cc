@@ -181,7 +181,7 @@ void StepCollator::set_images(StepBatch& batch, size_t row, const StepReader::Ro
 
 void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
   const StepReader& reader = *step.reader;
-  if (reader.format() != reader_->format() || reader.pad() != reader_->pad()) {
+  if (!reader.fits(*reader_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "steps of other features, shapes or windows don't fit in one batch"});
   }

@@ -60,7 +60,10 @@ StepReader::~StepReader() = default;
 const EpisodeFiles& StepReader::files() const { return *state_->files; }
 std::span<const StepColumn> StepReader::columns() const { return state_->resolved.columns; }
 std::span<const StepMask> StepReader::masks() const { return state_->resolved.masks; }
-uint64_t StepReader::format() const { return state_->resolved.format; }
+bool StepReader::fits(const StepReader& other) const {
+  return state_->resolved.format == other.state_->resolved.format &&
+         state_->pad == other.state_->pad;
+}
 Pad StepReader::pad() const { return state_->pad; }
 bool StepReader::is_padded(size_t column) const {
   return state_->resolved.sources[column].is_padded;

@@ -11,6 +11,7 @@
 #include <nanobind/ndarray.h>
 
 #include "recordpipe/columns.h"
+#include "recordpipe/image/image_batch.h"
 
 namespace recordpipe::python {
 
@@ -30,6 +31,9 @@ nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb
 // An array of bytes objects, which are copies: NumPy has no type for byte strings of different
 // lengths.
 nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle owner);
+
+// The images: [size, height, width, channels], or [size, channels, height, width].
+nb::object image_array(const ImageBatch& batch, nb::handle owner);
 
 // A recordpipe.Ragged.
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner);

@@ -45,6 +45,9 @@ size_t fixed_row_bytes(const ParseSpec& spec) {
 }
 
 Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
+  if (dataset.spec() && dataset.spec()->collator.steps()) {
+    throw Error({.kind = ErrorKind::unsupported, .reason = "rows of steps have no Arrow columns"});
+  }
   if (const auto* batches = std::get_if<Dataset<ParsedBatch>>(&dataset.elements())) return *batches;
   if (std::holds_alternative<Dataset<ImageBatch>>(dataset.elements())) {
     throw Error({.kind = ErrorKind::unsupported,

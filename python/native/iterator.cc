@@ -35,7 +35,10 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
-    pass_ = elements.iterate({.epoch = epoch});
+    // computed() has made batches of steps.
+    if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
+      pass_ = elements.iterate({.epoch = epoch});
+    }
   });
 }
 

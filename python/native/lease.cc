@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include "python/native/arrays.h"
+#include "python/native/steps_to_python.h"
 
 namespace recordpipe::python {
 namespace {
@@ -22,19 +23,6 @@ class Lease {
   const std::shared_ptr<LeasePool> pool_;
   std::unique_ptr<ParsedBatch> batch_;
 };
-
-nb::object image_array(const ImageBatch& batch, nb::handle owner) {
-  const ImageFormat& format = batch.format();
-  std::vector<size_t> shape{batch.size(), format.height, format.width, format.channels};
-  if (format.layout == Layout::nchw) {
-    shape = {batch.size(), format.channels, format.height, format.width};
-  }
-  const auto code =
-      format.dtype == DType::uint8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
-  const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
-                                static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
-  return array(batch.bytes().data(), dtype, shape, owner);
-}
 
 // Makes columns into arrays that keep `owner` alive.
 class Columns {
@@ -191,6 +179,9 @@ nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<Le
                      const ParseSpec& spec, bool single) {
   const ParsedBatch& batch = *lent;
   const nb::object owner = make_owner(std::move(lent), pool);
+  if (const rlds::StepCollator* const steps = spec.collator.steps()) {
+    return steps_to_python(batch.steps, *steps, owner, single);
+  }
   const Columns columns(owner, batch.images, single);
   if (!spec.collator.is_sequence()) {
     return columns.dict(batch.example, batch.example.size(), spec.outputs);

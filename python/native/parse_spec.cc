@@ -171,6 +171,7 @@ const ImageSpec& ParseSpec::image(const std::string& feature) const {
 }
 
 ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
+  if (collator.steps()) return step_spec_with(image);
   const auto at = std::ranges::find(outputs, image.feature, &OutputFeature::name);
   if (at == outputs.end() || (at->form != FeatureForm::image &&
                               (at->form != FeatureForm::fixed || at->kind != FeatureKind::bytes))) {
@@ -191,6 +192,22 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   }
   changed.collator = ParseCollator(ExampleImagesCollator(schema, images));
   return changed;
+}
+
+ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {
+  std::vector<ImageSpec> images;
+  bool is_new = true;
+  for (const ImageColumnCollator& other : collator.images()) {
+    const bool is_same = other.spec().feature == image.feature;
+    images.push_back(is_same ? image : other.spec());
+    if (is_same) is_new = false;
+  }
+  if (is_new) images.push_back(image);
+  return step_spec(rlds::StepCollator(collator.steps()->shared_reader(), images));
+}
+
+ParseSpec step_spec(rlds::StepCollator collator) {
+  return {{}, {}, ParseCollator(std::move(collator))};
 }
 
 std::shared_ptr<const ParseSpec> cifar10_spec() {

@@ -27,6 +27,7 @@ struct EpisodeSlice {
   std::string path;
   uint64_t first = 0;
   uint64_t end = UINT64_MAX;
+  std::optional<uint64_t> records = {};  // the number of records that the file must have
 };
 
 // A step, or with step 0 an episode.
@@ -42,7 +43,8 @@ class EpisodeFiles {
  public:
   // Finds the index of each file (find_step_index()), and makes those that there are not. Throws
   // the errors of opening a file and of StepIndex::scan(): a damaged record has no steps that could
-  // be counted. Episodes are in the order of `slices`, which may overlap.
+  // be counted. Throws Error{corrupted} for a file of another number of records than expected.
+  // Episodes are in the order of `slices`, which may overlap.
   static std::shared_ptr<const EpisodeFiles> open(const std::vector<EpisodeSlice>& slices,
                                                   std::vector<StepLeaf> leaves,
                                                   const StepIndexOptions& options = {},

@@ -56,6 +56,7 @@ class StepCollator {
 
   const std::vector<ImageColumnCollator>& images() const { return images_; }
   const StepReader& reader() const { return *reader_; }
+  const std::shared_ptr<const StepReader>& shared_reader() const { return reader_; }
 
   void reset(StepBatch& batch, size_t rows) const;
   // Throws the errors of reading a record, and of its values and images, with the path and offset
