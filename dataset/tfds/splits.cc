@@ -195,4 +195,20 @@ std::vector<ExampleRange> parse_split(std::string_view split, const Info& info, 
   return ranges;
 }
 
+std::vector<FileRange> file_ranges(const std::vector<ExampleRange>& ranges, const Info& info) {
+  std::vector<FileRange> files;
+  for (const ExampleRange& range : ranges) {
+    const Split& split = *info.find(range.split);
+    uint64_t first = 0;  // Example of the file
+    for (size_t i = 0; i < split.files.size(); ++i) {
+      const uint64_t length = split.shard_lengths[i];
+      const uint64_t begin = std::clamp(range.begin, first, first + length) - first;
+      const uint64_t end = std::clamp(range.end, first, first + length) - first;
+      if (begin < end) files.push_back({split.files[i], begin, end, length});
+      first += length;
+    }
+  }
+  return files;
+}
+
 }  // namespace recordpipe::tfds

@@ -1,6 +1,7 @@
 // tfrecord_files: a source of the records of TFRecord files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,17 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 // The same with another FileSystem, which must be thread-safe and must outlive the Dataset and its
 // iterators.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
+                               RecordReadOptions options = {});
+
+// A file, and the number of its records, which is known from elsewhere: a manifest, for example.
+struct CountedRecordFile {
+  std::string path;  // no pattern
+  uint64_t records = 0;
+};
+// The same for such files. Throws Error{corrupted}, with the path and both numbers, when the first
+// record of a plain file with another number of records is needed. The numbers of compressed files
+// and pipes are not compared.
+Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
                                RecordReadOptions options = {});
 
 }  // namespace recordpipe

@@ -36,11 +36,13 @@ bool is_for_stream(ErrorKind kind) {
 
 class RecordPlan final : public Plan {
  public:
+  // `counts`: the number of records of each file, or empty.
   RecordPlan(FileSystem& file_system, const std::vector<std::string>& paths,
-             const RecordReadOptions& options, const StageContext& context,
-             std::shared_ptr<OpenedRecords> opened)
+             const std::vector<uint64_t>& counts, const RecordReadOptions& options,
+             const StageContext& context, std::shared_ptr<OpenedRecords> opened)
       : file_system_(file_system),
         paths_(paths),
+        counts_(counts),
         options_(options),
         fingerprints_(context.files),
         open_files_(context.open_files),
@@ -265,6 +267,13 @@ class RecordPlan final : public Plan {
   }
 
   void keep(size_t number, OpenRecordFilePtr file) {
+    if (!counts_.empty() && counts_[number] != file->file.size()) {
+      throw Error({.kind = ErrorKind::corrupted,
+                   .path = paths_[number],
+                   .reason = std::to_string(file->file.size()) + " records, where " +
+                             std::to_string(counts_[number]) + " are expected",
+                   .hint = "the file is not complete, or is one of another version"});
+    }
     fingerprints_->opened(file_system_, paths_[number], file->fingerprint);
     mapped_[number] = std::move(file);
   }
@@ -328,6 +337,7 @@ class RecordPlan final : public Plan {
 
   FileSystem& file_system_;
   const std::vector<std::string>& paths_;
+  const std::vector<uint64_t>& counts_;
   const RecordReadOptions options_;
   const std::shared_ptr<FileFingerprints> fingerprints_;
   const std::shared_ptr<OpenFiles> open_files_;
@@ -347,10 +357,12 @@ class RecordPlan final : public Plan {
 
 class RecordNode final : public Node {
  public:
-  RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
+  RecordNode(FileSystem& file_system, std::vector<std::string> paths, std::vector<uint64_t> counts,
+             RecordReadOptions options)
       : Node(element_ops<Record>()),
         file_system_(file_system),
         paths_(std::move(paths)),
+        counts_(std::move(counts)),
         options_(options) {}
   // Claims random access. If a file has none, size() throws when it opens the file.
   std::string sequential_operator() const override { return {}; }
@@ -382,13 +394,26 @@ class RecordNode final : public Node {
  private:
   std::unique_ptr<RecordPlan> make_plan(const StageContext& context,
                                         std::shared_ptr<OpenedRecords> opened) const {
-    return std::make_unique<RecordPlan>(file_system_, paths_, options_, context, std::move(opened));
+    return std::make_unique<RecordPlan>(file_system_, paths_, counts_, options_, context,
+                                        std::move(opened));
   }
 
   FileSystem& file_system_;
   std::vector<std::string> paths_;
+  std::vector<uint64_t> counts_;
   RecordReadOptions options_;
 };
+
+Dataset<Record> record_files(FileSystem& file_system, std::vector<std::string> paths,
+                             std::vector<uint64_t> counts, RecordReadOptions options) {
+  if (paths.size() > RecordRef::kMaxFiles) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
+  }
+  return Dataset<Record>(std::make_shared<RecordNode>(file_system, std::move(paths),
+                                                      std::move(counts), std::move(options)));
+}
 
 }  // namespace
 }  // namespace internal
@@ -399,14 +424,21 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options) {
-  paths = internal::matched_record_paths(file_system, std::move(paths));
-  if (paths.size() > internal::RecordRef::kMaxFiles) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "tfrecord_files: more than " +
-                           std::to_string(internal::RecordRef::kMaxFiles) + " files"});
+  return internal::record_files(file_system,
+                                internal::matched_record_paths(file_system, std::move(paths)), {},
+                                std::move(options));
+}
+
+Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
+                               RecordReadOptions options) {
+  std::vector<std::string> paths;
+  std::vector<uint64_t> counts;
+  for (CountedRecordFile& file : files) {
+    paths.push_back(std::move(file.path));
+    counts.push_back(file.records);
   }
-  return Dataset<Record>(
-      std::make_shared<internal::RecordNode>(file_system, std::move(paths), std::move(options)));
+  return internal::record_files(file_system, std::move(paths), std::move(counts),
+                                std::move(options));
 }
 
 }  // namespace recordpipe

@@ -40,4 +40,17 @@ std::string_view to_string(Rounding rounding);
 std::vector<ExampleRange> parse_split(std::string_view split, const Info& info,
                                       Rounding rounding = Rounding::closest);
 
+// Consecutive Examples of a file: [begin, end) of its `records`.
+struct FileRange {
+  bool operator==(const FileRange&) const = default;
+
+  std::string path;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t records = 0;
+};
+
+// The files that hold the ranges, in order, without files of which nothing is needed.
+std::vector<FileRange> file_ranges(const std::vector<ExampleRange>& ranges, const Info& info);
+
 }  // namespace recordpipe::tfds
