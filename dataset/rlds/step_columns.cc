@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/tfds/numbers.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
@@ -60,18 +61,6 @@ struct Candidate {
   ColumnSource source;
 };
 
-FeatureKind kind_of(TensorType type) {
-  switch (type) {
-    case TensorType::float16:
-    case TensorType::bfloat16:
-    case TensorType::float32:
-    case TensorType::float64:
-      return FeatureKind::floats;
-    default:
-      return FeatureKind::int64s;
-  }
-}
-
 std::string problem_of(const tfds::Leaf& leaf, bool is_of_step) {
   const tfds::Feature& feature = *leaf.feature;
   if (leaf.lengths.size() > (is_of_step ? 1 : 0)) return "is a sequence";
@@ -110,7 +99,7 @@ Candidate candidate_of(const tfds::Leaf& leaf, const std::string& steps) {
   made.leaf = {.key = leaf.key, .is_of_episode = !is_of_step};
   if (made.column.type) {
     const bool is_encoded = feature.encoding != tfds::Encoding::none;
-    made.leaf.kind = is_encoded ? FeatureKind::bytes : kind_of(*made.column.type);
+    made.leaf.kind = is_encoded ? FeatureKind::bytes : tfds::kind_of(made.column.type);
     made.leaf.values = is_encoded ? 1 : count;
     made.source.stored = {*made.column.type, made.leaf.kind, feature.encoding};
   } else {

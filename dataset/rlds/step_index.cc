@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
+#include "dataset/rlds/kept_file.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
@@ -144,12 +143,6 @@ class Scan {
   std::mutex mutex_;
   std::exception_ptr error_;
 };
-
-std::string hexadecimal(uint64_t number) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
-  return text;
-}
 
 }  // namespace
 
@@ -338,43 +331,16 @@ uint64_t StepIndex::fingerprint() const {
 
 std::string step_index_path(const std::string& path) { return path + ".steps"; }
 
-std::string cached_step_index_path(const std::string& path) {
-  std::filesystem::path folder;
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  if (cache && *cache == '/') {
-    folder = cache;
-  } else if (home && *home == '/') {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
-    return {};
-  }
-  const std::filesystem::path file = std::filesystem::absolute(path).lexically_normal();
-  uint64_t hash = 0;
-  for (const char c : file.native()) hash = derive_key(hash, static_cast<unsigned char>(c));
-  return folder / "recordpipe" / "steps" / (hexadecimal(hash) + ".steps");
-}
-
 FoundStepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
                                std::span<const StepLeaf> leaves, const StepIndexOptions& options) {
-  const std::string places[] = {step_index_path(file.path()), cached_step_index_path(file.path())};
-  for (const std::string& place : places) {
-    if (place.empty()) continue;
+  const std::string path = step_index_path(file.path());
+  for (const std::string& place : kept_paths(path)) {
     if (auto index = StepIndex::load(file_system, place, file, leaves)) {
       return {*std::move(index), false};
     }
   }
   StepIndex index = StepIndex::scan(file, leaves, options.threads, options.stop);
-  for (const std::string& place : places) {
-    if (place.empty()) continue;
-    try {
-      if (place != places[0]) file_system.make_directories(parent_directory(place));
-      index.save(file_system, place);
-      break;
-    } catch (const Error&) {
-      // The folder can't be written, or another process writes the same index.
-    }
-  }
+  keep_file(file_system, path, [&](const std::string& place) { index.save(file_system, place); });
   return {std::move(index), true};
 }
 

@@ -3,22 +3,13 @@
 #include <cstring>
 #include <utility>
 
+#include "dataset/rlds/kept_file.h"
 #include "dataset/rlds/step_columns.h"
 #include "dataset/rlds/step_values.h"
 #include "recordpipe/error.h"
 #include "recordpipe/rlds/steps.h"
 
 namespace recordpipe::rlds {
-namespace {
-
-std::string hexadecimal(uint64_t number) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
-  return text;
-}
-
-}  // namespace
-
 std::vector<size_t> StepColumn::row_shape() const {
   std::vector<size_t> all;
   if (window) all.push_back(*window);
@@ -67,6 +58,10 @@ bool StepReader::fits(const StepReader& other) const {
 Pad StepReader::pad() const { return state_->pad; }
 bool StepReader::is_padded(size_t column) const {
   return state_->resolved.sources[column].is_padded;
+}
+
+bool StepReader::is_of_episode(size_t column) const {
+  return state_->resolved.sources[column].is_of_episode;
 }
 
 std::vector<Parameter> StepReader::parameters() const {

@@ -31,7 +31,7 @@ def texture(rng, size):
     planes = []
     for _ in range(3):
         phases = rng.uniform(0, 2 * np.pi, (size, size))
-        plane = np.fft.ifft2(np.exp(1j * phases) / radius**1.2).real
+        plane = np.fft.ifft2(np.exp(1j * phases) / radius**1.5).real
         planes.append((plane - plane.mean()) / plane.std())
     grey = planes[0][..., None] + 0.4 * np.stack(planes, -1)
     return np.clip(128 + 38 * grey, 0, 255).astype(np.uint8)

@@ -75,10 +75,6 @@ class StepIndex {
 
 // PATH.steps.
 std::string step_index_path(const std::string& path);
-// Where the index is kept if it can't be beside the file: a file in
-// $XDG_CACHE_HOME/recordpipe/steps (default: ~/.cache/recordpipe/steps), whose name is a hash of
-// the absolute path. Empty if the environment has neither XDG_CACHE_HOME nor HOME.
-std::string cached_step_index_path(const std::string& path);
 
 struct StepIndexOptions {
   size_t threads = 0;         // of a scan; 0: available_cpus()
@@ -91,8 +87,9 @@ struct FoundStepIndex {
 };
 
 // Returns the index of `file`: PATH.steps, or the one in the cache; if neither fits the file, makes
-// a new one and keeps it there. A new index that can be kept nowhere is still returned. Throws the
-// errors of scan().
+// a new one and keeps it beside the file, or in the cache if the folder can't be written:
+// $XDG_CACHE_HOME/recordpipe/rlds (default: ~/.cache/recordpipe/rlds). A new index that can be kept
+// nowhere is still returned. Throws the errors of scan().
 FoundStepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
                                std::span<const StepLeaf> leaves,
                                const StepIndexOptions& options = {});

@@ -90,6 +90,7 @@ class StepReader {
   Pad pad() const;
   // Whether a place of the column's window may be before the first or after the last step.
   bool is_padded(size_t column) const;
+  bool is_of_episode(size_t column) const;
   // Whether rows of both readers fit in one batch: they have the same columns and masks.
   bool fits(const StepReader& other) const;
   // What a saved state compares: the columns, their windows and the content of the files.
