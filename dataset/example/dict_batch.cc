@@ -166,6 +166,7 @@ void stack_values(DictValue& out, const Rows& rows, const std::string& path) {
     }
   }
   out.stacking = first.stacking;
+  out.is_optional = first.is_optional;
   if (first.empty()) fail(path, "it has no value");
   if (first.stacking == Stacking::list) {
     DictValue::List& list = out.become<DictValue::List>();

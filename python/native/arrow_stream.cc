@@ -48,6 +48,11 @@ Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
   if (dataset.spec() && dataset.spec()->collator.steps()) {
     throw Error({.kind = ErrorKind::unsupported, .reason = "rows of steps have no Arrow columns"});
   }
+  if (dataset.spec() && dataset.spec()->collator.tfds()) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "the nested elements of tfds() have no Arrow columns",
+                 .hint = "read the TFRecord files with tfrecords(), and parse() the features"});
+  }
   if (const auto* batches = std::get_if<Dataset<ParsedBatch>>(&dataset.elements())) return *batches;
   if (std::holds_alternative<Dataset<ImageBatch>>(dataset.elements())) {
     throw Error({.kind = ErrorKind::unsupported,

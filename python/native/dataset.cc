@@ -66,8 +66,12 @@ bool same_elements(const PythonDataset& a, const PythonDataset& b) {
 }  // namespace
 
 PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const {
-  if (spec_)
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "parse() comes only once"});
+  if (spec_) {
+    const bool is_tfds = spec_->collator.tfds() != nullptr;
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = is_tfds ? "tfds() has parsed the records already" : "parse() comes only once"});
+  }
   if (!std::holds_alternative<Dataset<Record>>(elements_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "parse() needs the bytes of records",
@@ -99,7 +103,7 @@ Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder rema
   if (spec_->collator.images().empty()) {
     return records.batch(batch_size, remainder, spec_->collator);
   }
-  return draw_images(records, spec_->collator.examples())
+  return draw_images(records, spec_->collator.images())
       .batch(batch_size, remainder, spec_->collator);
 }
 
@@ -295,7 +299,7 @@ std::string PythonDataset::explain() const {
     if (!parameters.empty()) parameters += ", ";
     parameters += parameter.name + "=" + parameter.value;
   }
-  return text + "parse(" + parameters + ")\n";
+  return text + (spec_->collator.tfds() ? "tfds(" : "parse(") + parameters + ")\n";
 }
 
 }  // namespace recordpipe::python

@@ -14,8 +14,14 @@ namespace nb = nanobind;
 // Returns the values as nested dicts of arrays, which `owner` keeps alive. Needs the GIL.
 nb::dict dict_of(const Dict& dict, nb::handle owner);
 
-// Returns lent->dict as nested dicts: of a single element, if `single`, or of a batch. The last
-// array to die gives `lent` back. Needs the GIL.
+enum class DictForm {
+  element,   // the columns are those of a single element
+  batch,     // of a batch
+  only_row,  // of a batch of one row, which is returned as a single element
+};
+
+// Returns the columns of lent->tfds as nested dicts. The last array to die gives `lent` back. Needs
+// the GIL.
 //
 //     Array        an array that points into the memory; a single number is a NumPy scalar
 //     BytesArray   an array of bytes objects; a single string is a bytes object
@@ -23,6 +29,6 @@ nb::dict dict_of(const Dict& dict, nb::handle owner);
 //     list         a list
 //     missing      None in a single element; in a batch, "<name>_mask" is beside the value
 nb::object dict_to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
-                          bool single);
+                          DictForm form);
 
 }  // namespace recordpipe::python

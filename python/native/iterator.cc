@@ -176,7 +176,8 @@ nb::object PythonIterator::next_dict(Iterator<T>& pass, Use& lock) {
   if (!element) return {};
   std::unique_ptr<ParsedBatch> lent = pool_->lend(*element);
   lock.unlock();
-  return dict_to_python(std::move(lent), pool_, std::is_same_v<T, Dict>);
+  return dict_to_python(std::move(lent), pool_,
+                        std::is_same_v<T, Dict> ? DictForm::element : DictForm::batch);
 }
 
 nb::object PythonIterator::next() {

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include "python/native/arrays.h"
+#include "python/native/dict_to_python.h"
 #include "python/native/steps_to_python.h"
 
 namespace recordpipe::python {
@@ -147,7 +148,7 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
 
 std::unique_ptr<ParsedBatch> LeasePool::lend(Dict& dict) {
   std::unique_ptr<ParsedBatch> lent = take();
-  std::swap(lent->dict, dict);
+  std::swap(lent->tfds.dicts.columns, dict);
   return lent;
 }
 
@@ -177,6 +178,9 @@ nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<L
 
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single) {
+  if (spec.collator.tfds()) {
+    return dict_to_python(std::move(lent), pool, single ? DictForm::only_row : DictForm::batch);
+  }
   const ParsedBatch& batch = *lent;
   const nb::object owner = make_owner(std::move(lent), pool);
   if (const rlds::StepCollator* const steps = spec.collator.steps()) {

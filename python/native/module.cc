@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "python/native/arrow.h"
@@ -30,6 +32,7 @@
 #include "python/native/schema.h"
 #include "python/native/steps.h"
 #include "python/native/tensor.h"
+#include "python/native/tfds.h"
 #include "python/native/toolkit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
@@ -249,6 +252,16 @@ void define_record_files(nb::module_& module) {
               const std::string& compression) {
              new (self) RecordFiles(strings(paths), read_options(check_crc, compression));
            })
+      .def("__init__",
+           [](RecordFiles* self,
+              const std::vector<std::tuple<FilePath, uint64_t, uint64_t, uint64_t>>& parts,
+              bool check_crc) {
+             std::vector<tfds::FileRange> ranges;
+             for (const auto& [path, begin, end, records] : parts) {
+               ranges.push_back({path.bytes, begin, end, records});
+             }
+             new (self) RecordFiles(ranges, read_options(check_crc, ""));
+           })
       .def("__len__", &RecordFiles::size)
       .def("files", &RecordFiles::files)
       .def("get", &RecordFiles::get)
@@ -349,6 +362,7 @@ NB_MODULE(_native, module) {
   define_record_schema(module);
   define_tensor(module);
   define_arrow(module);
+  define_tfds(module);
   define_toolkit(module);
   define_conversion(module);
   module.attr("version") = RECORDPIPE_VERSION;

@@ -161,10 +161,15 @@ ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature
   return {std::move(outputs), std::move(lists), ParseCollator(collator)};
 }
 
-const ImageSpec& ParseSpec::image(const std::string& feature) const {
+ParseSpec tfds_spec(tfds::ExamplesCollator collator) {
+  return {{}, {}, ParseCollator(std::move(collator))};
+}
+
+ImageSpec ParseSpec::image(const std::string& feature) const {
   for (const ImageColumnCollator& image : collator.images()) {
     if (image.spec().feature == feature) return image.spec();
   }
+  if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) return of_tfds->image(feature);
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "'" + printable(feature) + "' is not an image",
                .hint = "call decode_image() or decode_raw() for it first"});
@@ -172,6 +177,9 @@ const ImageSpec& ParseSpec::image(const std::string& feature) const {
 
 ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   if (collator.steps()) return step_spec_with(image);
+  if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
+    return tfds_spec(of_tfds->with_image(image));
+  }
   const auto at = std::ranges::find(outputs, image.feature, &OutputFeature::name);
   if (at == outputs.end() || (at->form != FeatureForm::image &&
                               (at->form != FeatureForm::fixed || at->kind != FeatureKind::bytes))) {

@@ -58,7 +58,7 @@ struct ParseSpec {
   // name. Throws Error{invalid_argument}.
   ParseSpec with_image(const ImageSpec& image) const;
   // Throws Error{invalid_argument} if the feature is not an image.
-  const ImageSpec& image(const std::string& feature) const;
+  ImageSpec image(const std::string& feature) const;
 
  private:
   ParseSpec step_spec_with(const ImageSpec& image) const;
@@ -83,6 +83,8 @@ ParseSpec step_spec(rlds::StepCollator collator);
 // dtype is "bytes", "string", "float32" or "int64"; of raw and tensor, NumPy's name of a type of
 // numbers, or "bfloat16".
 ParseSpec example_spec(const nb::list& features, MissingFeatures missing);
+// Of Examples of TFDS.
+ParseSpec tfds_spec(tfds::ExamplesCollator collator);
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
                                 MissingFeatures missing);
 

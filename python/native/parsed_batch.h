@@ -20,26 +20,28 @@
 #include "recordpipe/parse_sequence_example.h"
 #include "recordpipe/record.h"
 #include "recordpipe/rlds/step_batch.h"
+#include "recordpipe/tfds/batch.h"
 
 namespace recordpipe::python {
 
-// Examples and their images, SequenceExamples, or steps.
+// Examples and their images, SequenceExamples, Examples of TFDS, or steps.
 struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
+  tfds::ExamplesBatch tfds;  // Dicts of other Datasets are lent to Python as its columns
   rlds::StepBatch steps;
-  Dict dict;               // of an element, or of the columns of a batch, that is lent to Python
   bool is_single = false;  // has one row
   Origin origin;           // of the record of a batch of one row
 
   void exchange_scratch(ParsedBatch& other) noexcept {
     example.exchange_scratch(other.example);
     sequence.exchange_scratch(other.sequence);
+    tfds.exchange_scratch(other.tfds);
     std::swap(steps.rows_of, other.steps.rows_of);
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
     return heap_bytes(static_cast<const ExampleImagesBatch&>(batch)) + heap_bytes(batch.sequence) +
-           heap_bytes(batch.steps) + heap_bytes(batch.dict);
+           heap_bytes(batch.tfds) + heap_bytes(batch.steps);
   }
 };
 
@@ -50,21 +52,27 @@ class ParseCollator {
 
   explicit ParseCollator(ExampleImagesCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(SequenceExampleCollator collator) : collator_(std::move(collator)) {}
+  explicit ParseCollator(tfds::ExamplesCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(rlds::StepCollator collator) : collator_(std::move(collator)) {}
 
   bool is_sequence() const { return collator_.index() == 1; }
-
-  // Of records that are Examples.
-  const ExampleImagesCollator& examples() const {
-    return std::get<ExampleImagesCollator>(collator_);
+  // Of Examples of TFDS; null for others.
+  const tfds::ExamplesCollator* tfds() const {
+    return std::get_if<tfds::ExamplesCollator>(&collator_);
   }
-  // Null for records.
+  // Of steps; null for records.
   const rlds::StepCollator* steps() const { return std::get_if<rlds::StepCollator>(&collator_); }
+
   // Empty for SequenceExamples.
   std::span<const ImageColumnCollator> images() const {
-    if (is_sequence()) return {};
-    if (steps()) return steps()->images();
-    return examples().images();
+    return std::visit(
+        []<class Collator>(const Collator& collator) -> std::span<const ImageColumnCollator> {
+          if constexpr (std::is_same_v<Collator, SequenceExampleCollator>)
+            return {};
+          else
+            return collator.images();
+        },
+        collator_);
   }
 
   void reset(ParsedBatch& batch, size_t rows) const {
@@ -78,11 +86,15 @@ class ParseCollator {
       collator.set(columns, row, std::move(record));
     });
   }
-  // The same; prefetches `next`, the record that is read next, into the CPU cache.
+  // The same; may prefetch `next`, the record that is read next, into the CPU cache.
   void set(ParsedBatch& batch, size_t row, Record record, const Record& next) const {
     keep_origin(batch, record);
     visit_records(batch, [&](const auto& collator, auto& columns) {
-      collator.set(columns, row, std::move(record), next);
+      if constexpr (requires { collator.set(columns, row, std::move(record), next); }) {
+        collator.set(columns, row, std::move(record), next);
+      } else {
+        collator.set(columns, row, std::move(record));
+      }
     });
   }
   void set(ParsedBatch& batch, size_t row, rlds::Step step) const {
@@ -93,14 +105,17 @@ class ParseCollator {
     keep_origin(batch, step);
     steps()->set(batch.steps, row, std::move(step), next);
   }
-  // DrawnRecords are of Examples.
+  // DrawnRecords are not of SequenceExamples.
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn) const {
-    keep_origin(batch, drawn.record);
-    examples().set(batch, row, std::move(drawn));
+    set(batch, row, std::move(drawn), {});
   }
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const {
     keep_origin(batch, drawn.record);
-    examples().set(batch, row, std::move(drawn), next);
+    if (const auto* of_tfds = tfds()) {
+      of_tfds->set(batch.tfds, row, std::move(drawn));
+    } else {
+      std::get<ExampleImagesCollator>(collator_).set(batch, row, std::move(drawn), next);
+    }
   }
   void finish(ParsedBatch& batch) const {
     visit(batch, [](const auto& collator, auto& columns) { collator.finish(columns); });
@@ -129,12 +144,16 @@ class ParseCollator {
   void visit_records(ParsedBatch& batch, const Visit& visit) const {
     if (const auto* example = std::get_if<ExampleImagesCollator>(&collator_)) {
       visit(*example, static_cast<ExampleImagesBatch&>(batch));
+    } else if (const auto* of_tfds = tfds()) {
+      visit(*of_tfds, batch.tfds);
     } else {
       visit(std::get<SequenceExampleCollator>(collator_), batch.sequence);
     }
   }
 
-  std::variant<ExampleImagesCollator, SequenceExampleCollator, rlds::StepCollator> collator_;
+  std::variant<ExampleImagesCollator, SequenceExampleCollator, tfds::ExamplesCollator,
+               rlds::StepCollator>
+      collator_;
 };
 
 }  // namespace recordpipe::python

@@ -230,8 +230,9 @@ class DictsToPython final : public MapFunction {
     visit_each(
         tickets, tickets.size(), failures, [](size_t) { return Origin(); },
         [&](size_t i) {
-          out[i] = PythonObject(
-              dict_to_python(pool_->lend(in[i]), pool_, std::is_same_v<Element, Dict>));
+          constexpr DictForm kForm =
+              std::is_same_v<Element, Dict> ? DictForm::element : DictForm::batch;
+          out[i] = PythonObject(dict_to_python(pool_->lend(in[i]), pool_, kForm));
         });
   }
   std::vector<Parameter> parameters() const override { return {}; }

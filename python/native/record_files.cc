@@ -1,10 +1,12 @@
 #include "python/native/record_files.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
+#include "recordpipe/error.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe::python {
@@ -21,10 +23,33 @@ RecordFiles::RecordFiles(const std::vector<std::string>& paths, const RecordRead
   });
 }
 
+RecordFiles::RecordFiles(const std::vector<tfds::FileRange>& ranges,
+                         const RecordReadOptions& options) {
+  interruptible([&](const std::stop_token& stop) {
+    files_.clear();
+    skipped_.clear();
+    first_records_.resize(1);
+    for (const tfds::FileRange& range : ranges) {
+      files_.emplace_back(posix_file_system(), range.path, options,
+                          RecordMapOptions{.use_index = true, .stop = stop});
+      if (files_.back().size() != range.records) {
+        throw Error({.kind = ErrorKind::corrupted,
+                     .path = range.path,
+                     .reason = std::to_string(files_.back().size()) + " records, where " +
+                               std::to_string(range.records) + " are expected",
+                     .hint = "the file is not complete, or is one of another version"});
+      }
+      skipped_.push_back(range.begin);
+      first_records_.push_back(first_records_.back() + range.end - range.begin);
+    }
+  });
+}
+
 RecordFiles::Place RecordFiles::place(uint64_t index) const {
   const auto next = std::ranges::upper_bound(first_records_, index);
   const auto file = static_cast<size_t>(next - first_records_.begin()) - 1;
-  return {&files_[file], index - first_records_[file]};
+  const uint64_t skipped = skipped_.empty() ? 0 : skipped_[file];
+  return {&files_[file], skipped + index - first_records_[file]};
 }
 
 nb::list RecordFiles::files() const {

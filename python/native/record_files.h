@@ -12,6 +12,7 @@
 #include "python/native/lease.h"
 #include "python/native/parse_spec.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/tfds/splits.h"
 
 namespace recordpipe::python {
 
@@ -24,6 +25,10 @@ class RecordFiles {
   // Opens all files, and reads their indexes or headers. Throws Error{unsupported} for a compressed
   // file.
   RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options);
+
+  // The records of the ranges, in order. Throws Error{corrupted} for a file with another number of
+  // records.
+  RecordFiles(const std::vector<tfds::FileRange>& ranges, const RecordReadOptions& options);
 
   RecordFiles(const RecordFiles&) = delete;
   RecordFiles& operator=(const RecordFiles&) = delete;
@@ -47,6 +52,7 @@ class RecordFiles {
   std::vector<Record> read_many(const std::vector<uint64_t>& indexes) const;
 
   std::vector<MappedRecordFile> files_;
+  std::vector<uint64_t> skipped_;              // records of each file
   std::vector<uint64_t> first_records_ = {0};  // of each file; at the end, the number of records
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
 };

@@ -78,6 +78,7 @@ from recordpipe.statistics import (
     stats,
 )
 from recordpipe.tensor import parse_tensor, serialize_tensor
+from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info
 from recordpipe.toolkit import index, info, salvage, verify
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
@@ -134,6 +135,9 @@ __all__ = [
     "SkippedRegion",
     "Stats",
     "TensorFeature",
+    "TfdsFeature",
+    "TfdsInfo",
+    "TfdsSplit",
     "UnsupportedError",
     "VarLenFeature",
     "VerifyReport",
@@ -153,6 +157,8 @@ __all__ = [
     "schema",
     "serialize_tensor",
     "stats",
+    "tfds",
+    "tfds_info",
     "tfrecords",
     "verify",
     "write_tfrecords",

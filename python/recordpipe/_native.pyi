@@ -1,7 +1,7 @@
 """The extension module. Only recordpipe's own files use it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from recordpipe.errors import Error
 
@@ -49,7 +49,10 @@ class Dataset:
     def explain(self) -> str: ...
 
 class RecordFiles:
+    @overload
     def __init__(self, paths: list[str], check_crc: bool, compression: str, /) -> None: ...
+    @overload
+    def __init__(self, parts: list[tuple[str, int, int, int]], check_crc: bool, /) -> None: ...
     def __len__(self) -> int: ...
     def files(self) -> list[tuple[str, int]]: ...
     def get(self, index: int, /) -> bytes: ...
@@ -99,6 +102,20 @@ def write_arrow_stream(capsule: Any, files: list[RecordFileWriter], records: int
 def write_arrow_array(
     schema: Any, array: Any, files: list[RecordFileWriter], records: int, /
 ) -> int: ...
+def tfds_open(
+    folder: str,
+    split: str,
+    decode_images: bool,
+    exceptions: list[str],
+    fill_missing: bool,
+    fast_dct: bool,
+    max_pixels: int,
+    rounding: str,
+    check_crc: bool,
+    /,
+) -> tuple[Dataset, list[tuple[str, int, int, int]]]: ...
+def tfds_info(folder: str, /) -> tuple[Any, ...]: ...
+def tfds_ranges(folder: str, split: str, rounding: str, /) -> list[tuple[str, int, int]]: ...
 def record_paths(paths: list[str], /) -> list[str]: ...
 def tfrecords(
     paths: list[str], check_crc: bool, compression: str, cycle_length: int, block_length: int, /

@@ -94,8 +94,13 @@ std::vector<Parameter> ExampleImagesCollator::parameters() const {
 
 Dataset<DrawnRecord> draw_images(const Dataset<Record>& records,
                                  const ExampleImagesCollator& collator) {
+  return draw_images(records, collator.images());
+}
+
+Dataset<DrawnRecord> draw_images(const Dataset<Record>& records,
+                                 std::span<const ImageColumnCollator> images) {
   std::optional<Dataset<DrawnRecord>> drawn;
-  for (const ImageColumnCollator& image : collator.images()) {
+  for (const ImageColumnCollator& image : images) {
     if (!image.spec().is_random()) continue;
     if (drawn) {
       drawn =

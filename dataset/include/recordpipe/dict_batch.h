@@ -16,7 +16,7 @@ namespace recordpipe {
 
 // `columns` has the names of the rows, nested as these are. Values are stacked as
 // DictValue::stacking says: an Array or BytesArray [rows, shape...], a RaggedArray, or a list of
-// the rows' values. An optional value has "<name>_mask" behind it: an Array of bools [rows].
+// the rows' values. A value that is_optional has "<name>_mask" behind it: an Array of bools [rows].
 struct DictBatch {
   Dict columns;
   size_t rows = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -65,7 +66,8 @@ class RecordPlan final : public Plan {
   uint64_t size() override {
     while (ends_.size() < paths_.size()) {
       const size_t number = ends_.size();
-      ends_.push_back((number == 0 ? 0 : ends_.back()) + mapped_file(number).size());
+      const uint64_t records = counts_.empty() ? mapped_file(number).size() : counts_[number];
+      ends_.push_back((number == 0 ? 0 : ends_.back()) + records);
     }
     return ends_.empty() ? 0 : ends_.back();
   }
@@ -124,6 +126,7 @@ class RecordPlan final : public Plan {
       const auto end = std::ranges::upper_bound(ends_, places[i]);
       const auto number = static_cast<uint64_t>(end - ends_.begin());
       const uint64_t record = places[i] - (number == 0 ? 0 : ends_[number - 1]);
+      if (!mapped_[number]) mapped_file(number);  // size() knew its number of records
       out[i] = {{epoch_, places[i]}, RecordRef::of_mapped(number, record).ref};
     }
   }
@@ -367,6 +370,9 @@ class RecordNode final : public Node {
   // Claims random access. If a file has none, size() throws when it opens the file.
   std::string sequential_operator() const override { return {}; }
   Cardinality cardinality() const override {
+    if (!counts_.empty()) {
+      return known_cardinality(std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}));
+    }
     try {
       const auto opened = std::make_shared<OpenedRecords>(paths_.size());
       const std::stop_callback stop(call_stop, [&] { opened->stop.request(); });

@@ -106,5 +106,7 @@ class ExampleImagesCollator {
 // shard.
 Dataset<DrawnRecord> draw_images(const Dataset<Record>& records,
                                  const ExampleImagesCollator& collator);
+Dataset<DrawnRecord> draw_images(const Dataset<Record>& records,
+                                 std::span<const ImageColumnCollator> images);
 
 }  // namespace recordpipe

@@ -62,6 +62,9 @@ class ImageBatch {
 
   // The bytes_per_image() bytes of image `row`. The whole buffer is 64-byte aligned.
   std::byte* image_at(size_t row) { return data_.data() + row * format_.bytes_per_image(); }
+  // Exchanges the memory of all images, which has the size that reset() gave it: to give it away
+  // without a copy, or to use other memory again.
+  void exchange_bytes(internal::AlignedVector<std::byte>& bytes) noexcept { data_.swap(bytes); }
   void set_label(size_t row, int32_t label) { labels_[row] = label; }
 
  private:

@@ -1,0 +1,87 @@
+// Batches of the Examples of TensorFlow Datasets, with images that go from the bytes of their
+// record to their row in one pass.
+//
+//     const ExamplesCollator training(read_features(folder), {},
+//                                     {{.feature = "image",
+//                                       .source = DecodeOptions{.channels = 3},
+//                                       .distortion = RandomResizedCrop{.to = {224, 224}},
+//                                       .seed = 7}});
+//     const auto batches = draw_images(records(info, ranges).global_shuffle(7), training.images())
+//                              .batch(64, DropRemainder::yes, training);
+//     for (const ExamplesBatch& batch : batches) {
+//       train(batch.columns().at("image").array(), batch.columns().at("label").array());
+//     }
+//
+// Without ImageSpecs, a batch equals that of ExampleDecoder and DictCollator.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "recordpipe/dict_batch.h"
+#include "recordpipe/element.h"
+#include "recordpipe/image/example_images.h"
+#include "recordpipe/image/image_column.h"
+#include "recordpipe/image/image_spec.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/record.h"
+#include "recordpipe/tfds/decode.h"
+#include "recordpipe/tfds/features.h"
+
+namespace recordpipe::tfds {
+
+struct ExamplesBatch {
+  DictBatch dicts;
+  std::vector<ImageColumn> images;  // while the batch is built
+
+  const Dict& columns() const { return dicts.columns; }
+  // Exchanges the memory that only the building of columns needs: for a batch that is kept, while
+  // `other` is used for the next one.
+  void exchange_scratch(ExamplesBatch& other) noexcept {
+    dicts.parts.swap(other.dicts.parts);
+    images.swap(other.images);
+  }
+  friend uint64_t heap_bytes(const ExamplesBatch& batch) {
+    return recordpipe::heap_bytes(batch.dicts) + recordpipe::heap_bytes(batch.images);
+  }
+};
+
+// Thread-safe for different batches.
+class ExamplesCollator {
+ public:
+  using Batch = ExamplesBatch;
+
+  // `images`: how images become rows of the batch; their `feature` is the path of an image that is
+  // no part of a sequence, "observation/image". Other images are as ExampleOptions says. Throws
+  // Error{invalid_argument} for another feature, and as ExampleDecoder and ImageSpec::check().
+  explicit ExamplesCollator(const Feature& features, const ExampleOptions& options = {},
+                            const std::vector<ImageSpec>& images = {});
+
+  const ExampleDecoder& decoder() const { return decoder_; }
+  const ExampleOptions& options() const { return options_; }
+  std::span<const ImageColumnCollator> images() const { return images_; }
+
+  // How an image becomes a row without an operator: decoded as TFDS does. Throws
+  // Error{invalid_argument} for a feature that is not a single image of uint8.
+  ImageSpec image(const std::string& feature) const;
+  // Returns the collator with this image, instead of the one of its feature.
+  ExamplesCollator with_image(const ImageSpec& image) const;
+
+  void reset(ExamplesBatch& batch, size_t rows) const;
+  // Throw as ExampleDecoder and ImageColumnCollator::set. A record that is not drawn has the random
+  // numbers of Random(0, 0, 0).
+  void set(ExamplesBatch& batch, size_t row, const Record& record) const;
+  void set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const;
+  // Throws Error{unsupported} for images whose rows have different sizes.
+  void finish(ExamplesBatch& batch) const;
+
+  std::vector<Parameter> parameters() const;
+
+ private:
+  ExampleOptions options_;
+  ExampleDecoder decoder_;
+  std::vector<ImageColumnCollator> images_;
+};
+
+}  // namespace recordpipe::tfds

@@ -1,0 +1,135 @@
+#include "recordpipe/tfds/batch.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe::tfds {
+namespace {
+
+// The options with which the decoder leaves the images of `specs` to their columns.
+ExampleOptions without(ExampleOptions options, const std::vector<ImageSpec>& specs) {
+  for (const ImageSpec& spec : specs) {
+    const auto at = std::ranges::find(options.except, spec.feature);
+    if (options.decode_images && at == options.except.end()) {
+      options.except.push_back(spec.feature);
+    } else if (!options.decode_images && at != options.except.end()) {
+      options.except.erase(at);
+    }
+  }
+  return options;
+}
+
+const Feature& image_feature(const Feature& features, const std::string& path) {
+  for (const Leaf& leaf : leaves(features)) {
+    if (leaf.key != path || !leaf.feature->is_image()) continue;
+    if (leaf.lengths.empty() && leaf.feature->dtype == TensorType::uint8) return *leaf.feature;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "\"" + printable(path) +
+                           "\" is not a single image of uint8: image operators can't change it"});
+  }
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "there is no image \"" + printable(path) + "\""});
+}
+
+TensorType type_of(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return TensorType::uint8;
+    case DType::float16:
+      return TensorType::float16;
+    case DType::bfloat16:
+      return TensorType::bfloat16;
+    case DType::float32:
+      break;
+  }
+  return TensorType::float32;
+}
+
+std::vector<size_t> shape_of(const ImageFormat& format, size_t rows) {
+  if (format.layout == Layout::nchw) return {rows, format.channels, format.height, format.width};
+  return {rows, format.height, format.width, format.channels};
+}
+
+}  // namespace
+
+ExamplesCollator::ExamplesCollator(const Feature& features, const ExampleOptions& options,
+                                   const std::vector<ImageSpec>& images)
+    : options_(options),
+      decoder_(features, without(options, images)),
+      images_(images.begin(), images.end()) {
+  for (const ImageSpec& spec : images) image_feature(features, spec.feature);
+}
+
+ImageSpec ExamplesCollator::image(const std::string& feature) const {
+  const Feature& image = image_feature(decoder_.features(), feature);
+  return {.feature = feature,
+          .source = DecodeOptions{.channels = static_cast<int>(image.shape[2]),
+                                  .max_pixels = options_.max_pixels,
+                                  .dct = options_.dct}};
+}
+
+ExamplesCollator ExamplesCollator::with_image(const ImageSpec& image) const {
+  std::vector<ImageSpec> specs;
+  bool is_new = true;
+  for (const ImageColumnCollator& other : images_) {
+    const bool is_same = other.spec().feature == image.feature;
+    specs.push_back(is_same ? image : other.spec());
+    is_new = is_new && !is_same;
+  }
+  if (is_new) specs.push_back(image);
+  return ExamplesCollator(decoder_.features(), options_, specs);
+}
+
+void ExamplesCollator::reset(ExamplesBatch& batch, size_t rows) const {
+  batch.images.resize(images_.size());
+  for (size_t i = 0; i < images_.size(); ++i) {
+    DictValue* const last = batch.dicts.columns.find(images_[i].spec().feature);
+    Array* const array = last ? last->get_if<Array>() : nullptr;
+    if (array) batch.images[i].batch.exchange_bytes(array->bytes);  // used again
+    images_[i].reset(batch.images[i], rows);
+  }
+  DictCollator().reset(batch.dicts, rows);
+}
+
+void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const Record& record) const {
+  DrawnRecord drawn{.record = record};
+  drawn.others.resize(images_.size(), drawn.first);
+  set(batch, row, drawn);
+}
+
+void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const {
+  Dict dict = decoder_(drawn.record);
+  const ImageOrigin origin{drawn.record.path, drawn.record.offset};
+  size_t random = 0;
+  for (size_t i = 0; i < images_.size(); ++i) {
+    const ImageSpec& spec = images_[i].spec();
+    DictValue& value = dict.at(spec.feature);
+    images_[i].set(batch.images[i], row, value.bytes()[0],
+                   spec.is_random() ? drawn.random(random++) : Random(0, 0, 0), origin);
+    value = Array{TensorType::uint8, {0}, {}};  // finish() replaces the column
+  }
+  DictCollator().set(batch.dicts, row, std::move(dict));
+}
+
+void ExamplesCollator::finish(ExamplesBatch& batch) const {
+  DictCollator().finish(batch.dicts);
+  for (size_t i = 0; i < images_.size(); ++i) {
+    images_[i].finish(batch.images[i]);
+    ImageBatch& pixels = batch.images[i].batch;
+    Array& array = batch.dicts.columns.at(images_[i].spec().feature).become<Array>();
+    array.type = type_of(pixels.format().dtype);
+    array.shape = shape_of(pixels.format(), pixels.size());
+    pixels.exchange_bytes(array.bytes);
+  }
+}
+
+std::vector<Parameter> ExamplesCollator::parameters() const {
+  std::vector<Parameter> all = decoder_.parameters();
+  for (const ImageColumnCollator& image : images_) all.push_back(image.spec().parameter());
+  return all;
+}
+
+}  // namespace recordpipe::tfds
