@@ -15,14 +15,14 @@ std::vector<EpisodeSlice> slices_of(const tfds::Info& info,
 
 std::shared_ptr<const StepReader> open_steps(const std::string& folder, std::string_view split,
                                              const StepsOptions& options,
-                                             const StepIndexOptions& index,
+                                             const StepIndexOptions& index, tfds::Rounding rounding,
                                              FileSystem& file_system) {
   const std::string found = tfds::find_folder(folder, file_system);
   const tfds::Info info = tfds::read_info(found, file_system);
   tfds::check_files(info, file_system);
-  return std::make_shared<const StepReader>(tfds::read_features(found, file_system),
-                                            slices_of(info, tfds::parse_split(split, info)),
-                                            options, index, file_system);
+  return std::make_shared<const StepReader>(
+      tfds::read_features(found, file_system),
+      slices_of(info, tfds::parse_split(split, info, rounding)), options, index, file_system);
 }
 
 }  // namespace recordpipe::rlds

@@ -91,19 +91,25 @@ StepCollator::StepCollator(std::shared_ptr<const StepReader> reader,
     }
     const auto column = static_cast<size_t>(at - columns.begin());
     images_.emplace_back(spec);
-    if (reader_->pad() == Pad::zero && reader_->is_padded(column) && !is_sized(spec.format())) {
-      throw Error(
-          {.kind = ErrorKind::invalid_argument,
-           .reason = "image '" + printable(spec.feature) +
-                     "' is padded with zeros, and has no size before it is decoded",
-           .hint = "resize or crop it, give decode_image() channels, or pad with the edge"});
-    }
     image_of_[column] = image_columns_.size();
     image_columns_.push_back(column);
   }
 }
 
+void StepCollator::check_sizes() const {
+  if (reader_->pad() != Pad::zero) return;
+  for (size_t i = 0; i < images_.size(); ++i) {
+    const ImageSpec& spec = images_[i].spec();
+    if (!reader_->is_padded(image_columns_[i]) || is_sized(spec.format())) continue;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "image '" + printable(spec.feature) +
+                           "' is padded with zeros, and has no size before it is decoded",
+                 .hint = "resize or crop it, give decode_image() channels, or pad with the edge"});
+  }
+}
+
 void StepCollator::reset(StepBatch& batch, size_t rows) const {
+  check_sizes();
   const auto columns = reader_->columns();
   if (batch.columns.empty()) batch.columns = empty_columns(*reader_, image_of_);
   batch.rows = rows;

@@ -299,6 +299,7 @@ std::string PythonDataset::explain() const {
     if (!parameters.empty()) parameters += ", ";
     parameters += parameter.name + "=" + parameter.value;
   }
+  if (spec_->collator.steps()) return parameters.empty() ? text : text + parameters + "\n";
   return text + (spec_->collator.tfds() ? "tfds(" : "parse(") + parameters + ")\n";
 }
 

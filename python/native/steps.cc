@@ -15,6 +15,7 @@
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "python/native/lease.h"
+#include "recordpipe/rlds/episode_statistics.h"
 #include "recordpipe/rlds/load.h"
 
 namespace recordpipe::python {
@@ -31,14 +32,43 @@ PythonDataset dataset_of(const std::shared_ptr<const rlds::StepReader>& reader) 
                        std::make_shared<const ParseSpec>(step_spec(rlds::StepCollator(reader))));
 }
 
-PythonDataset steps(const FilePath& folder, const std::string& split, Names features,
-                    Offsets offsets, bool zero) {
+// What Python passes of tfds(): the folder, the split and its rounding.
+struct Source {
+  FilePath folder;
+  std::string split;
+  std::string rounding;
+
+  std::shared_ptr<const rlds::StepReader> open(const rlds::StepsOptions& options,
+                                               std::stop_token stop) const {
+    const bool closest = rounding == to_string(tfds::Rounding::closest);
+    return rlds::open_steps(folder.bytes, split, options, {.stop = std::move(stop)},
+                            closest ? tfds::Rounding::closest : tfds::Rounding::pct1_dropremainder);
+  }
+};
+
+PythonDataset steps(const FilePath& folder, const std::string& split, const std::string& rounding,
+                    const Names& features, const Offsets& offsets, bool zero) {
+  const rlds::StepsOptions options{
+      .features = features, .offsets = offsets, .pad = zero ? rlds::Pad::zero : rlds::Pad::edge};
   return interruptible([&](std::stop_token stop) {
-    return dataset_of(rlds::open_steps(
-        folder.bytes, split,
-        {.features = features, .offsets = offsets, .pad = zero ? rlds::Pad::zero : rlds::Pad::edge},
-        {.stop = std::move(stop)}));
+    return dataset_of(Source{folder, split, rounding}.open(options, std::move(stop)));
   });
+}
+
+// (episodes, steps, [(name, shape, mean, std, min, max, q01, q99)]).
+nb::tuple statistics(const FilePath& folder, const std::string& split, const std::string& rounding,
+                     const Names& features, size_t threads, bool keep) {
+  const rlds::EpisodeStatistics found = interruptible([&](std::stop_token stop) {
+    const auto reader = Source{folder, split, rounding}.open({.features = features}, stop);
+    return rlds::episode_statistics(*reader,
+                                    {.threads = threads, .stop = std::move(stop), .keep = keep});
+  });
+  nb::list list;
+  for (const rlds::StepStatistics& each : found.features) {
+    list.append(nb::make_tuple(each.name, each.shape, each.mean, each.std, each.min, each.max,
+                               each.q01, each.q99));
+  }
+  return nb::make_tuple(found.episodes, found.steps, list);
 }
 
 // Rows by number: dataset[i]. Thread-safe.
@@ -77,6 +107,7 @@ class StepRows {
 
 void define_steps(nb::module_& module) {
   module.def("steps", &steps);
+  module.def("episode_statistics", &statistics);
   nb::class_<StepRows>(module, "StepRows")
       .def(nb::init<const PythonDataset&>())
       .def("__len__", &StepRows::size)

@@ -12,17 +12,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from recordpipe import _native as native
+from recordpipe import recipe
+from recordpipe.random_access import StepAccess
 
 if TYPE_CHECKING:
     from recordpipe.dataset import Dataset
 
-__all__ = ["StepOperators", "native_features", "native_offsets"]
+__all__ = ["EpisodeStatistics", "StepOperators", "StepStatistics", "episode_statistics"]
 
-Features = Iterable[str] | Mapping[str, str]
-Offsets = Mapping[str, Iterable[int]]
+Features: TypeAlias = Iterable[str] | Mapping[str, str]
+Offsets: TypeAlias = Mapping[str, Iterable[int]]
+Array: TypeAlias = npt.NDArray[np.float64]
 
 
 class StepOperators:
@@ -30,9 +37,14 @@ class StepOperators:
 
     __slots__ = ()
 
-    def _steps(
-        self, features: list[tuple[str, str]], offsets: list[tuple[str, list[int]]], zero: bool
-    ) -> native.Dataset:
+    def _derive(
+        self,
+        method: str,
+        arguments: tuple[Any, ...],
+        make: Callable[[], native.Dataset],
+        random: bool = False,
+        **keywords: Any,
+    ) -> Dataset:
         raise NotImplementedError
 
     def steps(
@@ -82,20 +94,119 @@ class StepOperators:
         """
         if pad not in ("edge", "zero"):
             raise ValueError(f'pad is "edge" or "zero", not {pad!r}')
-        chosen = native_features(features)
-        windows = native_offsets(offsets)
-        return self._step_rows(
-            {"features": dict(chosen) or None, "offsets": dict(windows) or None, "pad": pad},
-            lambda: self._steps(chosen, windows, pad == "zero"),
+        source = _source_of(self, "steps()")
+        chosen, windows = _features(features), _offsets(offsets)
+        derived = self._derive(
+            "steps",
+            (),
+            lambda: native.steps(*source, chosen, windows, pad == "zero"),
+            features=dict(chosen) or None,
+            offsets=dict(windows) or None,
+            pad=pad,
         )
+        derived._access = StepAccess(derived._native)
+        return derived
 
-    def _step_rows(
-        self, keywords: dict[str, Any], make: Callable[[], native.Dataset]
-    ) -> Dataset:
-        raise NotImplementedError
+    def map_episode(self, function: Callable[[dict[str, Any]], Any], *, name: str = "") -> Dataset:
+        """Applies ``function(episode)`` to each episode.
+
+        Follows :func:`recordpipe.tfds`, and operators that order Examples (:meth:`Dataset.shuffle`,
+        :meth:`Dataset.take`, ...). An episode is the nested dict of an Example whose images stay
+        encoded: ``episode["steps"]["action"]`` is an array [steps, 7],
+        ``episode["steps"]["observation"]["image"]`` an array [steps] of ``bytes``. Results are in
+        input order.
+
+        Args:
+            name: as of :meth:`Dataset.map`.
+        """
+        dataset: Any = self
+        source, operators = recipe.operators_of(dataset)
+        _source_of(source, "map_episode()")
+        _, (tfds, arguments, keywords) = source._recipe
+        encoded = tfds(*arguments, **{**keywords, "decode_images": False})
+        return recipe.replay(encoded, operators).map(function, name=name)
 
 
-def native_features(features: Features | None) -> list[tuple[str, str]]:
+@dataclass(frozen=True, eq=False)
+class StepStatistics:
+    """The statistics of a feature over all steps: float64 arrays of the feature's shape.
+
+    Attributes:
+        std: of the population, as ``numpy.std``.
+        q01: the quantile 0.01, as ``numpy.quantile``; q99: 0.99.
+    """
+
+    mean: Array
+    std: Array
+    min: Array
+    max: Array
+    q01: Array
+    q99: Array
+
+
+class EpisodeStatistics(dict[str, StepStatistics]):
+    """What :func:`episode_statistics` returns: a dict of :class:`StepStatistics` by name.
+
+    Attributes:
+        episodes, steps: their numbers.
+    """
+
+    def __init__(self, features: dict[str, StepStatistics], episodes: int, steps: int) -> None:
+        super().__init__(features)
+        self.episodes = episodes
+        self.steps = steps
+
+    def __repr__(self) -> str:
+        names = ", ".join(self)
+        return f"<EpisodeStatistics of {names}: {self.episodes} episodes, {self.steps} steps>"
+
+
+def episode_statistics(
+    dataset: Dataset, features: Features, *, keep: bool = True, threads: int = 0
+) -> EpisodeStatistics:
+    """Mean, standard deviation, minimum, maximum and quantiles of features over all steps.
+
+    What robot policies normalise actions and states with::
+
+        statistics = rp.episode_statistics(rp.tfds("data/bridge/1.0.0"), ["action"])
+        low, high = statistics["action"].q01, statistics["action"].q99
+
+    Exact, in double precision, and the same at any number of threads. Takes 8 bytes of memory per
+    value of one feature. Raises :class:`InvalidArgumentError` for features that are not numbers of
+    a step.
+
+    Args:
+        dataset: ``tfds(...)``: of the episodes of its split.
+        features: as of :meth:`Dataset.steps`.
+        keep: keeps the result in a file statistics-*.json in the folder (or in the user's cache, if
+            it can't be written), which is used from then on if the files have not changed.
+        threads: 0: one per available core.
+    """
+    source = _source_of(dataset, "episode_statistics()")
+    episodes, steps, found = native.episode_statistics(
+        *source, _features(features), operator.index(threads), bool(keep)
+    )
+    by_name = {
+        name: StepStatistics(*(np.array(values).reshape(shape) for values in statistics))
+        for name, shape, *statistics in found
+    }
+    return EpisodeStatistics(by_name, episodes, steps)
+
+
+def _source_of(dataset: Any, caller: str) -> tuple[str, str, str]:
+    """The folder, split and rounding of ``tfds(...)``."""
+    from recordpipe.tfds import tfds
+
+    function, arguments = dataset._recipe
+    if function is not recipe.call or arguments[0] is not tfds:
+        raise TypeError(f"{caller} needs what tfds() returns; call other operators after it")
+    _, (folder, split), keywords = arguments
+    if not keywords["check_crc"]:
+        raise ValueError(f"{caller} always checks CRCs: leave out check_crc=False")
+    return folder, split, keywords["rounding"]
+
+
+def _features(features: Features | None) -> list[tuple[str, str]]:
     """Pairs of a name in the batch and a path."""
     if features is None:
         return []
@@ -114,7 +225,7 @@ def native_features(features: Features | None) -> list[tuple[str, str]]:
     return pairs
 
 
-def native_offsets(offsets: Offsets | None) -> list[tuple[str, list[int]]]:
+def _offsets(offsets: Offsets | None) -> list[tuple[str, list[int]]]:
     windows = []
     for name, window in (offsets or {}).items():
         if not isinstance(name, str):

@@ -28,6 +28,7 @@ std::shared_ptr<const StepReader> open_steps(const std::string& folder,
                                              std::string_view split = "train",
                                              const StepsOptions& options = {},
                                              const StepIndexOptions& index = {},
+                                             tfds::Rounding rounding = tfds::Rounding::closest,
                                              FileSystem& file_system = posix_file_system());
 
 }  // namespace recordpipe::rlds

@@ -49,8 +49,7 @@ class StepCollator {
 
   // `images`: the columns that are decoded (ImageSpec::feature is the name of one), in the order of
   // StepBatch::images. All images of a window have the same random numbers. Throws
-  // Error{invalid_argument} for a column that is not an image, as ImageSpec::check(), and, with
-  // Pad::zero, for an image with a window whose size is not known without decoding it: resize it.
+  // Error{invalid_argument} for a column that is not an image, and as ImageSpec::check().
   explicit StepCollator(std::shared_ptr<const StepReader> reader,
                         const std::vector<ImageSpec>& images = {});
 
@@ -58,6 +57,8 @@ class StepCollator {
   const StepReader& reader() const { return *reader_; }
   const std::shared_ptr<const StepReader>& shared_reader() const { return reader_; }
 
+  // Throws Error{invalid_argument}, with Pad::zero, for an image with a window whose size is not
+  // known without decoding it: resize it.
   void reset(StepBatch& batch, size_t rows) const;
   // Throws the errors of reading a record, and of its values and images, with the path and offset
   // of the record; Error{invalid_argument} for a step whose reader has other columns.
@@ -68,6 +69,7 @@ class StepCollator {
   std::vector<Parameter> parameters() const;
 
  private:
+  void check_sizes() const;
   void set_images(StepBatch& batch, size_t row, const StepReader::Row& at, const Step& step,
                   const StepReader& reader) const;
   void set_bytes(StepBatch::BytesRow& out, size_t column, const StepReader::Row& at,
