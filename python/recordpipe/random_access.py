@@ -16,15 +16,20 @@ __all__ = ["ListAccess", "RandomAccess", "StepAccess"]
 class RandomAccess:
     """The records of files, or the values parsed from them. Opens the files at the first use."""
 
-    def __init__(self, open_files: Callable[[], _native.RecordFiles]) -> None:
+    def __init__(
+        self, open_files: Callable[[], _native.RecordFiles], *, one_by_one: bool = False
+    ) -> None:
+        """``one_by_one``: the rows of a batch are not elements, which are parsed one by one."""
         self._files = _Once(open_files)
         self._spec: _native.ParseSpec | None = None
+        self._one_by_one = one_by_one
 
     def parsed(self, spec: _native.ParseSpec) -> RandomAccess:
         """The same files, with parse()."""
         parsed = object.__new__(RandomAccess)
         parsed._files = self._files
         parsed._spec = spec
+        parsed._one_by_one = self._one_by_one
         return parsed
 
     def __len__(self) -> int:
@@ -44,6 +49,8 @@ class RandomAccess:
         checked = [_checked(index, len(self)) for index in indexes]
         if self._spec is None:
             return self._files().get_many(checked)
+        if self._one_by_one:
+            return [self._files().parse_many([index], self._spec, True) for index in checked]
         if not checked:
             return []
         return list(unstack(self._files().parse_many(checked, self._spec, False)))

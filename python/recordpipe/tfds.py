@@ -37,7 +37,7 @@ def tfds(
     rounding: Rounding = "closest",
     check_crc: bool = True,
 ) -> Dataset:
-    """Yields the Examples of a data set that TFDS wrote: what ``tfds.as_numpy`` gives, leaf for leaf.
+    """Yields the Examples of a data set that TFDS wrote: those of ``tfds.as_numpy``, leaf for leaf.
 
     An element is a nested dict. Its values have the declared dtype and shape: NumPy scalars and
     arrays, ``bytes`` for text, labels as int64 (:func:`tfds_info` has their names). The values of a
@@ -108,7 +108,7 @@ def tfds(
         "rounding": rounding,
         "check_crc": check_crc,
     }
-    files = RandomAccess(lambda: native.RecordFiles(parts, bool(check_crc)))
+    files = RandomAccess(lambda: native.RecordFiles(parts, bool(check_crc)), one_by_one=True)
     access = files.parsed(native.parse_spec(described))
     return make_dataset(described, tfds, (path, str(split)), keywords, access=access)
 
@@ -282,9 +282,9 @@ def tfds_info(folder: str | os.PathLike[str]) -> TfdsInfo:
     Args:
         folder: as of :func:`tfds`.
     """
-    folder, name, config, version, description, splits, features = native.tfds_info(path_of(folder))
+    found, name, config, version, description, splits, features = native.tfds_info(path_of(folder))
     return TfdsInfo(
-        folder=folder,
+        folder=found,
         name=name,
         config=config,
         version=version,

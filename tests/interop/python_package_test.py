@@ -16,14 +16,23 @@ class PythonPackage(unittest.TestCase):
         if not pathlib.Path(PACKAGE, "recordpipe").exists():
             self.skipTest("the Python package is not built: run python/setup, then build again")
 
-    def run_tests(self, program, name):
+    def run_tests(self, program, *names):
         done = subprocess.run(
-            [sys.executable, "-B", "-W", "ignore", TESTS / program, name], check=False,
+            [sys.executable, "-B", "-W", "ignore", TESTS / program, *names], check=False,
             env=dict(os.environ, PYTHONPATH=PACKAGE, CUDA_VISIBLE_DEVICES=""),
             capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, "Ran [1-9]")
         self.assertNotIn("skipped", done.stderr)
+
+    def test_data_sets_of_tfds(self):
+        self.run_tests("interop/tfds_test.py", "Features", "LegacyFeatures", "Splits")
+
+    def test_shared_data_sets_of_tfds(self):
+        shared = pathlib.Path(os.environ.get("RECORDPIPE_SHARED", TESTS.parent.parent / "shared"))
+        if not (shared / "data/tfds/build_tfds").exists():
+            self.skipTest(f"there is no {shared}/data/tfds/build_tfds")
+        self.run_tests("interop/tfds_test.py", "SharedSets")
 
     def test_migrating_from_tf_data(self):
         self.run_tests("docs/migrating_test.py", "Migrating.test_tf_data")

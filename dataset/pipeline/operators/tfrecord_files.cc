@@ -186,13 +186,15 @@ class RecordPlan final : public Plan {
   bool map_if_plain(size_t number) {
     if (take_opened(number)) return true;
     if (!is_regular(paths_[number])) return false;
+    OpenRecordFilePtr file;
     try {
-      keep(number, map(number, opened_records_->stop.token()));
-      return true;
+      file = map(number, opened_records_->stop.token());
     } catch (const Error& error) {
       if (!is_for_stream(error.kind())) throw;
       return false;
     }
+    keep(number, std::move(file));
+    return true;
   }
 
   bool is_regular(const std::string& path) {
