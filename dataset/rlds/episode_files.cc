@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "dataset/record/record_framing.h"
+#include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
@@ -23,11 +24,9 @@ class EpisodeFile {
   EpisodeFile(FileSystem& file_system, const std::string& path, std::span<const StepLeaf> leaves,
               const StepIndexOptions& options)
       : file_(file_system.map(path)),
-        found_(find_step_index(file_system, *file_, leaves, options)),
-        checked_(index().records() / 64 + 1) {
-    if (found_.is_new) {
-      for (auto& bits : checked_) bits = UINT64_MAX;
-    }
+        index_(find_step_index(file_system, *file_, leaves, options)),
+        leaves_(leaves.size()),
+        checked_(index_.records() * leaves_ / 64 + 1) {
     // Steps are read in any order. Failures are harmless: more is read than needed.
     const std::span<const std::byte> bytes = file_->bytes();
     if (!bytes.empty()) {
@@ -35,59 +34,89 @@ class EpisodeFile {
     }
   }
 
-  const StepIndex& index() const { return found_.index; }
+  const StepIndex& index() const { return index_; }
   const std::string& path() const { return file_->path(); }
 
+  // Nothing of the record is read.
   Record record(uint64_t number) const {
-    const uint64_t offset = index().offset(number);
-    const uint64_t size = index().length(number) + kRecordOverhead;
-    const auto framed = file_->bytes().subspan(offset, size);
-    std::atomic<uint64_t>& bits = checked_[number / 64];
-    const uint64_t bit = uint64_t{1} << number % 64;
-    // Benign race: the bits publish no other data; a record may be checked twice.
-    if ((bits.load(std::memory_order_relaxed) & bit) == 0) {
-      file_->hint(offset, size, ReadHint::will_need);
-      check(number, framed);
-      bits.fetch_or(bit, std::memory_order_relaxed);
-    }
-    return {.data = framed.subspan(kRecordHeaderSize, size - kRecordOverhead),
-            .offset = offset,
+    const auto framed = this->framed(number);
+    return {.data = framed.subspan(kRecordHeaderSize, index_.length(number)),
+            .offset = index_.offset(number),
             .path = path()};
+  }
+
+  std::optional<std::span<const std::byte>> unit(uint64_t number, size_t leaf,
+                                                 uint64_t unit) const {
+    const auto place = index_.unit(number, leaf, unit);
+    if (!place) {
+      // It is parsed: a rare encoding, so that the record is checked each time.
+      check(number);
+      return std::nullopt;
+    }
+    const std::span<const std::byte> data = record(number).data;
+    const uint64_t bit = number * leaves_ + leaf;
+    std::atomic<uint64_t>& bits = checked_[bit / 64];
+    const uint64_t mask = uint64_t{1} << bit % 64;
+    // Benign race: the bits publish no other data; units may be checked twice.
+    if (!place->is_shared || (bits.load(std::memory_order_relaxed) & mask) == 0) {
+      if (crc32c(data.subspan(place->guarded.offset, place->guarded.size)) != place->crc) {
+        check(number);
+        throw Error({.kind = ErrorKind::corrupted,
+                     .path = path(),
+                     .offset = index_.offset(number),
+                     .reason = "the record is intact, and its index of steps is not",
+                     .hint = remove_hint()});
+      }
+      if (place->is_shared) bits.fetch_or(mask, std::memory_order_relaxed);
+    }
+    return data.subspan(place->unit.offset, place->unit.size);
   }
 
   void prefetch(uint64_t record, size_t leaf, uint64_t unit) const {
     try {
-      const auto range = index().unit(record, leaf, unit);
-      if (!range || range->size < kLargeUnit) return;
+      const auto place = index().unit(record, leaf, unit);
+      if (!place || place->unit.size < kLargeUnit) return;
       const uint64_t data = index().offset(record) + kRecordHeaderSize;
-      file_->hint(data + range->offset, range->size, ReadHint::will_need);
+      file_->hint(data + place->unit.offset, place->unit.size, ReadHint::will_need);
     } catch (const Error&) {
       // Reading the unit will report it.
     }
   }
 
- private:
-  void check(uint64_t number, std::span<const std::byte> framed) const {
-    const uint64_t offset = index().offset(number);
-    RecordFrame frame = parse_record_header(framed, framed.size());
-    const bool is_here = frame.ok() && frame.size() == framed.size();
-    if (is_here && frame.data_fits(framed)) {
-      if (load_little_endian<uint32_t>(frame.footer(framed).data()) == index().crc(number)) return;
+  // Throws if the record is damaged, or is not the indexed one.
+  void check(uint64_t number) const {
+    const uint64_t offset = index_.offset(number);
+    const std::span<const std::byte> bytes = framed(number);
+    file_->hint(offset, bytes.size(), ReadHint::will_need);
+    RecordFrame frame = parse_record_header(bytes, bytes.size());
+    const bool is_here = frame.ok() && frame.size() == bytes.size();
+    if (is_here && frame.data_fits(bytes)) {
+      if (load_little_endian<uint32_t>(frame.footer(bytes).data()) == index_.crc(number)) return;
       throw Error({.kind = ErrorKind::checksum_mismatch,
                    .path = path(),
                    .offset = offset,
                    .reason = "another record than the one in the index of steps",
-                   .hint = "remove " + step_index_path(path()) +
-                           " (or the one in the cache): it is made again"});
+                   .hint = remove_hint()});
     }
     if (file_->damaged()) throw cut_while_mapped(path(), offset);
     frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;
-    throw framing_error(frame, path(), offset, is_here ? framed : framed.first(kRecordHeaderSize));
+    throw framing_error(frame, path(), offset, is_here ? bytes : bytes.first(kRecordHeaderSize));
+  }
+
+ private:
+  std::span<const std::byte> framed(uint64_t number) const {
+    return file_->bytes().subspan(index_.offset(number), index_.length(number) + kRecordOverhead);
+  }
+
+  std::string remove_hint() const {
+    return "remove " + step_index_path(path()) + " (or the one in the cache): it is made again";
   }
 
   std::shared_ptr<const MappedFile> file_;
-  FoundStepIndex found_;
-  mutable std::vector<std::atomic<uint64_t>> checked_;  // a bit per record
+  StepIndex index_;
+  const size_t leaves_;
+  // A bit per record and leaf: whether units at equal distances were checked.
+  mutable std::vector<std::atomic<uint64_t>> checked_;
 };
 
 // Consecutive records of a file.
@@ -193,12 +222,13 @@ Record EpisodeFiles::record(const StepPlace& place) const {
   return state_->files[place.file]->record(place.record);
 }
 
-std::optional<std::span<const std::byte>> EpisodeFiles::unit(const StepPlace& place,
-                                                             const Record& record, size_t leaf,
+void EpisodeFiles::check(const StepPlace& place) const {
+  state_->files[place.file]->check(place.record);
+}
+
+std::optional<std::span<const std::byte>> EpisodeFiles::unit(const StepPlace& place, size_t leaf,
                                                              uint64_t unit) const {
-  const auto range = state_->files[place.file]->index().unit(place.record, leaf, unit);
-  if (!range) return std::nullopt;
-  return record.data.subspan(range->offset, range->size);
+  return state_->files[place.file]->unit(place.record, leaf, unit);
 }
 
 void EpisodeFiles::prefetch(const StepPlace& place, size_t leaf, uint64_t unit) const {

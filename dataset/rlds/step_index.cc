@@ -26,8 +26,8 @@ namespace {
 constexpr std::string_view kMagic = "RPSTEPS1";
 constexpr size_t kHeaderSize = 64;
 constexpr size_t kRecordEntrySize = 24;
-constexpr size_t kLayoutSize = 24;
-constexpr size_t kRangeSize = 8;
+constexpr size_t kLayoutSize = 32;
+constexpr size_t kRangeSize = 12;
 constexpr size_t kCrcSize = 4;
 // Offsets in the header, and in a record's entry.
 constexpr size_t kFileSizeAt = 8;
@@ -79,7 +79,7 @@ class Scan {
       : file_(file), leaves_(leaves), stop_(std::move(stop)) {
     RecordHeaderReader headers(file);
     while (const auto entry = headers.read()) entries_.push_back(*entry);
-    layouts_.resize(entries_.size());
+    episodes_.resize(entries_.size());
     failed_ = entries_.size();
   }
 
@@ -93,8 +93,14 @@ class Scan {
     if (error_) std::rethrow_exception(error_);
   }
 
+  struct Episode {
+    EpisodeLayout layout;
+    std::vector<uint32_t> leaf_crcs;   // of strided leaves: of all units
+    std::vector<uint32_t> range_crcs;  // of the layout's ranges
+  };
+
   std::span<const RecordIndexEntry> entries() const { return entries_; }
-  const EpisodeLayout& layout(size_t record) const { return layouts_[record]; }
+  const Episode& episode(size_t record) const { return episodes_[record]; }
 
  private:
   void work() {
@@ -123,7 +129,7 @@ class Scan {
       throw framing_error(frame, file_.path(), entry.offset, record);
     }
     try {
-      layouts_[number] = lay_out_episode(frame.data(record), leaves_);
+      episodes_[number] = find(frame.data(record));
     } catch (const Error& error) {
       Error::Parts parts = error.parts();
       parts.path = file_.path();
@@ -133,11 +139,26 @@ class Scan {
     file_.hint(entry.offset, entry.size, ReadHint::done);
   }
 
+  Episode find(std::span<const std::byte> data) const {
+    Episode found{lay_out_episode(data, leaves_), {}, {}};
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      const LeafLayout& leaf = found.layout.leaves[i];
+      const uint64_t units = units_of(leaves_[i], found.layout.steps);
+      const bool is_strided = leaf.form == LeafLayout::Form::strided && units > 0;
+      found.leaf_crcs.push_back(
+          is_strided ? crc32c(data.subspan(leaf.first, (units - 1) * leaf.stride + leaf.size)) : 0);
+    }
+    for (const ByteRange& range : found.layout.ranges) {
+      found.range_crcs.push_back(crc32c(data.subspan(range.offset, range.size)));
+    }
+    return found;
+  }
+
   const RandomAccessFile& file_;
   const std::span<const StepLeaf> leaves_;
   const std::stop_token stop_;
   std::vector<RecordIndexEntry> entries_;
-  std::vector<EpisodeLayout> layouts_;
+  std::vector<Episode> episodes_;
   std::atomic<size_t> next_ = 0;
   std::atomic<size_t> failed_ = 0;  // the first record that has failed
   std::mutex mutex_;
@@ -159,39 +180,46 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
   out.add(uint64_t{scan.entries().size()});
   out.add(uint64_t{leaves.size()});
   uint64_t ranges = 0;
-  for (size_t i = 0; i < scan.entries().size(); ++i) ranges += scan.layout(i).ranges.size();
+  const size_t records = scan.entries().size();
+  for (size_t i = 0; i < records; ++i) ranges += scan.episode(i).layout.ranges.size();
   out.add(ranges);
   out.add(uint64_t{0});
   uint64_t steps = 0;
-  for (size_t i = 0; i < scan.entries().size(); ++i) {
+  for (size_t i = 0; i < records; ++i) {
     const RecordIndexEntry& entry = scan.entries()[i];
-    steps += scan.layout(i).steps;
+    steps += scan.episode(i).layout.steps;
     out.add(entry.offset);
     out.add(steps);
     out.add(static_cast<uint32_t>(entry.length()));
     out.add(load32(file.read(entry.end() - kRecordFooterSize, kRecordFooterSize, {})));
   }
   uint64_t first_range = 0;
-  for (size_t i = 0; i < scan.entries().size(); ++i) {
-    for (const LeafLayout& leaf : scan.layout(i).leaves) {
+  for (size_t i = 0; i < records; ++i) {
+    const Scan::Episode& episode = scan.episode(i);
+    for (size_t number = 0; number < leaves.size(); ++number) {
+      const LeafLayout& leaf = episode.layout.leaves[number];
       const bool listed = leaf.form == LeafLayout::Form::listed;
       out.add(static_cast<uint32_t>(leaf.form));
       out.add(leaf.size);
       out.add(leaf.first + (listed ? first_range : 0));
       out.add(leaf.stride);
+      out.add(episode.leaf_crcs[number]);
+      out.add(uint32_t{0});
     }
-    first_range += scan.layout(i).ranges.size();
+    first_range += episode.layout.ranges.size();
   }
-  for (size_t i = 0; i < scan.entries().size(); ++i) {
-    for (const ByteRange& range : scan.layout(i).ranges) {
-      out.add(range.offset);
-      out.add(range.size);
+  for (size_t i = 0; i < records; ++i) {
+    const Scan::Episode& episode = scan.episode(i);
+    for (size_t number = 0; number < episode.range_crcs.size(); ++number) {
+      out.add(episode.layout.ranges[number].offset);
+      out.add(episode.layout.ranges[number].size);
+      out.add(episode.range_crcs[number]);
     }
   }
 
   StepIndex index;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(out.content));
-  if (!index.open(owner, *owner, leaves.size(), file.size())) {
+  if (!index.open(owner, *owner, leaves, file.size())) {
     throw Error({.kind = ErrorKind::io,
                  .path = file.path(),
                  .reason = "the file has changed while its steps were found"});
@@ -215,7 +243,7 @@ std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::str
   const auto content = bytes.first(bytes.size() - kCrcSize);
   StepIndex index;
   if (load32(bytes, content.size()) != mask_crc(crc32c(content)) ||
-      !index.open(mapped, content, leaves.size(), file.size()) ||
+      !index.open(mapped, content, leaves, file.size()) ||
       load64(content, kLeavesHashAt) != hash_of(leaves) ||
       load64(content, kFingerprintAt) != fingerprint_of(file)) {
     return std::nullopt;
@@ -233,7 +261,8 @@ void StepIndex::save(FileSystem& file_system, const std::string& path) const {
 }
 
 bool StepIndex::open(std::shared_ptr<const void> owner, std::span<const std::byte> content,
-                     size_t leaves, uint64_t file_size) {
+                     std::span<const StepLeaf> step_leaves, uint64_t file_size) {
+  const size_t leaves = step_leaves.size();
   if (content.size() < kHeaderSize ||
       std::memcmp(content.data(), kMagic.data(), kMagic.size()) != 0 ||
       load64(content, kFileSizeAt) != file_size || load64(content, kLeavesAt) != leaves) {
@@ -258,6 +287,7 @@ bool StepIndex::open(std::shared_ptr<const void> owner, std::span<const std::byt
   ranges_ = content.subspan(kHeaderSize + records_size + layouts_size);
   records_ = records;
   leaves_ = leaves;
+  step_leaves_.assign(step_leaves.begin(), step_leaves.end());
 
   uint64_t end = 0;
   uint64_t steps = 0;
@@ -286,6 +316,10 @@ uint64_t StepIndex::offset(uint64_t record) const { return load64(record_at(reco
 uint32_t StepIndex::length(uint64_t record) const { return load32(record_at(record), kLengthAt); }
 uint32_t StepIndex::crc(uint64_t record) const { return load32(record_at(record), kCrcAt); }
 
+uint64_t StepIndex::leaf_units(uint64_t record, size_t leaf) const {
+  return units_of(step_leaves_[leaf], first_step(record + 1) - first_step(record));
+}
+
 uint64_t StepIndex::record_of(uint64_t step) const {
   // The first record whose steps end after `step`.
   uint64_t low = 0;
@@ -301,25 +335,31 @@ uint64_t StepIndex::record_of(uint64_t step) const {
   return low;
 }
 
-std::optional<ByteRange> StepIndex::unit(uint64_t record, size_t leaf, uint64_t unit) const {
+std::optional<UnitPlace> StepIndex::unit(uint64_t record, size_t leaf, uint64_t unit) const {
   const auto at = layouts_.subspan((record * leaves_ + leaf) * kLayoutSize, kLayoutSize);
   const LeafLayout layout{.form = static_cast<LeafLayout::Form>(load32(at)),
                           .size = load32(at, 4),
                           .first = load64(at, 8),
                           .stride = load64(at, 16)};
   if (layout.form == LeafLayout::Form::parsed) return std::nullopt;
-  std::optional<ByteRange> found;
+  const uint64_t size = length(record);
   if (layout.form == LeafLayout::Form::listed) {
     const uint64_t ranges = ranges_.size() / kRangeSize;
     if (layout.first < ranges && unit < ranges - layout.first) {
       const auto range = ranges_.subspan((layout.first + unit) * kRangeSize, kRangeSize);
-      const ByteRange one{load32(range), load32(range, 4)};
-      found = unit_at({.form = LeafLayout::Form::listed}, {&one, 1}, 0, length(record));
+      const ByteRange listed{load32(range), load32(range, 4)};
+      if (uint64_t{listed.offset} + listed.size <= size) {
+        return UnitPlace{listed, listed, load32(range, 8)};
+      }
     }
-  } else {
-    found = unit_at(layout, {}, unit, length(record));
+  } else if (const auto found = unit_at(layout, {}, unit, size)) {
+    const uint64_t units = leaf_units(record, leaf);
+    const auto last = units > unit ? unit_at(layout, {}, units - 1, size) : std::nullopt;
+    if (last && last->offset >= layout.first) {
+      const auto first = static_cast<uint32_t>(layout.first);
+      return UnitPlace{*found, {first, last->offset + last->size - first}, load32(at, 24), true};
+    }
   }
-  if (found) return found;
   throw Error({.kind = ErrorKind::corrupted,
                .reason = "the index of steps has a place outside of the record",
                .hint = "remove the index: it is made again"});
@@ -331,17 +371,15 @@ uint64_t StepIndex::fingerprint() const {
 
 std::string step_index_path(const std::string& path) { return path + ".steps"; }
 
-FoundStepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
-                               std::span<const StepLeaf> leaves, const StepIndexOptions& options) {
+StepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
+                          std::span<const StepLeaf> leaves, const StepIndexOptions& options) {
   const std::string path = step_index_path(file.path());
   for (const std::string& place : kept_paths(path)) {
-    if (auto index = StepIndex::load(file_system, place, file, leaves)) {
-      return {*std::move(index), false};
-    }
+    if (auto index = StepIndex::load(file_system, place, file, leaves)) return *std::move(index);
   }
   StepIndex index = StepIndex::scan(file, leaves, options.threads, options.stop);
   keep_file(file_system, path, [&](const std::string& place) { index.save(file_system, place); });
-  return {std::move(index), true};
+  return index;
 }
 
 }  // namespace recordpipe::rlds

@@ -24,7 +24,7 @@ struct StepReader::State {
 
   std::span<const std::byte> unit(const Row& row, size_t leaf, uint64_t number,
                                   std::vector<std::byte>& scratch) const {
-    if (const auto found = files->unit(row.place, row.record, leaf, number)) return *found;
+    if (const auto found = files->unit(row.place, leaf, number)) return *found;
     return parse_unit(row.record.data, resolved.leaves[leaf], row.place.steps, number, scratch);
   }
 

@@ -61,14 +61,18 @@ class EpisodeFiles {
   // The number of its first step.
   uint64_t first_step(uint64_t episode) const;
 
-  // The record of the episode. Its CRC is checked when it is first read. Throws Error{corrupted} if
-  // it is damaged, Error{checksum_mismatch} if it is another record than the indexed one, and
-  // Error{truncated} if the file was truncated. Valid as long as this object.
+  // The record of the episode, of which nothing is read or checked. Valid as long as this object.
   Record record(const StepPlace& place) const;
+  // Reads and checks the whole record. Throws Error{corrupted} if it is damaged,
+  // Error{checksum_mismatch} if it is another record than the indexed one, and Error{truncated} if
+  // the file was truncated.
+  void check(const StepPlace& place) const;
   // The bytes of a unit (step_layout.h) of a leaf in the record; nothing if the record must be
-  // parsed. Throws Error{corrupted} if the index is wrong.
-  std::optional<std::span<const std::byte>> unit(const StepPlace& place, const Record& record,
-                                                 size_t leaf, uint64_t unit) const;
+  // parsed (then it is checked). The bytes are checked by the CRC of the index; nothing else of the
+  // record is read, but the other units of a leaf whose units lie at equal distances, once. Throws
+  // the errors of check(), and Error{corrupted} if the index is wrong.
+  std::optional<std::span<const std::byte>> unit(const StepPlace& place, size_t leaf,
+                                                 uint64_t unit) const;
   // Starts to read the unit from the disk, without waiting, if it is large. Never fails.
   void prefetch(const StepPlace& place, size_t leaf, uint64_t unit) const;
 

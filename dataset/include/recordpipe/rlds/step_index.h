@@ -2,9 +2,10 @@
 // values are.
 //
 // An index is made by one pass over the file, on several threads, which checks the CRC of each
+// record, and keeps a CRC of each value: from then on, a value can be checked without reading its
 // record. It is kept as PATH.steps (dataset/rlds/FORMAT.md), or in the user's cache if the folder
-// can't be written, and is made again if it doesn't fit the file. It takes 24 bytes for each record
-// and leaf, and 8 bytes for each value of a leaf of bytes whose values differ in size (of numbers:
+// can't be written, and is made again if it doesn't fit the file. It takes 32 bytes for each record
+// and leaf, and 12 bytes for each value of a leaf of bytes whose values differ in size (of numbers:
 // for each step, if their varints differ in size). An index from a file is mapped.
 #pragma once
 
@@ -21,6 +22,17 @@
 #include "recordpipe/rlds/step_layout.h"
 
 namespace recordpipe::rlds {
+
+// Where a unit (step_layout.h) of a leaf is in the data of its record, and what guards it: the
+// CRC-32C of the unit, or of the units of the whole record if they lie at equal distances.
+struct UnitPlace {
+  bool operator==(const UnitPlace&) const = default;
+
+  ByteRange unit;
+  ByteRange guarded;
+  uint32_t crc = 0;
+  bool is_shared = false;  // `guarded` is that of all units of the leaf in this record
+};
 
 class StepIndex {
  public:
@@ -49,9 +61,9 @@ class StepIndex {
   uint32_t crc(uint64_t record) const;
   // The record that contains step `step` < steps().
   uint64_t record_of(uint64_t step) const;
-  // Where unit `unit` (step_layout.h) of leaf `leaf` is in the data of the record. Nothing if the
-  // record must be parsed. Throws Error{corrupted} if the unit isn't inside the record.
-  std::optional<ByteRange> unit(uint64_t record, size_t leaf, uint64_t unit) const;
+  // Unit `unit` of leaf `leaf`. Nothing if the record must be parsed. Throws Error{corrupted} if
+  // the unit isn't inside the record.
+  std::optional<UnitPlace> unit(uint64_t record, size_t leaf, uint64_t unit) const;
 
   // A number that differs between files of other content and leaves; not of the folder.
   uint64_t fingerprint() const;
@@ -60,9 +72,10 @@ class StepIndex {
   StepIndex() = default;
   // Checks everything but the CRC. Returns false if the content is no index of a file of
   // `file_size` bytes.
-  bool open(std::shared_ptr<const void> owner, std::span<const std::byte> content, size_t leaves,
-            uint64_t file_size);
+  bool open(std::shared_ptr<const void> owner, std::span<const std::byte> content,
+            std::span<const StepLeaf> step_leaves, uint64_t file_size);
   std::span<const std::byte> record_at(uint64_t record) const;
+  uint64_t leaf_units(uint64_t record, size_t leaf) const;
 
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> content_;  // without the CRC
@@ -71,6 +84,7 @@ class StepIndex {
   std::span<const std::byte> ranges_;
   uint64_t records_ = 0;
   size_t leaves_ = 0;
+  std::vector<StepLeaf> step_leaves_;
 };
 
 // PATH.steps.
@@ -81,17 +95,11 @@ struct StepIndexOptions {
   std::stop_token stop = {};  // ends a scan
 };
 
-struct FoundStepIndex {
-  StepIndex index;
-  bool is_new = false;  // made by a scan: all records of the file are intact
-};
-
 // Returns the index of `file`: PATH.steps, or the one in the cache; if neither fits the file, makes
 // a new one and keeps it beside the file, or in the cache if the folder can't be written:
 // $XDG_CACHE_HOME/recordpipe/rlds (default: ~/.cache/recordpipe/rlds). A new index that can be kept
 // nowhere is still returned. Throws the errors of scan().
-FoundStepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
-                               std::span<const StepLeaf> leaves,
-                               const StepIndexOptions& options = {});
+StepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
+                          std::span<const StepLeaf> leaves, const StepIndexOptions& options = {});
 
 }  // namespace recordpipe::rlds

@@ -101,7 +101,6 @@ class StepReader {
     StepPlace place;
     Record record;
   };
-  // Throws the errors of EpisodeFiles::record().
   Row row(uint64_t step) const;
   // The step of the episode that window place `at` of a column shows; nothing if it is padded with
   // zeros. 0 for a feature of the episode.
