@@ -77,14 +77,24 @@ def at(row, path):
     return row
 
 
+def stacked(rows):
+    """bytes stay objects: NumPy's own byte strings lose trailing zeros."""
+    if isinstance(rows[0], bytes):
+        array = np.empty(len(rows), object)
+        array[:] = rows
+        return array
+    return np.stack(rows)
+
+
 def window_of(values, step, offsets, pad):
     last = len(values) - 1
     rows = [values[min(max(step + offset, 0), last)] for offset in offsets]
     if pad == "zero":
         for i, offset in enumerate(offsets):
             if not 0 <= step + offset <= last:
-                rows[i] = np.full_like(values[0], b"" if values.dtype == object else 0)
-    return np.stack(rows)
+                empty = b"" if values.dtype == object else 0
+                rows[i] = empty if isinstance(rows[i], bytes) else np.full_like(values[0], empty)
+    return stacked(rows)
 
 
 class Steps(unittest.TestCase):
@@ -109,7 +119,7 @@ class Steps(unittest.TestCase):
         for example in tfds.as_numpy(builder.as_dataset(split="train", read_config=ORDER)):
             steps = [dict(leaves(each)) for each in example["steps"]]
             cls.episodes.append(
-                {name: np.stack([each[name] for each in steps]) for name in steps[0]}
+                {name: stacked([each[name] for each in steps]) for name in steps[0]}
                 if steps else None)
         cls.numbered = [
             (episode, t) for episode, length in enumerate(cls.LENGTHS) for t in range(length)]

@@ -51,6 +51,7 @@ def random_episode(rng, number, steps, camera="image"):
     """The values of an episode: arrays over the steps."""
     return {
         camera: rng.integers(0, 256, (steps, 12, 16, 3), np.uint8),
+        "wrist_image": rng.integers(0, 256, (steps, 6, 7, 3), np.uint8),
         "state": rng.normal(size=(steps, 3)).astype(np.float32),
         "action": rng.normal(size=(steps, 7)).astype(np.float32),
         "is_first": np.arange(steps) == 0,
@@ -65,6 +66,8 @@ def example(episode, camera="image"):
     return (
         {
             f"steps/observation/{camera}": [png(pixels) for pixels in episode[camera]],
+            "steps/observation/wrist_image": [png(pixels) for pixels in episode["wrist_image"]],
+            "steps/reward": np.zeros(steps, np.float32),
             "steps/observation/state": episode["state"].ravel(),
             "steps/action": episode["action"].ravel(),
             "steps/is_first": episode["is_first"].astype(np.int64),
@@ -78,11 +81,19 @@ def example(episode, camera="image"):
     )
 
 
-def write(folder, seed=0, lengths=(5, 1, 0, 17, 30, 8), shards=2, name="arm", camera="image"):
-    """Writes NAME/1.0.0 below `folder`; returns its path and the episodes."""
+def write(
+    folder,
+    seed=0,
+    lengths=(5, 1, 0, 17, 30, 8),
+    shards=2,
+    name="arm",
+    camera="image",
+    version="1.0.0",
+):
+    """Writes NAME/VERSION below `folder`; returns its path and the episodes."""
     rng = np.random.default_rng(seed)
     episodes = [random_episode(rng, i, steps, camera) for i, steps in enumerate(lengths)]
-    folder = folder / name / "1.0.0"
+    folder = folder / name / version
     folder.mkdir(parents=True)
     shard_lengths = []
     for shard in range(shards):
@@ -91,10 +102,15 @@ def write(folder, seed=0, lengths=(5, 1, 0, 17, 30, 8), shards=2, name="arm", ca
         rp.write_tfrecords(path, [example(episode, camera) for episode in part])
         shard_lengths.append(str(len(part)))
     step = features_dict(
-        observation=features_dict(**{camera: image(12, 16, 3)}, state=tensor("float32", 3)),
+        observation=features_dict(
+            **{camera: image(12, 16, 3)},
+            wrist_image=image(6, 7, 3),
+            state=tensor("float32", 3),
+        ),
         action=tensor("float32", 7),
         is_first=tensor("bool"),
         tick=tensor("int64"),
+        reward=tensor("float32"),
         language_instruction=text(),
     )
     metadata = features_dict(file_path=text(), number=tensor("int32"))
@@ -102,7 +118,7 @@ def write(folder, seed=0, lengths=(5, 1, 0, 17, 30, 8), shards=2, name="arm", ca
     info = {
         "fileFormat": "tfrecord",
         "name": name,
-        "version": "1.0.0",
+        "version": version,
         "splits": [
             {
                 "name": "train",

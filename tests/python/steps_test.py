@@ -1,4 +1,4 @@
-"""Steps and episodes of RLDS data sets: windows against NumPy, order, states, statistics, errors."""
+"""Steps and episodes of RLDS data sets: windows beside NumPy, order, states, statistics, errors."""
 
 import os
 import pickle
