@@ -55,6 +55,18 @@ void check_datasets(const Feature& feature, const std::string& path, bool in_seq
   }
 }
 
+// The mask of an optional feature must not have the name of another feature.
+void check_masks(const Feature& feature) {
+  for (const auto& [name, child] : feature.children) {
+    check_masks(child);
+    if (!child.is_optional || !feature.find(name + "_mask")) continue;
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "the mask of the optional feature \"" + printable(name) +
+                           "\" has the name of another feature",
+                 .hint = "use MissingValues::fill (missing=\"fill\")"});
+  }
+}
+
 // The number of steps of a value of a Dataset.
 size_t steps_of(const DictValue& value) {
   if (const auto* array = value.get_if<Array>()) return array->shape.front();
@@ -97,6 +109,7 @@ std::string_view to_string(MissingValues missing) {
 struct ExampleDecoder::State {
   State(Feature tree, ExampleOptions given) : features(std::move(tree)), options(std::move(given)) {
     check_datasets(features, "", false);
+    if (options.missing == MissingValues::mask) check_masks(features);
     std::vector<bool> used(options.except.size());
     for (Leaf& leaf : tfds::leaves(features)) {
       const auto named = std::ranges::find(options.except, leaf.key);

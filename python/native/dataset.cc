@@ -110,9 +110,6 @@ Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder rema
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
                                    SharedObject stack) const {
   if (rows()) return PythonDataset(parsed(batch_size, drop(drop_remainder)), spec_);
-  if (const auto* dicts = std::get_if<Dataset<Dict>>(&elements_)) {
-    return PythonDataset(dicts->batch(batch_size, drop(drop_remainder), DictCollator()));
-  }
   return collected(objects().batch(batch_size, drop(drop_remainder)), std::move(stack));
 }
 
@@ -276,12 +273,6 @@ Dataset<PythonObject> PythonDataset::objects() const {
         elements.node(), std::move(function), internal::element_ops<PythonObject>(), {}));
   };
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) return *objects;
-  if (const auto* dicts = std::get_if<Dataset<Dict>>(&elements_)) {
-    return converted(*dicts, dicts_to_python(std::make_shared<LeasePool>()));
-  }
-  if (const auto* batches = std::get_if<Dataset<DictBatch>>(&elements_)) {
-    return converted(*batches, dict_batches_to_python(std::make_shared<LeasePool>()));
-  }
   if (!spec_) return converted(std::get<Dataset<Record>>(elements_), records_to_python());
   if (const auto* images = std::get_if<Dataset<ImageBatch>>(&elements_)) {
     return converted(*images, images_to_python(spec_, std::make_shared<LeasePool>()));

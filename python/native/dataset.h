@@ -19,19 +19,15 @@
 #include "python/native/parse_spec.h"
 #include "python/native/python_function.h"
 #include "recordpipe/dataset.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/dict_batch.h"
 
 namespace recordpipe::python {
 
 class PythonDataset {
  public:
   // A dataset of Records or Steps with a ParseSpec yields dicts of the values of one of them; Steps
-  // always have one. ImageBatches
-  // are those of cifar10_batches().
-  using Elements =
-      std::variant<Dataset<Record>, Dataset<rlds::Step>, Dataset<ParsedBatch>, Dataset<ImageBatch>,
-                   Dataset<Dict>, Dataset<DictBatch>, Dataset<PythonObject>>;
+  // always have one. ImageBatches are those of cifar10_batches().
+  using Elements = std::variant<Dataset<Record>, Dataset<rlds::Step>, Dataset<ParsedBatch>,
+                                Dataset<ImageBatch>, Dataset<PythonObject>>;
 
   explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
       : elements_(std::move(elements)), spec_(std::move(spec)) {}

@@ -18,7 +18,7 @@ class Converter {
   nb::dict of(const Dict& dict) const {
     nb::dict result;
     for (const DictEntry& entry : dict.entries()) {
-      result[name_of(entry)] = entry.value.is_missing ? nb::none() : of(entry.value);
+      result[name_of(entry)] = of(entry.value);
     }
     return result;
   }
@@ -58,9 +58,7 @@ class Converter {
   nb::object of(std::monostate) const { return nb::none(); }
 
   nb::object of(const Array& values) const {
-    nb::object all =
-        array(values.bytes.data(), dtype_of(to_string(values.type)), values.shape, owner_);
-    return values.shape.empty() ? nb::object(all[nb::tuple()]) : all;
+    return array(values.bytes.data(), dtype_of(to_string(values.type)), values.shape, owner_);
   }
 
   nb::object of(const BytesArray& values) const {
@@ -94,11 +92,11 @@ class Converter {
 nb::dict dict_of(const Dict& dict, nb::handle owner) { return Converter(owner).of(dict); }
 
 nb::object dict_to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
-                          DictForm form) {
+                          bool single) {
   const Dict& dict = lent->tfds.columns();
   const nb::object owner = make_owner(std::move(lent), pool);
   const Converter converter(owner);
-  return form == DictForm::only_row ? converter.row_of(dict) : converter.of(dict);
+  return single ? converter.row_of(dict) : converter.of(dict);
 }
 
 }  // namespace recordpipe::python

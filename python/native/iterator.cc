@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "python/native/dict_to_python.h"
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
@@ -170,16 +169,6 @@ void PythonIterator::restore_of(Iterator<T>& pass, std::string_view state) {
   }
 }
 
-template <class T>
-nb::object PythonIterator::next_dict(Iterator<T>& pass, Use& lock) {
-  T* const element = next_of(pass);
-  if (!element) return {};
-  std::unique_ptr<ParsedBatch> lent = pool_->lend(*element);
-  lock.unlock();
-  return dict_to_python(std::move(lent), pool_,
-                        std::is_same_v<T, Dict> ? DictForm::element : DictForm::batch);
-}
-
 nb::object PythonIterator::next() {
   Use lock(*this);
   if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
@@ -198,10 +187,6 @@ nb::object PythonIterator::next() {
       lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
-  } else if (auto* const dicts = std::get_if<Iterator<Dict>>(&pass_)) {
-    if (nb::object dict = next_dict(*dicts, lock)) return dict;
-  } else if (auto* const dict_batches = std::get_if<Iterator<DictBatch>>(&pass_)) {
-    if (nb::object batch = next_dict(*dict_batches, lock)) return batch;
   } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = next_of(*objects)) return object->get();
   }

@@ -51,15 +51,9 @@ class PythonIterator {
   void close();
 
  private:
-  using Pass =
-      std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>, Iterator<ImageBatch>,
-                   Iterator<Dict>, Iterator<DictBatch>, Iterator<PythonObject>>;
+  using Pass = std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>,
+                            Iterator<ImageBatch>, Iterator<PythonObject>>;
 
-  class Use;
-
-  // Returns the next Dict, or batch of Dicts, as Python sees it; null at the end.
-  template <class T>
-  nb::object next_dict(Iterator<T>& pass, Use& lock);
   // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
   // not raised an exception. Needs the lock.
   template <class T>

@@ -146,14 +146,6 @@ std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
   return lent;
 }
 
-std::unique_ptr<ParsedBatch> LeasePool::lend(Dict& dict) {
-  std::unique_ptr<ParsedBatch> lent = take();
-  std::swap(lent->tfds.dicts.columns, dict);
-  return lent;
-}
-
-std::unique_ptr<ParsedBatch> LeasePool::lend(DictBatch& batch) { return lend(batch.columns); }
-
 void LeasePool::give_back(std::unique_ptr<ParsedBatch> batch) noexcept {
   const std::lock_guard lock(mutex_);
   --counts_.lent;
@@ -179,7 +171,7 @@ nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<L
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single) {
   if (spec.collator.tfds()) {
-    return dict_to_python(std::move(lent), pool, single ? DictForm::only_row : DictForm::batch);
+    return dict_to_python(std::move(lent), pool, single);
   }
   const ParsedBatch& batch = *lent;
   const nb::object owner = make_owner(std::move(lent), pool);

@@ -39,9 +39,6 @@ class LeasePool {
   std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch);
   // The same for a batch of images, which becomes the only image of a ParsedBatch.
   std::unique_ptr<ParsedBatch> lend(ImageBatch& batch);
-  // The same for a Dict, or the columns of a batch of Dicts, which become ParsedBatch::tfds.
-  std::unique_ptr<ParsedBatch> lend(Dict& dict);
-  std::unique_ptr<ParsedBatch> lend(DictBatch& batch);
   void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
   // Frees the memory that was returned, and that will be: the pipeline has ended.
   void close() noexcept;

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "python/native/python_object.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/dict_batch.h"
 #include "recordpipe/image/example_images.h"
 #include "recordpipe/image/image_column.h"
 #include "recordpipe/parameter.h"
@@ -27,7 +25,7 @@ namespace recordpipe::python {
 // Examples and their images, SequenceExamples, Examples of TFDS, or steps.
 struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
-  tfds::ExamplesBatch tfds;  // Dicts of other Datasets are lent to Python as its columns
+  tfds::ExamplesBatch tfds;
   rlds::StepBatch steps;
   bool is_single = false;  // has one row
   Origin origin;           // of the record of a batch of one row

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "python/native/dataset.h"
-#include "python/native/dict_to_python.h"
 #include "python/native/errors.h"
 #include "python/native/gil.h"
 #include "python/native/random_generator.h"
@@ -216,31 +215,6 @@ class BatchesToPython final : public MapFunction {
   bool single_;
 };
 
-// `Element` is Dict or DictBatch.
-template <class Element>
-class DictsToPython final : public MapFunction {
- public:
-  explicit DictsToPython(std::shared_ptr<LeasePool> pool) : pool_(std::move(pool)) {}
-  ~DictsToPython() override { pool_->close(); }
-
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<Element*>(inputs);
-    auto* const out = static_cast<PythonObject*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
-        [&](size_t i) {
-          constexpr DictForm kForm =
-              std::is_same_v<Element, Dict> ? DictForm::element : DictForm::batch;
-          out[i] = PythonObject(dict_to_python(pool_->lend(in[i]), pool_, kForm));
-        });
-  }
-  std::vector<Parameter> parameters() const override { return {}; }
-
- private:
-  std::shared_ptr<LeasePool> pool_;
-};
-
 }  // namespace
 
 std::vector<Parameter> PythonFunction::parameters() const {
@@ -281,14 +255,6 @@ std::unique_ptr<MapFunction> records_to_python() { return std::make_unique<Recor
 std::unique_ptr<MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
                                                std::shared_ptr<LeasePool> pool, bool single) {
   return std::make_unique<BatchesToPython<ParsedBatch>>(std::move(spec), std::move(pool), single);
-}
-
-std::unique_ptr<MapFunction> dicts_to_python(std::shared_ptr<LeasePool> pool) {
-  return std::make_unique<DictsToPython<Dict>>(std::move(pool));
-}
-
-std::unique_ptr<MapFunction> dict_batches_to_python(std::shared_ptr<LeasePool> pool) {
-  return std::make_unique<DictsToPython<DictBatch>>(std::move(pool));
 }
 
 std::unique_ptr<MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,

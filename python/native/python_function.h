@@ -39,8 +39,6 @@ std::unique_ptr<internal::MapFunction> records_to_python();
 std::unique_ptr<internal::MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
                                                          std::shared_ptr<LeasePool> pool,
                                                          bool single);
-std::unique_ptr<internal::MapFunction> dicts_to_python(std::shared_ptr<LeasePool> pool);
-std::unique_ptr<internal::MapFunction> dict_batches_to_python(std::shared_ptr<LeasePool> pool);
 std::unique_ptr<internal::MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,
                                                         std::shared_ptr<LeasePool> pool);
 

@@ -75,6 +75,8 @@ CASES = {
                                  "dataset/pipeline/engine/plan.h": own_header("plan"),
                                  "internal/ticket.h": own_header("ticket"),
                                  "proto/iterator_state.pb.h": own_header("iterator_state")}),
+    "tfds": Case(HERE / "tfds.cc", ["tfds"], PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
+                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"x = 7, Examples 5 to 10\n"),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
     "toolkit": Case(HERE / "toolkit.cc", ["toolkit"], *RECORD,

@@ -68,6 +68,13 @@ TEST(Decode, AnUnknownDimensionFollowsFromTheNumberOfValues) {
   EXPECT_THAT(error.reason(), HasSubstr("feature \"x\": 6 values, for the shape [?, 4]"));
 }
 
+TEST(Decode, AMaskWithTheNameOfAFeature) {
+  const std::string features =
+      dict({"x", tensor("int32", "[]", R"("optional": true)"), "x_mask", text()});
+  EXPECT_EQ(error_of([&] { decoder_of(features); }).kind(), ErrorKind::unsupported);
+  decoder_of(features, {.missing = MissingValues::fill});
+}
+
 TEST(Decode, ErrorsNameTheRecord) {
   const std::string record = "not an Example";
   const ExampleDecoder decoder = decoder_of(dict({"x", text()}));
