@@ -18,21 +18,26 @@ namespace {
 // Smaller units are read by the page fault of their first byte.
 constexpr size_t kLargeUnit = 4096;
 
+// Steps are read in any order: a page fault must not read the pages around it, too. Whoever reads
+// more in a row hints at it. Failures of madvise() are harmless.
+std::shared_ptr<const MappedFile> map_for_steps(FileSystem& file_system, const std::string& path) {
+  std::shared_ptr<const MappedFile> file = file_system.map(path);
+  const std::span<const std::byte> bytes = file->bytes();
+  if (!bytes.empty()) {
+    ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_RANDOM);
+  }
+  return file;
+}
+
 // A file and its index.
 class EpisodeFile {
  public:
   EpisodeFile(FileSystem& file_system, const std::string& path, std::span<const StepLeaf> leaves,
               const StepIndexOptions& options)
-      : file_(file_system.map(path)),
+      : file_(map_for_steps(file_system, path)),
         index_(find_step_index(file_system, *file_, leaves, options)),
         leaves_(leaves.size()),
-        checked_(index_.records() * leaves_ / 64 + 1) {
-    // Steps are read in any order. Failures are harmless: more is read than needed.
-    const std::span<const std::byte> bytes = file_->bytes();
-    if (!bytes.empty()) {
-      ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_RANDOM);
-    }
-  }
+        checked_(index_.records() * leaves_ / 64 + 1) {}
 
   const StepIndex& index() const { return index_; }
   const std::string& path() const { return file_->path(); }
