@@ -69,6 +69,14 @@ DictValue& Dict::append(std::string name, DictValue value) {
   return entries_.emplace_back(DictEntry{std::move(name), std::move(value)}).value;
 }
 
+DictValue& Dict::place(size_t position, const std::string& name) {
+  if (position < entries_.size()) {
+    if (entries_[position].name == name) return entries_[position].value;
+    truncate(position);
+  }
+  return append(name, {});
+}
+
 void Dict::truncate(size_t size) {
   if (size < entries_.size()) entries_.resize(size);
 }

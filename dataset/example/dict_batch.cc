@@ -187,16 +187,6 @@ void stack_values(DictValue& out, const Rows& rows, const std::string& path) {
   }
 }
 
-// The value of the name at `position`; a stale one is used again.
-DictValue& column(Dict& columns, size_t position, const std::string& name) {
-  if (position < columns.size()) {
-    DictEntry& entry = columns.entries()[position];
-    if (entry.name == name) return entry.value;
-    columns.truncate(position);
-  }
-  return columns.append(name, {});
-}
-
 void stack_dicts(Dict& out, const std::vector<Dict*>& rows, const std::string& path) {
   const Dict& first = *rows.front();
   size_t position = 0;
@@ -214,9 +204,9 @@ void stack_dicts(Dict& out, const std::vector<Dict*>& rows, const std::string& p
     if (entry.value.is_optional) {
       for (const DictValue* value : values) present.push_back(!value->is_missing);
     }
-    stack_values(column(out, position++, entry.name), values, name);
+    stack_values(out.place(position++, entry.name), values, name);
     if (present.empty()) continue;
-    Array& mask = column(out, position++, entry.name + "_mask").become<Array>();
+    Array& mask = out.place(position++, entry.name + "_mask").become<Array>();
     mask.type = TensorType::boolean;
     mask.shape = {rows.size()};
     mask.bytes.resize(rows.size());

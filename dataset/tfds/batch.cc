@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/tfds/plain_columns.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::tfds {
@@ -53,12 +54,56 @@ std::vector<size_t> shape_of(const ImageFormat& format, size_t rows) {
   return {rows, format.height, format.width, format.channels};
 }
 
+// The feature inside of sequences, whose names are those of the Dict.
+const Feature& inside(const Feature& feature) {
+  const Feature* inner = &feature;
+  while (!inner->is_leaf() && inner->feature_class != FeatureClass::dict) inner = &inner->child();
+  return *inner;
+}
+
+// Puts plain columns and the others together, in the order of the features.
+class Merge {
+ public:
+  Merge(const PlainColumns& plain, const ExampleBatch& batch) : plain_(plain), batch_(batch) {}
+
+  // `next_leaf`: counts the leaves. `rest`: null if all leaves are plain. The memory of `out` is
+  // used again.
+  void columns(const Feature& features, size_t& next_leaf, Dict* rest, Dict& out) const {
+    size_t position = 0;
+    size_t of_rest = 0;
+    for (const auto& [name, feature] : features.children) {
+      const Feature& inner = inside(feature);
+      DictValue& value = out.place(position++, name);
+      if (inner.feature_class == FeatureClass::dict) {
+        Dict* const inner_rest = rest ? &rest->entries()[of_rest++].value.dict() : nullptr;
+        columns(inner, next_leaf, inner_rest, value.become<Dict>());
+      } else if (plain_.are_plain()[next_leaf++]) {
+        plain_.write(batch_, next_leaf - 1, value);
+      } else {
+        DictValue& other = rest->entries()[of_rest++].value;
+        const bool is_optional = other.is_optional;
+        std::swap(value, other);
+        if (is_optional) {
+          std::swap(out.place(position++, name + "_mask"), rest->entries()[of_rest++].value);
+        }
+      }
+    }
+    out.truncate(position);
+  }
+
+ private:
+  const PlainColumns& plain_;
+  const ExampleBatch& batch_;
+};
+
 }  // namespace
 
 ExamplesCollator::ExamplesCollator(const Feature& features, const ExampleOptions& options,
                                    const std::vector<ImageSpec>& images)
     : options_(options),
       decoder_(features, without(options, images)),
+      plain_(std::make_shared<const PlainColumns>(decoder_.leaves())),
+      rest_(features, without(options, images), plain_->are_plain()),
       images_(images.begin(), images.end()) {
   for (const ImageSpec& spec : images) image_feature(features, spec.feature);
 }
@@ -86,22 +131,42 @@ ExamplesCollator ExamplesCollator::with_image(const ImageSpec& image) const {
 void ExamplesCollator::reset(ExamplesBatch& batch, size_t rows) const {
   batch.images.resize(images_.size());
   for (size_t i = 0; i < images_.size(); ++i) {
-    DictValue* const last = batch.dicts.columns.find(images_[i].spec().feature);
+    DictValue* const last = batch.columns.find(images_[i].spec().feature);
     Array* const array = last ? last->get_if<Array>() : nullptr;
     if (array) batch.images[i].batch.exchange_bytes(array->bytes);  // used again
     images_[i].reset(batch.images[i], rows);
   }
-  DictCollator().reset(batch.dicts, rows);
+  if (plain_->collator()) plain_->collator()->reset(batch.plain, rows);
+  if (!rest_.is_empty()) DictCollator().reset(batch.dicts, rows);
 }
 
-void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const Record& record) const {
+void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const Record& record,
+                           const Record& next) const {
+  set_plain(batch, row, record, next);
+  if (rest_.is_empty()) return;
   DrawnRecord drawn{.record = record};
   drawn.others.resize(images_.size(), drawn.first);
-  set(batch, row, drawn);
+  set_dict(batch, row, drawn);
 }
 
 void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const {
-  Dict dict = decoder_(drawn.record);
+  set_plain(batch, row, drawn.record, {});
+  set_dict(batch, row, drawn);
+}
+
+void ExamplesCollator::set_plain(ExamplesBatch& batch, size_t row, const Record& record,
+                                 const Record& next) const {
+  if (!plain_->collator()) return;
+  try {
+    plain_->collator()->set(batch.plain, row, record, next);
+  } catch (const Error&) {
+    decoder_(record);  // says it in the words of features.json
+    throw;
+  }
+}
+
+void ExamplesCollator::set_dict(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const {
+  Dict dict = rest_(drawn.record);
   const ImageOrigin origin{drawn.record.path, drawn.record.offset};
   size_t random = 0;
   for (size_t i = 0; i < images_.size(); ++i) {
@@ -115,11 +180,15 @@ void ExamplesCollator::set(ExamplesBatch& batch, size_t row, const DrawnRecord& 
 }
 
 void ExamplesCollator::finish(ExamplesBatch& batch) const {
-  DictCollator().finish(batch.dicts);
+  if (plain_->collator()) plain_->collator()->finish(batch.plain);
+  size_t leaf = 0;
+  Dict* const rest = rest_.is_empty() ? nullptr : &batch.dicts.columns;
+  if (rest) DictCollator().finish(batch.dicts);
+  Merge(*plain_, batch.plain).columns(decoder_.features(), leaf, rest, batch.columns);
   for (size_t i = 0; i < images_.size(); ++i) {
     images_[i].finish(batch.images[i]);
     ImageBatch& pixels = batch.images[i].batch;
-    Array& array = batch.dicts.columns.at(images_[i].spec().feature).become<Array>();
+    Array& array = batch.columns.at(images_[i].spec().feature).become<Array>();
     array.type = type_of(pixels.format().dtype);
     array.shape = shape_of(pixels.format(), pixels.size());
     pixels.exchange_bytes(array.bytes);

@@ -107,15 +107,19 @@ std::string_view to_string(MissingValues missing) {
 }
 
 struct ExampleDecoder::State {
-  State(Feature tree, ExampleOptions given) : features(std::move(tree)), options(std::move(given)) {
+  State(Feature tree, ExampleOptions given, std::vector<bool> skipped)
+      : features(std::move(tree)), options(std::move(given)), is_skipped(std::move(skipped)) {
     check_datasets(features, "", false);
     if (options.missing == MissingValues::mask) check_masks(features);
     std::vector<bool> used(options.except.size());
-    for (Leaf& leaf : tfds::leaves(features)) {
+    std::vector<Leaf> all = tfds::leaves(features);
+    is_skipped.resize(all.size());
+    for (Leaf& leaf : all) {
       const auto named = std::ranges::find(options.except, leaf.key);
       const bool is_exception = leaf.feature->is_image() && named != options.except.end();
       if (is_exception) used[static_cast<size_t>(named - options.except.begin())] = true;
       decoders.emplace_back(std::move(leaf), options.decode_images != is_exception, options, keys);
+      if (is_skipped[decoders.size() - 1]) continue;
       for (const std::string& key : decoders.back().keys()) {
         places[key].push_back(keys++);
       }
@@ -134,6 +138,7 @@ struct ExampleDecoder::State {
 
   Feature features;
   ExampleOptions options;
+  std::vector<bool> is_skipped;
   std::vector<LeafDecoder> decoders;
   size_t keys = 0;
   // The places of a key in FoundFeatures: several leaves may have the same one.
@@ -166,6 +171,7 @@ struct ExampleDecoder::State {
         decode(child, found, out.append(child.name, Dict()).dict(), is_inside, counted);
         continue;
       }
+      if (is_skipped[child.leaf]) continue;
       DictValue value = decode_leaf(child.leaf, found);
       if (is_inside) check_steps(child, value, counted);
       out.append(child.name, std::move(value));
@@ -185,11 +191,15 @@ struct ExampleDecoder::State {
 };
 
 ExampleDecoder::ExampleDecoder(Feature features, ExampleOptions options)
-    : state_(std::make_shared<const State>(std::move(features), std::move(options))) {}
+    : ExampleDecoder(std::move(features), std::move(options), {}) {}
+ExampleDecoder::ExampleDecoder(Feature features, ExampleOptions options,
+                               const std::vector<bool>& skipped)
+    : state_(std::make_shared<const State>(std::move(features), std::move(options), skipped)) {}
 ExampleDecoder::~ExampleDecoder() = default;
 ExampleDecoder::ExampleDecoder(const ExampleDecoder&) = default;
 ExampleDecoder& ExampleDecoder::operator=(const ExampleDecoder&) = default;
 
+bool ExampleDecoder::is_empty() const { return state_->keys == 0; }
 const Feature& ExampleDecoder::features() const { return state_->features; }
 std::vector<Leaf> ExampleDecoder::leaves() const { return tfds::leaves(state_->features); }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -101,21 +100,6 @@ Split read_split(const JsonObject& object, const Info& info, const std::string& 
   return split;
 }
 
-// The names without "-of-NNNNN" at the end; "" for other names.
-std::string without_count(const std::string& path) {
-  const size_t of = path.rfind("-of-");
-  if (of == path.npos || of < 5) return {};
-  const auto is_number = [](std::string_view text) {
-    return text.size() >= 5 && text.find_first_not_of("0123456789") == text.npos;
-  };
-  const size_t dash = path.rfind('-', of - 1);
-  if (dash == path.npos || !is_number(std::string_view(path).substr(dash + 1, of - dash - 1)) ||
-      !is_number(std::string_view(path).substr(of + 4))) {
-    return {};
-  }
-  return path.substr(0, dash);
-}
-
 bool has_info(FileSystem& file_system, const std::string& folder) {
   return file_system.status(folder + "/" + std::string(kInfoFile)).has_value();
 }
@@ -208,53 +192,6 @@ Info read_info(const std::string& folder, FileSystem& file_system) {
     }
   }
   return info;
-}
-
-void check_files(const Info& info, FileSystem& file_system) {
-  std::map<std::string, std::set<std::string>> names;  // of each folder
-  const auto names_in = [&](const std::string& folder) -> const std::set<std::string>& {
-    const auto found = names.find(folder);
-    if (found != names.end()) return found->second;
-    const auto status = file_system.status(folder);
-    std::set<std::string> listed;
-    if (status && status->kind == FileKind::directory) {
-      for (std::string& name : file_system.list(folder)) listed.insert(std::move(name));
-    }
-    return names[folder] = std::move(listed);
-  };
-  std::set<std::string> wanted;
-  for (const Split& split : info.splits) wanted.insert(split.files.begin(), split.files.end());
-  for (const Split& split : info.splits) {
-    uint64_t missing = 0;
-    std::string first;
-    for (const std::string& file : split.files) {
-      const std::string folder = parent_directory(file);
-      if (names_in(folder).contains(file.substr(folder.size() + 1))) continue;
-      if (missing++ == 0) first = file;
-    }
-    if (missing > 0) {
-      throw Error({.kind = ErrorKind::not_found,
-                   .path = first,
-                   .reason = "no such file: " + std::to_string(missing) + " of the " +
-                             std::to_string(split.files.size()) + " files of the split \"" +
-                             printable(split.name) + "\" are missing",
-                   .hint = "copy or download the whole data set"});
-    }
-    if (split.files.empty()) continue;
-    const std::string stem = without_count(split.files.front());
-    if (stem.empty()) continue;
-    const std::string folder = parent_directory(stem);
-    for (const std::string& name : names_in(folder)) {
-      const std::string file = folder + "/" + name;
-      if (without_count(file) != stem || wanted.contains(file)) continue;
-      throw Error({.kind = ErrorKind::corrupted,
-                   .path = file,
-                   .reason = "the split \"" + printable(split.name) + "\" has " +
-                             std::to_string(split.files.size()) +
-                             " files, and this is not one of them",
-                   .hint = "remove the files of other versions"});
-    }
-  }
 }
 
 }  // namespace recordpipe::tfds

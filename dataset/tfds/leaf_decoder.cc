@@ -176,6 +176,13 @@ std::vector<size_t> LeafDecoder::append(std::span<const std::byte> value,
   return append_tensor(feature, value, shape, left, out);
 }
 
+void LeafDecoder::check_bytes(uint64_t bytes) const {
+  // The pixels of images are limited by max_pixels, and by what their formats compress.
+  if (leaf_.feature->is_image() || bytes <= options_.max_bytes) return;
+  fail(ErrorKind::limit_exceeded,
+       "more than " + std::to_string(options_.max_bytes) + " bytes of values");
+}
+
 DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& values,
                              const std::vector<int64_t>& shapes) const {
   const Feature& feature = *leaf_.feature;
@@ -187,9 +194,12 @@ DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& valu
   const auto shape_of = [&](size_t i) { return std::span(shapes).subspan(i * rank, rank); };
   if (leaf_.in_dataset && unknowns(feature.shape) > 0) {
     DictValue::List list;
+    uint64_t bytes = 0;
     for (size_t i = 0; i < values.size(); ++i) {
+      check_bytes(bytes);
       Array array{*feature.dtype, {}};
       array.shape = append(values[i], shape_of(i), array.bytes);
+      bytes += array.bytes.size();
       list.emplace_back(std::move(array), Stacking::list);
     }
     return DictValue(std::move(list));
@@ -201,10 +211,7 @@ DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& valu
     }
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    if (all.bytes.size() > options_.max_bytes) {
-      fail(ErrorKind::limit_exceeded,
-           "more than " + std::to_string(options_.max_bytes) + " bytes of values");
-    }
+    check_bytes(all.bytes.size());
     std::vector<size_t> shape = append(values[i], shape_of(i), all.bytes);
     if (i == 0 && all.bytes.size() <= options_.max_bytes / values.size()) {
       all.bytes.reserve(values.size() * all.bytes.size());

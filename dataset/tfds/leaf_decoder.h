@@ -49,6 +49,7 @@ class LeafDecoder {
                   const std::vector<int64_t>& shapes) const;
   std::vector<size_t> append(std::span<const std::byte> value, std::span<const int64_t> shape,
                              internal::AlignedVector<std::byte>& out) const;
+  void check_bytes(uint64_t bytes) const;
   DictValue ragged(const FoundFeatures& found) const;
   // The shape of a value in the Dict: with the lengths of sequences, {} if images stay encoded.
   std::vector<int64_t> declared_shape() const;

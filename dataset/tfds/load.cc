@@ -9,7 +9,7 @@ namespace recordpipe::tfds {
 
 Dataset<Record> records(const Info& info, const std::vector<ExampleRange>& ranges,
                         const RecordReadOptions& options, FileSystem& file_system) {
-  check_files(info, file_system);
+  check_files(ranges, info, file_system);
   std::optional<Dataset<Record>> all;
   for (const ExampleRange& range : ranges) {
     std::vector<CountedRecordFile> files;

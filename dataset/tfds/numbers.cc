@@ -4,25 +4,70 @@
 #include <cstring>
 #include <limits>
 
-#include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/image/half.h"
 
 namespace recordpipe::tfds {
 namespace {
 
-template <class T, FeatureKind kind, class Convert>
+// How each dtype is made of a float or int64: visit(convert), with convert(value) -> element.
+template <class Visit>
+void with_float_cast(TensorType type, Visit visit) {
+  switch (type) {
+    case TensorType::float64:
+      return visit([](float v) { return double{v}; });
+    case TensorType::float16:
+      return visit([](float v) { return to_float16(v); });
+    case TensorType::bfloat16:
+      return visit([](float v) { return to_bfloat16(v); });
+    default:
+      return visit([](float v) { return v; });
+  }
+}
+
+template <class T, class Visit>
+void with_integer_cast(Visit visit) {
+  visit([](int64_t v) { return static_cast<T>(v); });
+}
+
+template <class Visit>
+void with_int64_cast(TensorType type, Visit visit) {
+  switch (type) {
+    case TensorType::boolean:
+      return visit([](int64_t v) { return uint8_t{v != 0}; });
+    case TensorType::int8:
+      return with_integer_cast<int8_t>(visit);
+    case TensorType::int16:
+      return with_integer_cast<int16_t>(visit);
+    case TensorType::int32:
+      return with_integer_cast<int32_t>(visit);
+    case TensorType::uint8:
+      return with_integer_cast<uint8_t>(visit);
+    case TensorType::uint16:
+      return with_integer_cast<uint16_t>(visit);
+    case TensorType::uint32:
+      return with_integer_cast<uint32_t>(visit);
+    case TensorType::uint64:
+      return with_integer_cast<uint64_t>(visit);
+    default:
+      return with_integer_cast<int64_t>(visit);
+  }
+}
+
+template <FeatureKind kind, class Convert>
 void write_as(const FeatureView& feature, std::byte* out, Convert convert) {
   for_each_value<kind>(feature, [&](auto value) {
-    const T converted = convert(value);
+    const auto converted = convert(value);
     std::memcpy(out, &converted, sizeof converted);
     out += sizeof converted;
   });
 }
 
-template <class T>
-void write_integers(const FeatureView& feature, std::byte* out) {
-  write_as<T, FeatureKind::int64s>(feature, out, [](int64_t v) { return static_cast<T>(v); });
+// `out` is aligned for its type.
+template <class From, class Convert>
+void cast_as(std::span<const From> values, std::byte* out, Convert convert) {
+  auto* const to = reinterpret_cast<decltype(convert(From()))*>(out);
+  for (size_t i = 0; i < values.size(); ++i) to[i] = convert(values[i]);
 }
 
 template <class T>
@@ -45,41 +90,21 @@ FeatureKind kind_of(const std::optional<TensorType>& dtype) {
 }
 
 void write_numbers(const FeatureView& feature, TensorType type, std::span<std::byte> out) {
-  std::byte* const to = out.data();
-  constexpr auto kFloats = FeatureKind::floats;
-  switch (type) {
-    case TensorType::float32:
-      return write_as<float, kFloats>(feature, to, [](float v) { return v; });
-    case TensorType::float64:
-      return write_as<double, kFloats>(feature, to, [](float v) { return double{v}; });
-    case TensorType::float16:
-      return write_as<Float16, kFloats>(feature, to, to_float16);
-    case TensorType::bfloat16:
-      return write_as<BFloat16, kFloats>(feature, to, to_bfloat16);
-    case TensorType::boolean:
-      return write_as<uint8_t, FeatureKind::int64s>(feature, to,
-                                                    [](int64_t v) { return uint8_t{v != 0}; });
-    case TensorType::int8:
-      return write_integers<int8_t>(feature, to);
-    case TensorType::int16:
-      return write_integers<int16_t>(feature, to);
-    case TensorType::int32:
-      return write_integers<int32_t>(feature, to);
-    case TensorType::int64:
-      return write_integers<int64_t>(feature, to);
-    case TensorType::uint8:
-      return write_integers<uint8_t>(feature, to);
-    case TensorType::uint16:
-      return write_integers<uint16_t>(feature, to);
-    case TensorType::uint32:
-      return write_integers<uint32_t>(feature, to);
-    case TensorType::uint64:
-      return write_integers<uint64_t>(feature, to);
-    case TensorType::complex64:
-    case TensorType::complex128:
-      break;
+  if (is_floating(type)) {
+    with_float_cast(
+        type, [&](auto convert) { write_as<FeatureKind::floats>(feature, out.data(), convert); });
+  } else {
+    with_int64_cast(
+        type, [&](auto convert) { write_as<FeatureKind::int64s>(feature, out.data(), convert); });
   }
-  throw Error({.kind = ErrorKind::unsupported, .reason = "complex numbers without an encoding"});
+}
+
+void cast_numbers(std::span<const float> values, TensorType type, std::span<std::byte> out) {
+  with_float_cast(type, [&](auto convert) { cast_as(values, out.data(), convert); });
+}
+
+void cast_numbers(std::span<const int64_t> values, TensorType type, std::span<std::byte> out) {
+  with_int64_cast(type, [&](auto convert) { cast_as(values, out.data(), convert); });
 }
 
 void write_least(TensorType type, std::span<std::byte> out) {

@@ -19,6 +19,10 @@ FeatureKind kind_of(const std::optional<TensorType>& dtype);
 // value is not 0; smaller floats are rounded to nearest even.
 void write_numbers(const FeatureView& feature, TensorType type, std::span<std::byte> out);
 
+// The same for values that are decoded already.
+void cast_numbers(std::span<const float> values, TensorType type, std::span<std::byte> out);
+void cast_numbers(std::span<const int64_t> values, TensorType type, std::span<std::byte> out);
+
 // Writes `count` times what TensorFlow has in place of missing values: the least finite value of
 // the dtype, or false.
 void write_least(TensorType type, std::span<std::byte> out);

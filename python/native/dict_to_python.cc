@@ -93,7 +93,7 @@ nb::dict dict_of(const Dict& dict, nb::handle owner) { return Converter(owner).o
 
 nb::object dict_to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                           bool single) {
-  const Dict& dict = lent->tfds.columns();
+  const Dict& dict = lent->tfds.columns;
   const nb::object owner = make_owner(std::move(lent), pool);
   const Converter converter(owner);
   return single ? converter.row_of(dict) : converter.of(dict);

@@ -40,10 +40,10 @@ def tfds(
     """Yields the Examples of a data set that TFDS wrote: those of ``tfds.as_numpy``, leaf for leaf.
 
     An element is a nested dict. Its values have the declared dtype and shape: NumPy scalars and
-    arrays, ``bytes`` for text, labels as int64 (:func:`tfds_info` has their names). The values of a
-    Sequence or Dataset feature (the steps of an episode) are stacked: ``ex["steps"]["action"]`` is
-    [steps, 7]. Several ragged dimensions are a :class:`Ragged`, and the steps' images of unknown
-    size are a list.
+    arrays, ``bytes`` for text, labels as int64 (:func:`tfds_info` has their names); the bits of
+    bfloat16 become uint16. The values of a Sequence or Dataset feature (the steps of an episode)
+    are stacked: ``ex["steps"]["action"]`` is [steps, 7]. Several ragged dimensions are a
+    :class:`Ragged`, and the steps' images of unknown size are a list.
 
     After :meth:`Dataset.batch`, an element is a nested dict of arrays [batch, ...]; values whose
     first dimension differs are a :class:`Ragged`, and those of any other unknown shape a list of
@@ -58,7 +58,8 @@ def tfds(
     The order is that of the files. TFDS interleaves shards also if it doesn't shuffle;
     ``tfds.ReadConfig(interleave_cycle_length=1)`` gives this order.
 
-    Raises, when the data set is opened: :class:`NotFoundError` for missing files;
+    Raises, when the data set is opened: :class:`NotFoundError` for missing files
+    that the split needs;
     :class:`UnsupportedError`, by name, for features that can't be read (audio with lazy_decode, GIF
     images, text with an encoder, classes that are not in ``tfds.features``);
     :class:`DataLossError` for damaged descriptions and for files of another number of shards; and

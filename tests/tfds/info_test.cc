@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/tfds/splits.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/tfds/made_set.h"
@@ -73,19 +74,22 @@ TEST_F(TfdsInfo, Refused) {
 TEST_F(TfdsInfo, FilesThatAreMissingOrTooMany) {
   write_set(folder.path(), dict({"x", text()}), {{"train", {{"a"}, {"b", "c"}}}, {"val", {{"d"}}}});
   const Info info = read_info(folder.path());
-  check_files(info);
+  const auto check = [&](std::string_view split) { check_files(parse_split(split, info), info); };
+  check("all");
   write_file(folder / "made-train.tfrecord-00002-of-00003", "");
-  const Error extra = error_of([&] { check_files(info); });
+  const Error extra = error_of([&] { check("train[:1]"); });
   EXPECT_EQ(extra.kind(), ErrorKind::corrupted);
   EXPECT_THAT(extra.path(), HasSubstr("00002-of-00003"));
   std::filesystem::remove(folder / "made-train.tfrecord-00002-of-00003");
   write_file(folder / "made-train.tfrecord-00000-of-00002.idx", "");  // something else
-  check_files(info);
-  std::filesystem::remove(folder / "made-val.tfrecord-00000-of-00001");
-  const Error missing = error_of([&] { check_files(info); });
+  check("all");
+  std::filesystem::remove(folder / "made-train.tfrecord-00001-of-00002");
+  check("train[:1shard]+val");
+  const Error missing = error_of([&] { check("val+train"); });
   EXPECT_EQ(missing.kind(), ErrorKind::not_found);
-  EXPECT_THAT(missing.path(), HasSubstr("made-val.tfrecord-00000-of-00001"));
-  EXPECT_THAT(missing.reason(), HasSubstr("1 of the 1 files of the split \"val\""));
+  EXPECT_THAT(missing.path(), HasSubstr("made-train.tfrecord-00001-of-00002"));
+  EXPECT_THAT(missing.reason(),
+              HasSubstr("of the 2 files of \"train\" that are needed, 1 are missing"));
 }
 
 TEST_F(TfdsInfo, TheFolderOfAVersion) {

@@ -14,6 +14,7 @@
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/tfds/batch.h"
 #include "tests/pipeline/collect.h"
+#include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/tfds/made_set.h"
@@ -89,7 +90,7 @@ TEST_F(Load, BatchesWithImagesThatAreCropped) {
         .with_options({.threads = threads});
   };
   std::vector<Dict> once;
-  for (const ExamplesBatch& batch : pipeline(1)) once.push_back(batch.columns());
+  for (const ExamplesBatch& batch : pipeline(1)) once.push_back(batch.columns);
   ASSERT_EQ(once.size(), 3u);
   for (const Dict& columns : once) {
     const Array& images = columns.at("image").array();
@@ -101,7 +102,67 @@ TEST_F(Load, BatchesWithImagesThatAreCropped) {
     }
   }
   size_t i = 0;
-  for (const ExamplesBatch& batch : pipeline(3)) EXPECT_EQ(batch.columns(), once[i++]);
+  for (const ExamplesBatch& batch : pipeline(3)) EXPECT_EQ(batch.columns, once[i++]);
+}
+
+// Leaves that become columns at once, and others, beside the decoder and DictCollator.
+TEST(Batches, AreThoseOfTheDecoder) {
+  const std::string mixed =
+      dict({"a",
+            dict({"all", dict({"plain", tensor("uint8", "[2]"), "text", text()}), "list",
+                  tensor("bool", "[-1]")}),
+            "b",
+            tensor("float64", "[1, 2]"),
+            "c",
+            tensor("int16", "[]", R"("optional": true)"),
+            "d",
+            tensor("uint32", "[-1, 2]"),
+            "e",
+            tensor("float16"),
+            "f",
+            sequence(dict({"x", tensor("uint64"), "words", sequence(text())})),
+            "g",
+            sequence(tensor("int8"), 3),
+            "h",
+            tensor("int64", "[0]"),
+            "i",
+            sequence(dict({"x", tensor("int32")}), -1, "Dataset"),
+            "names",
+            sequence(text())});
+  const std::string flat = dict({"a", dict({"all", dict({"plain", tensor("uint8", "[2]")})})});
+  std::vector<std::string> made;
+  for (int64_t i = 0; i < 13; ++i) {
+    const std::vector<int64_t> counted(static_cast<size_t>(i % 4), 100 * i);
+    const std::vector<int64_t> pairs(counted.size() * 2, -i);
+    std::vector<std::span<const std::byte>> words(counted.size(), as_bytes("word"));
+    ExampleBuilder example;
+    example.set_int64s("a/all/plain", std::vector<int64_t>{i, 300 + i});
+    example.set_bytes("a/all/text", "text " + std::to_string(i));
+    example.set_int64s("a/list", counted);
+    example.set_floats("b", std::vector<float>{0.5f, static_cast<float>(i)});
+    if (i % 3 == 0) example.set_int64("c", i);
+    example.set_int64s("d", pairs);
+    example.set_float("e", static_cast<float>(i) / 3);
+    if (i != 5) example.set_int64s("f/x", counted);
+    example.set_bytes_list("f/words/ragged_flat_values", words);
+    example.set_int64s("f/words/ragged_row_lengths_0", std::vector<int64_t>(counted.size(), 1));
+    example.set_int64s("g", std::vector<int64_t>{i, 2, 3});
+    example.set_int64s("h", {});
+    example.set_int64s("i/x", counted);
+    example.set_bytes_list("names", words);
+    made.push_back(example.serialize());
+  }
+  for (const std::string& features : {mixed, flat}) {
+    const TemporaryDirectory folder;
+    write_set(folder.path(), features, {{"train", {made}}});
+    const Info info = read_info(folder.path());
+    const auto ours =
+        collect(records(info, parse_split("train", info))
+                    .batch(5, DropRemainder::no, ExamplesCollator(read_features(folder.path()))));
+    const auto twins = collect(load(folder.path()).batch(5, DropRemainder::no, DictCollator()));
+    ASSERT_EQ(ours.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ours[i].columns, twins[i].columns);
+  }
 }
 
 TEST_F(Load, BatchesWithoutImageSpecsAreThoseOfTheDecoder) {
@@ -111,7 +172,7 @@ TEST_F(Load, BatchesWithoutImageSpecsAreThoseOfTheDecoder) {
                                 .batch(5, DropRemainder::no, ExamplesCollator(features)));
   const auto twins = collect(load(folder.path()).batch(5, DropRemainder::no, DictCollator()));
   ASSERT_EQ(ours.size(), twins.size());
-  for (size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(ours[i].columns(), twins[i].columns);
+  for (size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(ours[i].columns, twins[i].columns);
 }
 
 }  // namespace

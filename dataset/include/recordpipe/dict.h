@@ -117,6 +117,9 @@ class Dict {
   DictValue& set(std::string name, DictValue value);
   // The same for a name that there is not yet: doesn't look for it.
   DictValue& append(std::string name, DictValue value);
+  // The value at `position` <= size(), if it has this name: its memory can be used again.
+  // Otherwise removes the values from `position` on, and appends an empty one of this name.
+  DictValue& place(size_t position, const std::string& name);
   // Keeps the first `size` values only.
   void truncate(size_t size);
 

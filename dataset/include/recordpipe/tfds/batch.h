@@ -9,14 +9,16 @@
 //     const auto batches = draw_images(records(info, ranges).global_shuffle(7), training.images())
 //                              .batch(64, DropRemainder::yes, training);
 //     for (const ExamplesBatch& batch : batches) {
-//       train(batch.columns().at("image").array(), batch.columns().at("label").array());
+//       train(batch.columns.at("image").array(), batch.columns.at("label").array());
 //     }
 //
 // Without ImageSpecs, a batch equals that of ExampleDecoder and DictCollator.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "recordpipe/dict_batch.h"
@@ -25,25 +27,34 @@
 #include "recordpipe/image/image_column.h"
 #include "recordpipe/image/image_spec.h"
 #include "recordpipe/parameter.h"
+#include "recordpipe/parse_example.h"
 #include "recordpipe/record.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"
 
 namespace recordpipe::tfds {
 
-struct ExamplesBatch {
-  DictBatch dicts;
-  std::vector<ImageColumn> images;  // while the batch is built
+class PlainColumns;
 
-  const Dict& columns() const { return dicts.columns; }
+struct ExamplesBatch {
+  // As those of a DictBatch.
+  Dict columns;
+
+  // While the batch is built: leaves that become columns at once, the others, and images.
+  ExampleBatch plain = {};
+  DictBatch dicts = {};
+  std::vector<ImageColumn> images = {};
+
   // Exchanges the memory that only the building of columns needs: for a batch that is kept, while
   // `other` is used for the next one.
   void exchange_scratch(ExamplesBatch& other) noexcept {
-    dicts.parts.swap(other.dicts.parts);
+    std::swap(plain, other.plain);
+    std::swap(dicts, other.dicts);
     images.swap(other.images);
   }
   friend uint64_t heap_bytes(const ExamplesBatch& batch) {
-    return recordpipe::heap_bytes(batch.dicts) + recordpipe::heap_bytes(batch.images);
+    return recordpipe::heap_bytes(batch.columns) + heap_bytes(batch.plain) +
+           recordpipe::heap_bytes(batch.dicts) + recordpipe::heap_bytes(batch.images);
   }
 };
 
@@ -71,7 +82,8 @@ class ExamplesCollator {
   void reset(ExamplesBatch& batch, size_t rows) const;
   // Throw as ExampleDecoder and ImageColumnCollator::set. A record that is not drawn has the random
   // numbers of Random(0, 0, 0).
-  void set(ExamplesBatch& batch, size_t row, const Record& record) const;
+  // `next` is the record that is read next, and may be prefetched into the CPU cache.
+  void set(ExamplesBatch& batch, size_t row, const Record& record, const Record& next = {}) const;
   void set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const;
   // Throws Error{unsupported} for images whose rows have different sizes.
   void finish(ExamplesBatch& batch) const;
@@ -79,8 +91,13 @@ class ExamplesCollator {
   std::vector<Parameter> parameters() const;
 
  private:
+  void set_plain(ExamplesBatch& batch, size_t row, const Record& record, const Record& next) const;
+  void set_dict(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const;
+
   ExampleOptions options_;
   ExampleDecoder decoder_;
+  std::shared_ptr<const PlainColumns> plain_;
+  ExampleDecoder rest_;  // the leaves that are not plain
   std::vector<ImageColumnCollator> images_;
 };
 

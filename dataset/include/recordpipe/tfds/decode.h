@@ -82,6 +82,12 @@ class ExampleDecoder {
   std::vector<Parameter> parameters() const;
 
  private:
+  friend class ExamplesCollator;
+  // Without the leaves of these numbers, which the Dicts don't have.
+  ExampleDecoder(Feature features, ExampleOptions options, const std::vector<bool>& skipped);
+  // Whether all leaves are skipped.
+  bool is_empty() const;
+
   struct State;
   std::shared_ptr<const State> state_;
 };

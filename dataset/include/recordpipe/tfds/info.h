@@ -45,9 +45,4 @@ std::string find_folder(const std::string& folder, FileSystem& file_system = pos
 //   limit_exceeded  more than 64 MiB, or more than 1,000,000 files
 Info read_info(const std::string& folder, FileSystem& file_system = posix_file_system());
 
-// Compares the names of the files in the folder with those that the splits name. Throws
-// Error{not_found}, which names the first missing file of a split, and Error{corrupted} for a file
-// of another number of shards (NAME-train.tfrecord-00000-of-00003 where the split has 2).
-void check_files(const Info& info, FileSystem& file_system = posix_file_system());
-
 }  // namespace recordpipe::tfds

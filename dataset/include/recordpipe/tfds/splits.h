@@ -53,4 +53,12 @@ struct FileRange {
 // The files that hold the ranges, in order, without files of which nothing is needed.
 std::vector<FileRange> file_ranges(const std::vector<ExampleRange>& ranges, const Info& info);
 
+// Looks whether the files that hold the ranges are there; opens none. Throws Error{not_found},
+// which names the first missing file, and Error{corrupted} for a file that belongs to another
+// version of one of the splits, with another number of files (NAME-train.tfrecord-00000-of-00003
+// where the split has 2). Files of which nothing is needed may be missing: of a data set of
+// terabytes, the first shards are enough for "train[:4shard]".
+void check_files(const std::vector<ExampleRange>& ranges, const Info& info,
+                 FileSystem& file_system = posix_file_system());
+
 }  // namespace recordpipe::tfds
