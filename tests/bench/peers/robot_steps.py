@@ -2,6 +2,7 @@
 
 usage: robot_steps.py rate FOLDER          turns.py describes the output
        robot_steps.py first FOLDER         the seconds to the first batch
+       robot_steps.py processor FOLDER     microseconds of all cores per step
        robot_steps.py memory FOLDER N ...  memory after each of N batches (robot_work.py)
        robot_steps.py memory-actions FOLDER N ...  the same without images
        robot_steps.py resume FOLDER        milliseconds of saving and of restoring a state in the
@@ -54,6 +55,8 @@ def main():
         print(time.perf_counter() - start)
     elif mode == "resume":
         resume(folder)
+    elif mode == "processor":
+        print(work.processor_time(iter(pipeline(folder))))
     elif mode == "rate":
         batches = iter(pipeline(folder))
         turns.answer(lambda: work.rate(batches))

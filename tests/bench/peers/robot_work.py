@@ -22,6 +22,15 @@ def rate(batches):
     return count * BATCH / (time.perf_counter() - start)
 
 
+def processor_time(batches):
+    """Microseconds of all cores per step, when buffers are full."""
+    for _ in itertools.islice(batches, MEASURED):
+        pass
+    start = time.process_time()
+    count = sum(1 for _ in itertools.islice(batches, 2 * MEASURED))
+    return 1e6 * (time.process_time() - start) / (count * BATCH)
+
+
 def memory():
     """Anonymous and shared memory, and that of mapped files, in MiB."""
     with open("/proc/self/status", encoding="ascii") as status:

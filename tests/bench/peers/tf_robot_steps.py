@@ -2,6 +2,7 @@
 
 usage: tf_robot_steps.py rate FOLDER          turns.py describes the output
        tf_robot_steps.py first FOLDER         the seconds to the first batch
+       tf_robot_steps.py processor FOLDER     microseconds of all cores per step
        tf_robot_steps.py memory FOLDER N ...  memory after each of N batches (robot_work.py)
 
 Files are interleaved, an episode is parsed and gets its chunks of actions, the episodes are
@@ -68,6 +69,8 @@ def main():
         start = time.perf_counter()
         next(iter(pipeline(folder)))
         print(time.perf_counter() - start)
+    elif mode == "processor":
+        print(work.processor_time(iter(pipeline(folder))))
     elif mode == "rate":
         batches = iter(pipeline(folder))
         turns.answer(lambda: work.rate(batches))
