@@ -19,10 +19,10 @@ std::shared_ptr<const StepReader> open_steps(const std::string& folder, std::str
                                              FileSystem& file_system) {
   const std::string found = tfds::find_folder(folder, file_system);
   const tfds::Info info = tfds::read_info(found, file_system);
-  tfds::check_files(info, file_system);
-  return std::make_shared<const StepReader>(
-      tfds::read_features(found, file_system),
-      slices_of(info, tfds::parse_split(split, info, rounding)), options, index, file_system);
+  const auto ranges = tfds::parse_split(split, info, rounding);
+  tfds::check_files(ranges, info, file_system);
+  return std::make_shared<const StepReader>(tfds::read_features(found, file_system),
+                                            slices_of(info, ranges), options, index, file_system);
 }
 
 }  // namespace recordpipe::rlds
