@@ -1,22 +1,14 @@
 #include "recordpipe/rlds/episode_statistics.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <limits>
-#include <mutex>
-#include <optional>
-#include <thread>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "dataset/base/available_cpus.h"
-#include "dataset/rlds/kept_file.h"
-#include "recordpipe/atomic_file.h"
+#include "dataset/rlds/parallel.h"
+#include "dataset/rlds/statistics_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/half.h"
 #include "recordpipe/philox.h"
@@ -24,39 +16,6 @@
 
 namespace recordpipe::rlds {
 namespace {
-
-using Json = nlohmann::json;
-
-constexpr size_t kLargestFile = size_t{64} << 20;
-constexpr int kVersion = 1;
-
-// Calls work(i) for each i < count on several threads. Throws the exception of the lowest i that
-// failed.
-void for_each_in_parallel(uint64_t count, size_t threads,
-                          const std::function<void(uint64_t)>& work) {
-  std::atomic<uint64_t> next = 0;
-  std::atomic<uint64_t> failed = count;
-  std::exception_ptr error;
-  std::mutex mutex;
-  const auto run = [&] {
-    for (uint64_t i = next++; i < failed; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (i >= failed) return;
-        failed = i;
-        error = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < std::min<uint64_t>(threads, count); ++i) others.emplace_back(run);
-    run();
-  }
-  if (error) std::rethrow_exception(error);
-}
 
 template <class T>
 T load(const std::byte* from) {
@@ -182,103 +141,6 @@ class Computation {
   const size_t threads_;
 };
 
-// JSON has no infinities and no NaN: they are text.
-Json numbers(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) {
-    if (std::isfinite(value)) {
-      list.push_back(value);
-    } else {
-      list.push_back(shortest_text(value));
-    }
-  }
-  return list;
-}
-
-std::vector<double> parse_numbers(const Json& list, size_t count) {
-  std::vector<double> values;
-  for (const Json& value : list) {
-    if (value.is_string()) {
-      const double limit = std::numeric_limits<double>::infinity();
-      const auto text = value.get<std::string>();
-      values.push_back(text == "inf"    ? limit
-                       : text == "-inf" ? -limit
-                                        : std::numeric_limits<double>::quiet_NaN());
-    } else {
-      values.push_back(value.get<double>());
-    }
-  }
-  if (values.size() != count) throw std::length_error("statistics");
-  return values;
-}
-
-std::string encode(const EpisodeStatistics& statistics, const std::string& hash) {
-  Json features = Json::array();
-  for (const StepStatistics& feature : statistics.features) {
-    features.push_back({{"name", feature.name},
-                        {"shape", feature.shape},
-                        {"mean", numbers(feature.mean)},
-                        {"std", numbers(feature.std)},
-                        {"min", numbers(feature.min)},
-                        {"max", numbers(feature.max)},
-                        {"q01", numbers(feature.q01)},
-                        {"q99", numbers(feature.q99)}});
-  }
-  const Json all{{"version", kVersion},
-                 {"hash", hash},
-                 {"episodes", statistics.episodes},
-                 {"steps", statistics.steps},
-                 {"features", std::move(features)}};
-  return all.dump(2) + "\n";
-}
-
-// Nothing if the text is damaged, or is about other data.
-std::optional<EpisodeStatistics> decode(const std::string& text, const std::string& hash,
-                                        const StepReader& reader) {
-  try {
-    const Json all = Json::parse(text);
-    if (all.at("version") != kVersion || all.at("hash") != hash) return std::nullopt;
-    EpisodeStatistics statistics{all.at("episodes"), all.at("steps")};
-    if (statistics.steps != reader.files().steps() ||
-        statistics.episodes != reader.files().episodes() ||
-        all.at("features").size() != reader.columns().size()) {
-      return std::nullopt;
-    }
-    for (size_t i = 0; i < reader.columns().size(); ++i) {
-      const StepColumn& column = reader.columns()[i];
-      const Json& feature = all.at("features").at(i);
-      if (feature.at("name") != column.name || feature.at("shape") != Json(column.shape)) {
-        return std::nullopt;
-      }
-      size_t size = 1;
-      for (const size_t dimension : column.shape) size *= dimension;
-      const auto of = [&](const char* name) { return parse_numbers(feature.at(name), size); };
-      statistics.features.push_back({column.name, column.shape, of("mean"), of("std"), of("min"),
-                                     of("max"), of("q01"), of("q99")});
-    }
-    return statistics;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
-std::optional<EpisodeStatistics> load_kept(FileSystem& file_system, const std::string& path,
-                                           const std::string& hash, const StepReader& reader) {
-  for (const std::string& place : kept_paths(path)) {
-    try {
-      const auto status = file_system.status(place);
-      if (!status || status->kind != FileKind::regular) continue;
-      const auto source = file_system.open_source(place);
-      const std::vector<std::byte> bytes = read_all(*source, kLargestFile);
-      const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (auto found = decode(text, hash, reader)) return found;
-    } catch (const Error&) {
-      // It is computed again.
-    }
-  }
-  return std::nullopt;
-}
-
 void check(const StepReader& reader) {
   const auto refuse = [](const std::string& reason) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "episode_statistics: " + reason});
@@ -304,17 +166,9 @@ EpisodeStatistics episode_statistics(const StepReader& reader,
     for (const char c : parameter.value) hash = derive_key(hash, static_cast<unsigned char>(c));
     hash = derive_key(hash, parameter.value.size());
   }
-  const std::string name = hexadecimal(hash);
-  const std::string path =
-      parent_directory(reader.files().first_path()) + "/statistics-" + name + ".json";
-  if (auto kept = load_kept(file_system, path, name, reader)) return *std::move(kept);
+  if (auto kept = load_statistics(file_system, reader, hash)) return *std::move(kept);
   EpisodeStatistics computed = Computation(reader, options).run();
-  const std::string text = encode(computed, name);
-  keep_file(file_system, path, [&](const std::string& place) {
-    AtomicFile file(file_system, place);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
-  });
+  keep_statistics(file_system, reader, hash, computed);
   return computed;
 }
 

@@ -1,24 +1,18 @@
 #include "recordpipe/rlds/step_index.h"
 
-#include <algorithm>
-#include <atomic>
+#include <array>
 #include <cstring>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <utility>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/record/record_framing.h"
-#include "dataset/record/record_header_reader.h"
 #include "dataset/rlds/kept_file.h"
+#include "dataset/rlds/step_scan.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/philox.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe::rlds {
 namespace {
@@ -72,130 +66,34 @@ uint64_t fingerprint_of(const RandomAccessFile& file) {
   return internal::fingerprint_of(file.path(), file).content;
 }
 
-// Checks the records of a file and lays out their episodes, on several threads.
-class Scan {
- public:
-  Scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves, std::stop_token stop)
-      : file_(file), leaves_(leaves), stop_(std::move(stop)) {
-    RecordHeaderReader headers(file);
-    while (const auto entry = headers.read()) entries_.push_back(*entry);
-    episodes_.resize(entries_.size());
-    failed_ = entries_.size();
-  }
-
-  void run(size_t threads) {
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < std::min(threads, entries_.size()); ++i) {
-      others.emplace_back([this] { work(); });
-    }
-    work();
-    others.clear();
-    if (error_) std::rethrow_exception(error_);
-  }
-
-  struct Episode {
-    EpisodeLayout layout;
-    std::vector<uint32_t> leaf_crcs;   // of strided leaves: of all units
-    std::vector<uint32_t> range_crcs;  // of the layout's ranges
-  };
-
-  std::span<const RecordIndexEntry> entries() const { return entries_; }
-  const Episode& episode(size_t record) const { return episodes_[record]; }
-
- private:
-  void work() {
-    // The records before a failed one are all read: its error is the same on any threads.
-    for (size_t i = next_++; i < failed_; i = next_++) {
-      try {
-        read(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (i >= failed_) return;
-        failed_ = i;
-        error_ = std::current_exception();
-      }
-    }
-  }
-
-  void read(size_t number) {
-    const RecordIndexEntry& entry = entries_[number];
-    throw_if_stopped(stop_, file_.path());
-    file_.hint(entry.offset, entry.size, ReadHint::will_need);
-    const auto record = file_.read(entry.offset, entry.size, {});
-    RecordFrame frame = parse_record_header(record, record.size());
-    if (!frame.data_fits(record)) {
-      if (file_.damaged()) throw cut_while_mapped(file_.path(), entry.offset);
-      frame.fault = FramingFault::data_crc;
-      throw framing_error(frame, file_.path(), entry.offset, record);
-    }
-    try {
-      episodes_[number] = find(frame.data(record));
-    } catch (const Error& error) {
-      Error::Parts parts = error.parts();
-      parts.path = file_.path();
-      parts.offset = entry.offset;
-      throw Error(std::move(parts));
-    }
-    file_.hint(entry.offset, entry.size, ReadHint::done);
-  }
-
-  Episode find(std::span<const std::byte> data) const {
-    Episode found{lay_out_episode(data, leaves_), {}, {}};
-    for (size_t i = 0; i < leaves_.size(); ++i) {
-      const LeafLayout& leaf = found.layout.leaves[i];
-      const uint64_t units = units_of(leaves_[i], found.layout.steps);
-      const bool is_strided = leaf.form == LeafLayout::Form::strided && units > 0;
-      found.leaf_crcs.push_back(
-          is_strided ? crc32c(data.subspan(leaf.first, (units - 1) * leaf.stride + leaf.size)) : 0);
-    }
-    for (const ByteRange& range : found.layout.ranges) {
-      found.range_crcs.push_back(crc32c(data.subspan(range.offset, range.size)));
-    }
-    return found;
-  }
-
-  const RandomAccessFile& file_;
-  const std::span<const StepLeaf> leaves_;
-  const std::stop_token stop_;
-  std::vector<RecordIndexEntry> entries_;
-  std::vector<Episode> episodes_;
-  std::atomic<size_t> next_ = 0;
-  std::atomic<size_t> failed_ = 0;  // the first record that has failed
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
-
 }  // namespace
 
 StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
                           size_t threads, const std::stop_token& stop) {
-  Scan scan(file, leaves, stop);
-  scan.run(thread_count(threads));
+  const std::vector<ScannedEpisode> episodes = scan_episodes(file, leaves, threads, stop);
 
   Encoder out;
   for (const char c : kMagic) out.add(static_cast<uint8_t>(c));
   out.add(file.size());
   out.add(fingerprint_of(file));
   out.add(hash_of(leaves));
-  out.add(uint64_t{scan.entries().size()});
+  out.add(uint64_t{episodes.size()});
   out.add(uint64_t{leaves.size()});
   uint64_t ranges = 0;
-  const size_t records = scan.entries().size();
-  for (size_t i = 0; i < records; ++i) ranges += scan.episode(i).layout.ranges.size();
+  for (const ScannedEpisode& episode : episodes) ranges += episode.layout.ranges.size();
   out.add(ranges);
   out.add(uint64_t{0});
   uint64_t steps = 0;
-  for (size_t i = 0; i < records; ++i) {
-    const RecordIndexEntry& entry = scan.entries()[i];
-    steps += scan.episode(i).layout.steps;
-    out.add(entry.offset);
+  for (const ScannedEpisode& episode : episodes) {
+    const RecordIndexEntry& record = episode.record;
+    steps += episode.layout.steps;
+    out.add(record.offset);
     out.add(steps);
-    out.add(static_cast<uint32_t>(entry.length()));
-    out.add(load32(file.read(entry.end() - kRecordFooterSize, kRecordFooterSize, {})));
+    out.add(static_cast<uint32_t>(record.length()));
+    out.add(load32(file.read(record.end() - kRecordFooterSize, kRecordFooterSize, {})));
   }
   uint64_t first_range = 0;
-  for (size_t i = 0; i < records; ++i) {
-    const Scan::Episode& episode = scan.episode(i);
+  for (const ScannedEpisode& episode : episodes) {
     for (size_t number = 0; number < leaves.size(); ++number) {
       const LeafLayout& leaf = episode.layout.leaves[number];
       const bool listed = leaf.form == LeafLayout::Form::listed;
@@ -208,8 +106,7 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
     }
     first_range += episode.layout.ranges.size();
   }
-  for (size_t i = 0; i < records; ++i) {
-    const Scan::Episode& episode = scan.episode(i);
+  for (const ScannedEpisode& episode : episodes) {
     for (size_t number = 0; number < episode.range_crcs.size(); ++number) {
       out.add(episode.layout.ranges[number].offset);
       out.add(episode.layout.ranges[number].size);

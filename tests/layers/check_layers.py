@@ -95,7 +95,7 @@ LIBRARIES = {
     "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
-                  "dataset/tfds/", "dataset/rlds/episode_statistics",
+                  "dataset/tfds/", "dataset/rlds/statistics_file",
                   "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],

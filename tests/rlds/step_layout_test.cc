@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/rlds/step_values.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/example/wire_reader.h"
@@ -20,6 +21,15 @@ std::string text_at(std::string_view record, const EpisodeLayout& layout, size_t
   const auto range = unit_at(layout.leaves[leaf], layout.ranges, unit, record.size());
   EXPECT_TRUE(range);
   return range ? std::string(record.substr(range->offset, range->size)) : std::string();
+}
+
+// The values of a unit, whose varints may be longer than needed.
+std::string values_of(const StepLeaf& leaf, std::span<const std::byte> unit) {
+  if (leaf.kind != FeatureKind::int64s) return as_text(unit);
+  std::string values(leaf.values * sizeof(int64_t), '\0');
+  decode_unit(unit, {TensorType::int64, leaf.kind}, leaf.values,
+              reinterpret_cast<std::byte*>(values.data()));
+  return values;
 }
 
 std::string varint(uint64_t value) {
@@ -112,8 +122,15 @@ TEST(StepLayout, ADamagedRecordIsAnErrorOrStaysInside) {
       for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
         const uint64_t units = units_of(leaves[leaf], layout.steps);
         if (layout.leaves[leaf].form == LeafLayout::Form::parsed) continue;
+        // What is read at the place is what the parser of Examples finds.
+        std::vector<std::byte> scratch;
         for (uint64_t unit = 0; unit < units; ++unit) {
-          EXPECT_TRUE(unit_at(layout.leaves[leaf], layout.ranges, unit, record.size()));
+          const auto range = unit_at(layout.leaves[leaf], layout.ranges, unit, record.size());
+          ASSERT_TRUE(range);
+          const auto found = as_bytes(record).subspan(range->offset, range->size);
+          const auto parsed =
+              parse_unit(as_bytes(record), leaves[leaf], layout.steps, unit, scratch);
+          EXPECT_EQ(values_of(leaves[leaf], found), values_of(leaves[leaf], parsed));
         }
       }
     } catch (const Error& error) {
