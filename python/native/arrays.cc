@@ -44,6 +44,18 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
   return flat.attr("reshape")(nb::tuple(dimensions));
 }
 
+nb::object image_array(const ImageBatch& batch, nb::handle owner) {
+  return image_array(batch.bytes(), batch.format(), batch.size(), owner);
+}
+
+nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
+                       std::optional<size_t> images, nb::handle owner) {
+  std::vector<size_t> shape{format.height, format.width, format.channels};
+  if (format.layout == Layout::nchw) shape = {format.channels, format.height, format.width};
+  if (images) shape.insert(shape.begin(), *images);
+  return array(values.data(), dtype_of(to_string(format.dtype)), shape, owner);
+}
+
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
   nb::object row_splits = array(splits, {splits.size()}, owner);
   return nb::module_::import_("recordpipe.ragged").attr("Ragged")(values, row_splits);

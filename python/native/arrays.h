@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <nanobind/ndarray.h>
 
 #include "recordpipe/columns.h"
+#include "recordpipe/image/image_batch.h"
 
 namespace recordpipe::python {
 
@@ -30,6 +32,12 @@ nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb
 // An array of bytes objects, which are copies: NumPy has no type for byte strings of different
 // lengths.
 nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle owner);
+
+// The images of a batch: [size, height, width, channels], or [size, channels, height, width].
+nb::object image_array(const ImageBatch& batch, nb::handle owner);
+// `images`: their number, which becomes the first dimension; nothing for a single image without it.
+nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
+                       std::optional<size_t> images, nb::handle owner);
 
 // A recordpipe.Ragged.
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner);

@@ -45,6 +45,9 @@ size_t fixed_row_bytes(const ParseSpec& spec) {
 }
 
 Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
+  if (dataset.spec() && dataset.spec()->collator.steps()) {
+    throw Error({.kind = ErrorKind::unsupported, .reason = "rows of steps have no Arrow columns"});
+  }
   if (dataset.spec() && dataset.spec()->collator.tfds()) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the nested elements of tfds() have no Arrow columns",

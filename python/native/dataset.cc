@@ -29,7 +29,8 @@ DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : Dro
 struct TryParse {
   ParseCollator collator;
 
-  Record operator()(Record record) const {
+  template <class Element>
+  Element operator()(Element element) const {
     thread_local ParsedBatch row;
     if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
       return of_tfds->checked(std::move(record));
@@ -38,15 +39,19 @@ struct TryParse {
       if (!examples->images().empty()) return examples->checked(std::move(record));
     }
     collator.reset(row, 1);
-    collator.set(row, 0, record);
+    collator.set(row, 0, element);
     collator.finish(row);
-    return record;
+    return element;
   }
   std::vector<Parameter> parameters() const { return collator.parameters(); }
 };
 
 bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
   if (!a || !b) return a == b;
+  const rlds::StepCollator* const steps_a = a->collator.steps();
+  const rlds::StepCollator* const steps_b = b->collator.steps();
+  if (!steps_a != !steps_b) return false;
+  if (steps_a && !steps_a->reader().fits(steps_b->reader())) return false;
   const std::vector<Parameter> of_a = a->collator.parameters();
   const std::vector<Parameter> of_b = b->collator.parameters();
   if (of_a.size() != of_b.size() || a->outputs != b->outputs ||
@@ -96,6 +101,10 @@ PythonDataset PythonDataset::with_image(const ImageSpec& image) const {
 }
 
 Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder remainder) const {
+  if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) {
+    return rlds::draw_images(*steps, *spec_->collator.steps())
+        .batch(batch_size, remainder, spec_->collator);
+  }
   const auto& records = std::get<Dataset<Record>>(elements_);
   if (spec_->collator.images().empty()) {
     return records.batch(batch_size, remainder, spec_->collator);
@@ -206,8 +215,11 @@ PythonDataset PythonDataset::cache(std::string path) const {
 
 PythonDataset PythonDataset::ignore_errors(const IgnoreErrorsOptions& limits) const {
   if (rows()) {
-    const auto& records = std::get<Dataset<Record>>(elements_);
-    return PythonDataset(records.map(TryParse{spec_->collator}).ignore_errors(limits), spec_);
+    const auto tried = [&](const auto& elements) {
+      return PythonDataset(elements.map(TryParse{spec_->collator}).ignore_errors(limits), spec_);
+    };
+    if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) return tried(*steps);
+    return tried(std::get<Dataset<Record>>(elements_));
   }
   return reorder([&](const auto& elements) { return elements.ignore_errors(limits); });
 }
@@ -290,6 +302,7 @@ std::string PythonDataset::explain() const {
     if (!parameters.empty()) parameters += ", ";
     parameters += parameter.name + "=" + parameter.value;
   }
+  if (spec_->collator.steps()) return parameters.empty() ? text : text + parameters + "\n";
   return text + (spec_->collator.tfds() ? "tfds(" : "parse(") + parameters + ")\n";
 }
 

@@ -24,10 +24,10 @@ namespace recordpipe::python {
 
 class PythonDataset {
  public:
-  // A dataset of Records with a ParseSpec yields dicts of the values of one record. ImageBatches
-  // are those of cifar10_batches().
-  using Elements = std::variant<Dataset<Record>, Dataset<ParsedBatch>, Dataset<ImageBatch>,
-                                Dataset<PythonObject>>;
+  // A dataset of Records or Steps with a ParseSpec yields dicts of the values of one of them; Steps
+  // always have one. ImageBatches are those of cifar10_batches().
+  using Elements = std::variant<Dataset<Record>, Dataset<rlds::Step>, Dataset<ParsedBatch>,
+                                Dataset<ImageBatch>, Dataset<PythonObject>>;
 
   explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
       : elements_(std::move(elements)), spec_(std::move(spec)) {}
@@ -87,8 +87,11 @@ class PythonDataset {
   PythonDataset computed() const;
   // The operators, line by line; parse() by its name, where it waits for batch().
   std::string explain() const;
-  // Whether elements are dicts of single records.
-  bool rows() const { return spec_ && std::holds_alternative<Dataset<Record>>(elements_); }
+  // Whether elements are dicts of single records or steps.
+  bool rows() const {
+    return spec_ && (std::holds_alternative<Dataset<Record>>(elements_) ||
+                     std::holds_alternative<Dataset<rlds::Step>>(elements_));
+  }
   Dataset<PythonObject> objects() const;
 
  private:

@@ -89,6 +89,8 @@ class Converter {
 
 }  // namespace
 
+nb::dict dict_of(const Dict& dict, nb::handle owner) { return Converter(owner).of(dict); }
+
 nb::object dict_to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                           bool single) {
   const Dict& dict = lent->tfds.columns;

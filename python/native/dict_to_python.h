@@ -11,6 +11,9 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
+// Returns the values as nested dicts of arrays, which `owner` keeps alive. Needs the GIL.
+nb::dict dict_of(const Dict& dict, nb::handle owner);
+
 // Returns the columns of lent->tfds as nested dicts: of a batch, or with `single`, of its only row.
 // The last array to die gives `lent` back. Needs the GIL.
 //

@@ -36,9 +36,12 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
-    auto pass = elements.iterate({.epoch = epoch});
-    workers_ = pass.workers();
-    pass_ = std::move(pass);
+    // computed() has made batches of steps.
+    if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
+      auto pass = elements.iterate({.epoch = epoch});
+      workers_ = pass.workers();
+      pass_ = std::move(pass);
+    }
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "python/native/arrays.h"
 #include "python/native/dict_to_python.h"
+#include "python/native/steps_to_python.h"
 
 namespace recordpipe::python {
 namespace {
@@ -25,19 +26,6 @@ class Lease {
   const std::shared_ptr<LeasePool> pool_;
   std::unique_ptr<ParsedBatch> batch_;
 };
-
-// `images`: if there are several, their number, which becomes the first dimension.
-nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
-                       std::optional<size_t> images, nb::handle owner) {
-  std::vector<size_t> shape{format.height, format.width, format.channels};
-  if (format.layout == Layout::nchw) shape = {format.channels, format.height, format.width};
-  if (images) shape.insert(shape.begin(), *images);
-  const bool is_integer = format.dtype == DType::uint8 || format.dtype == DType::uint16;
-  const auto code = is_integer ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
-  const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
-                                static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
-  return array(values.data(), dtype, shape, owner);
-}
 
 // Makes columns into arrays that keep `owner` alive.
 class Columns {
@@ -209,6 +197,9 @@ nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<Le
   }
   const ParsedBatch& batch = *lent;
   const nb::object owner = make_owner(std::move(lent), pool);
+  if (const rlds::StepCollator* const steps = spec.collator.steps()) {
+    return steps_to_python(batch.steps, *steps, owner, single);
+  }
   const Columns columns(owner, batch.images, single);
   if (!spec.collator.is_sequence()) {
     return columns.dict(batch.example, batch.example.size(), spec.outputs);

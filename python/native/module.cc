@@ -30,6 +30,7 @@
 #include "python/native/record_files.h"
 #include "python/native/record_schema.h"
 #include "python/native/schema.h"
+#include "python/native/steps.h"
 #include "python/native/tensor.h"
 #include "python/native/tfds.h"
 #include "python/native/toolkit.h"
@@ -363,6 +364,7 @@ NB_MODULE(_native, module) {
   define_dataset(module);
   define_image_operators(module);
   define_record_files(module);
+  define_steps(module);
   define_writer(module);
   define_iterator(module);
   define_schema(module);

@@ -178,6 +178,7 @@ ImageSpec ParseSpec::image(const std::string& feature) const {
 std::string size_feature(const std::string& image) { return image + "/size"; }
 
 ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
+  if (collator.steps()) return step_spec_with(image);
   if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
     return tfds_spec(of_tfds->with_image(image));
   }
@@ -209,6 +210,22 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   }
   changed.collator = ParseCollator(ExampleImagesCollator(schema, images));
   return changed;
+}
+
+ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {
+  std::vector<ImageSpec> images;
+  bool is_new = true;
+  for (const ImageColumnCollator& other : collator.images()) {
+    const bool is_same = other.spec().feature == image.feature;
+    images.push_back(is_same ? image : other.spec());
+    if (is_same) is_new = false;
+  }
+  if (is_new) images.push_back(image);
+  return step_spec(rlds::StepCollator(collator.steps()->shared_reader(), images));
+}
+
+ParseSpec step_spec(rlds::StepCollator collator) {
+  return {{}, {}, ParseCollator(std::move(collator))};
 }
 
 std::shared_ptr<const ParseSpec> cifar10_spec() {

@@ -62,6 +62,9 @@ struct ParseSpec {
   ParseSpec with_image(const ImageSpec& image) const;
   // Throws Error{invalid_argument} if the feature is not an image.
   ImageSpec image(const std::string& feature) const;
+
+ private:
+  ParseSpec step_spec_with(const ImageSpec& image) const;
 };
 
 enum class MissingFeatures {
@@ -73,6 +76,9 @@ enum class MissingFeatures {
 };
 // The spec of the batches of cifar10_batches(): "image" and "label".
 std::shared_ptr<const ParseSpec> cifar10_spec();
+
+// The spec of rows of steps.
+ParseSpec step_spec(rlds::StepCollator collator);
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
 // "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in

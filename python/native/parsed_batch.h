@@ -17,14 +17,16 @@
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
 #include "recordpipe/record.h"
+#include "recordpipe/rlds/step_batch.h"
 #include "recordpipe/tfds/batch.h"
 
 namespace recordpipe::python {
 
-// Examples and their images, SequenceExamples, or Examples of TFDS.
+// Examples and their images, SequenceExamples, Examples of TFDS, or steps.
 struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
   tfds::ExamplesBatch tfds;
+  rlds::StepBatch steps;
   bool is_single = false;  // has one row
   Origin origin;           // of the record of a batch of one row
 
@@ -32,15 +34,16 @@ struct ParsedBatch : ExampleImagesBatch {
     example.exchange_scratch(other.example);
     sequence.exchange_scratch(other.sequence);
     tfds.exchange_scratch(other.tfds);
+    std::swap(steps.rows_of, other.steps.rows_of);
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
     return heap_bytes(static_cast<const ExampleImagesBatch&>(batch)) + heap_bytes(batch.sequence) +
-           heap_bytes(batch.tfds);
+           heap_bytes(batch.tfds) + heap_bytes(batch.steps);
   }
 };
 
-// A collator of records; in the plan, it is the same as the C++ collator that it calls.
+// A collator of records or of steps; in the plan, it is the same as the C++ collator that it calls.
 class ParseCollator {
  public:
   using Batch = ParsedBatch;
@@ -48,6 +51,7 @@ class ParseCollator {
   explicit ParseCollator(ExampleImagesCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(SequenceExampleCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(tfds::ExamplesCollator collator) : collator_(std::move(collator)) {}
+  explicit ParseCollator(rlds::StepCollator collator) : collator_(std::move(collator)) {}
 
   bool is_sequence() const { return collator_.index() == 1; }
   // Of Examples; null for others.
@@ -58,6 +62,8 @@ class ParseCollator {
   const tfds::ExamplesCollator* tfds() const {
     return std::get_if<tfds::ExamplesCollator>(&collator_);
   }
+  // Of steps; null for records.
+  const rlds::StepCollator* steps() const { return std::get_if<rlds::StepCollator>(&collator_); }
 
   // Empty for SequenceExamples.
   std::span<const ImageColumnCollator> images() const {
@@ -78,20 +84,28 @@ class ParseCollator {
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
     keep_origin(batch, record);
-    visit(batch, [&](const auto& collator, auto& columns) {
+    visit_records(batch, [&](const auto& collator, auto& columns) {
       collator.set(columns, row, std::move(record));
     });
   }
   // The same; may prefetch `next`, the record that is read next, into the CPU cache.
   void set(ParsedBatch& batch, size_t row, Record record, const Record& next) const {
     keep_origin(batch, record);
-    visit(batch, [&](const auto& collator, auto& columns) {
+    visit_records(batch, [&](const auto& collator, auto& columns) {
       if constexpr (requires { collator.set(columns, row, std::move(record), next); }) {
         collator.set(columns, row, std::move(record), next);
       } else {
         collator.set(columns, row, std::move(record));
       }
     });
+  }
+  void set(ParsedBatch& batch, size_t row, rlds::Step step) const {
+    keep_origin(batch, step);
+    steps()->set(batch.steps, row, std::move(step));
+  }
+  void set(ParsedBatch& batch, size_t row, rlds::Step step, const rlds::Step& next) const {
+    keep_origin(batch, step);
+    steps()->set(batch.steps, row, std::move(step), next);
   }
   // DrawnRecords are not of SequenceExamples.
   void set(ParsedBatch& batch, size_t row, DrawnRecord drawn) const {
@@ -117,8 +131,19 @@ class ParseCollator {
     thread_local std::shared_ptr<const std::string> path;
     if (batch.is_single) batch.origin = origin_of(record, path);
   }
+  static void keep_origin(ParsedBatch& batch, const rlds::Step& step) {
+    if (batch.is_single) keep_origin(batch, step.reader->row(step.number).record);
+  }
   template <class Visit>
   void visit(ParsedBatch& batch, const Visit& visit) const {
+    if (steps()) {
+      visit(*steps(), batch.steps);
+    } else {
+      visit_records(batch, visit);
+    }
+  }
+  template <class Visit>
+  void visit_records(ParsedBatch& batch, const Visit& visit) const {
     if (const auto* example = examples()) {
       visit(*example, static_cast<ExampleImagesBatch&>(batch));
     } else if (const auto* of_tfds = tfds()) {
@@ -128,7 +153,9 @@ class ParseCollator {
     }
   }
 
-  std::variant<ExampleImagesCollator, SequenceExampleCollator, tfds::ExamplesCollator> collator_;
+  std::variant<ExampleImagesCollator, SequenceExampleCollator, tfds::ExamplesCollator,
+               rlds::StepCollator>
+      collator_;
 };
 
 }  // namespace recordpipe::python

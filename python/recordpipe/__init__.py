@@ -77,6 +77,7 @@ from recordpipe.statistics import (
     Stats,
     stats,
 )
+from recordpipe.steps import EpisodeStatistics, StepStatistics, episode_statistics
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info
 from recordpipe.toolkit import index, info, salvage, verify
@@ -108,6 +109,7 @@ __all__ = [
     "DataLossError",
     "Dataset",
     "Distribution",
+    "EpisodeStatistics",
     "Error",
     "FeatureListSchema",
     "FeatureSchema",
@@ -134,6 +136,7 @@ __all__ = [
     "Schema",
     "SkippedRegion",
     "Stats",
+    "StepStatistics",
     "TensorFeature",
     "TfdsFeature",
     "TfdsInfo",
@@ -147,6 +150,7 @@ __all__ = [
     "cifar10_batches",
     "convert",
     "encode_example",
+    "episode_statistics",
     "from_generator",
     "from_list",
     "index",

@@ -105,6 +105,30 @@ def write_arrow_stream(capsule: Any, files: list[RecordFileWriter], records: int
 def write_arrow_array(
     schema: Any, array: Any, files: list[RecordFileWriter], records: int, /
 ) -> int: ...
+
+class StepRows:
+    def __init__(self, steps: Dataset, /) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, indexes: list[int], single: bool, /) -> dict[str, Any]: ...
+
+def steps(
+    folder: str,
+    split: str,
+    rounding: str,
+    features: list[tuple[str, str]],
+    offsets: list[tuple[str, list[int]]],
+    zero: bool,
+    /,
+) -> Dataset: ...
+def episode_statistics(
+    folder: str,
+    split: str,
+    rounding: str,
+    features: list[tuple[str, str]],
+    threads: int,
+    keep: bool,
+    /,
+) -> tuple[int, int, list[tuple[Any, ...]]]: ...
 def tfds_open(
     folder: str,
     split: str,

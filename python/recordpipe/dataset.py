@@ -25,12 +25,13 @@ from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
 from recordpipe.inputs import path_of
 from recordpipe.iterator import Iterator, repeated_pass
-from recordpipe.random_access import ListAccess, RandomAccess
+from recordpipe.random_access import ListAccess, RandomAccess, StepAccess
+from recordpipe.steps import StepOperators
 
 __all__ = ["Dataset", "make_dataset", "native_of"]
 
 
-class Dataset(ImageOperators):
+class Dataset(ImageOperators, StepOperators):
     """A lazy, immutable description of a pipeline; a source and operators on it.
 
     A Dataset may be shared, pickled, and iterated any number of times, also concurrently. Nothing
@@ -62,7 +63,7 @@ class Dataset(ImageOperators):
     _recipe: tuple[Any, ...]  # the call that makes this Dataset again: a function, its arguments
     _random: bool  # whether epochs differ
     _ended: bool | None  # whether a pass in epoch 0 has ended; None: the user chose the epoch
-    _access: RandomAccess | ListAccess | None
+    _access: RandomAccess | StepAccess | ListAccess | None
 
     def __init__(self) -> None:
         raise TypeError(
@@ -137,6 +138,8 @@ class Dataset(ImageOperators):
         derived = self._derive(method, arguments, lambda: make(self._native), random, **keywords)
         if isinstance(self._access, RandomAccess) and not random:  # a random image has an epoch
             derived._access = self._access.parsed(native.parse_spec(derived._native))
+        if isinstance(self._access, StepAccess) and not random:
+            derived._access = StepAccess(derived._native)
         return derived
 
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
@@ -488,11 +491,11 @@ class Dataset(ImageOperators):
         """The elements at ``indexes``, faster than one by one; PyTorch's DataLoader calls it."""
         return self._random_access().get_many(list(indexes))
 
-    def _random_access(self) -> RandomAccess | ListAccess:
+    def _random_access(self) -> RandomAccess | StepAccess | ListAccess:
         if self._access is None:
             raise TypeError(
-                "only tfrecords(...) of plain files, parse() after it, and from_list(), have "
-                "elements by number; use skip(n) for others"
+                "only tfrecords(...) of plain files, parse() after it, tfds(), its steps(), and "
+                "from_list(), have elements by number; use skip(n) for others"
             )
         return self._access
 
@@ -588,7 +591,7 @@ def make_dataset(
     keywords: dict[str, Any],
     *,
     random: bool = False,
-    access: RandomAccess | ListAccess | None = None,
+    access: RandomAccess | StepAccess | ListAccess | None = None,
 ) -> Dataset:
     """For other modules: the Dataset that ``function(*arguments, **keywords)`` returns.
 

@@ -10,7 +10,7 @@ from typing import Any
 from recordpipe import _native
 from recordpipe.stack import unstack
 
-__all__ = ["ListAccess", "RandomAccess"]
+__all__ = ["ListAccess", "RandomAccess", "StepAccess"]
 
 
 class RandomAccess:
@@ -54,6 +54,23 @@ class RandomAccess:
         if not checked:
             return []
         return list(unstack(self._files().parse_many(checked, self._spec, False)))
+
+
+class StepAccess:
+    """The rows of steps()."""
+
+    def __init__(self, steps: _native.Dataset) -> None:
+        self._rows = _native.StepRows(steps)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get(self, index: int) -> Any:
+        return self._rows.get([_checked(index, len(self))], True)
+
+    def get_many(self, indexes: list[int]) -> list[Any]:
+        checked = [_checked(index, len(self)) for index in indexes]
+        return list(unstack(self._rows.get(checked, False))) if checked else []
 
 
 class ListAccess:

@@ -77,6 +77,8 @@ CASES = {
                                  "proto/iterator_state.pb.h": own_header("iterator_state")}),
     "tfds": Case(HERE / "tfds.cc", ["tfds"], PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
                  PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"x = 7, Examples 5 to 10\n"),
+    "rlds": Case(HERE / "rlds.cc", ["rlds"], PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
+                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"3 steps, a = 1 2 2\n"),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
     "toolkit": Case(HERE / "toolkit.cc", ["toolkit"], *RECORD,

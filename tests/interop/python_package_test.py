@@ -28,11 +28,15 @@ class PythonPackage(unittest.TestCase):
     def test_data_sets_of_tfds(self):
         self.run_tests("interop/tfds_test.py", "Features", "LegacyFeatures", "Splits")
 
+    def test_steps_of_episodes(self):
+        self.run_tests("interop/steps_test.py", "Steps")
+
     def test_shared_data_sets_of_tfds(self):
         shared = pathlib.Path(os.environ.get("RECORDPIPE_SHARED", TESTS.parent.parent / "shared"))
         if not (shared / "data/tfds/build_tfds").exists():
             self.skipTest(f"there is no {shared}/data/tfds/build_tfds")
         self.run_tests("interop/tfds_test.py", "SharedSets")
+        self.run_tests("interop/steps_test.py", "SharedEpisodes")
 
     def test_migrating_from_tf_data(self):
         self.run_tests("docs/migrating_test.py", "Migrating.test_tf_data")

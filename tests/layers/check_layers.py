@@ -25,6 +25,7 @@ LAYERS = {
     "dataset/pipeline": ["dataset/example"],
     "dataset/image/batches": ["dataset/image", "dataset/pipeline"],
     "dataset/tfds": ["dataset/image/batches"],
+    "dataset/rlds": ["dataset/tfds"],
     "dataset/toolkit": ["dataset/example", "dataset/image"],
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
@@ -37,8 +38,8 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer", "dataset/image/batches"],
-    "python": ["dataset/applications/cifar", "dataset/tfds", "dataset/toolkit"],
-    "tests": ["trainer/programs", "tools", "dataset/tfds"],
+    "python": ["dataset/applications/cifar", "dataset/rlds", "dataset/toolkit"],
+    "tests": ["trainer/programs", "tools", "dataset/rlds"],
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
@@ -54,6 +55,7 @@ PUBLIC_LAYERS = {
     "recordpipe/image/image_spec.h": "dataset/image/batches",
     "recordpipe/internal/example/": "dataset/example",
     "recordpipe/proto/": "proto",
+    "recordpipe/rlds/": "dataset/rlds",
     "recordpipe/tfds/": "dataset/tfds",
     "recordpipe/toolkit/": "dataset/toolkit",
     "recordpipe/trainer/": "trainer",
@@ -93,7 +95,8 @@ LIBRARIES = {
     "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
-                  "dataset/tfds/", "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
+                  "dataset/tfds/", "dataset/rlds/statistics_file",
+                  "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],

@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import numpy as np
 import recordpipe as rp
+import rlds
 from support import FilesTest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "python" / "examples"
@@ -53,6 +54,18 @@ class Examples(FilesTest):
             )
             read += [[row["label"], *row["image"]] for row in dataset]
         np.testing.assert_array_equal(read, self.records)
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "torch is not installed")
+    def test_octo_loader(self):
+        folders = [
+            rlds.write(self.folder, seed, (20, 30), name=name)[0]
+            for seed, name in enumerate(("bridge", "fractal", "kuka"))
+        ]
+        lines = self.run_example("octo_loader.py", *folders)
+        self.assertIn("'primary': (64, 224, 224, 3)", lines[0])
+        self.assertIn("'wrist': (64, 128, 128, 3)", lines[0])
+        self.assertIn("'action_mask': (64, 8)", lines[0])
+        self.assertIn("torch.Size([64, 8, 7]) torch.float32", lines[1])
 
     @unittest.skipIf(importlib.util.find_spec("jax") is None, "jax is not installed")
     def test_jax(self):

@@ -1,0 +1,175 @@
+#include "recordpipe/rlds/episode_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "dataset/base/available_cpus.h"
+#include "dataset/rlds/parallel.h"
+#include "dataset/rlds/statistics_file.h"
+#include "recordpipe/error.h"
+#include "recordpipe/image/half.h"
+#include "recordpipe/philox.h"
+#include "recordpipe/stop.h"
+
+namespace recordpipe::rlds {
+namespace {
+
+template <class T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+double to_double(TensorType type, const std::byte* from) {
+  switch (type) {
+    case TensorType::float32:
+      return load<float>(from);
+    case TensorType::float64:
+      return load<double>(from);
+    case TensorType::float16:
+      return to_float(load<Float16>(from));
+    case TensorType::bfloat16:
+      return to_float(load<BFloat16>(from));
+    case TensorType::int8:
+      return load<int8_t>(from);
+    case TensorType::int16:
+      return load<int16_t>(from);
+    case TensorType::int32:
+      return load<int32_t>(from);
+    case TensorType::int64:
+      return static_cast<double>(load<int64_t>(from));
+    case TensorType::uint16:
+      return load<uint16_t>(from);
+    case TensorType::uint32:
+      return load<uint32_t>(from);
+    case TensorType::uint64:
+      return static_cast<double>(load<uint64_t>(from));
+    default:
+      return load<uint8_t>(from);
+  }
+}
+
+// As numpy.quantile; orders a part of the values.
+double quantile(std::span<double> values, double q) {
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const double part = place - static_cast<double>(below);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), at, values.end());
+  const double low = *at;
+  if (below + 1 == values.size()) return low;
+  const double high = *std::min_element(at + 1, values.end());
+  return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
+}
+
+class Computation {
+ public:
+  Computation(const StepReader& reader, const EpisodeStatisticsOptions& options)
+      : reader_(reader), options_(options), threads_(thread_count(options.threads)) {}
+
+  EpisodeStatistics run() {
+    EpisodeStatistics all{reader_.files().episodes(), reader_.files().steps()};
+    for (size_t i = 0; i < reader_.columns().size(); ++i) all.features.push_back(of_column(i));
+    return all;
+  }
+
+ private:
+  StepStatistics of_column(size_t number) {
+    const StepColumn& column = reader_.columns()[number];
+    size_t size = 1;
+    for (const size_t dimension : column.shape) size *= dimension;
+    const uint64_t steps = reader_.files().steps();
+    std::vector<double> values(size * steps);  // [size, steps]
+    for_each_in_parallel(reader_.files().episodes(), threads_,
+                         [&](uint64_t episode) { read(episode, number, size, values); });
+
+    StepStatistics out{column.name, column.shape};
+    for (auto* statistic : {&out.mean, &out.std, &out.min, &out.max, &out.q01, &out.q99}) {
+      statistic->resize(size);
+    }
+    for_each_in_parallel(size, threads_, [&](uint64_t element) {
+      throw_if_stopped(options_.stop, {});
+      summarise(std::span(values).subspan(element * steps, steps), element, out);
+    });
+    return out;
+  }
+
+  void read(uint64_t episode, size_t column, size_t size, std::vector<double>& values) const {
+    const EpisodeFiles& files = reader_.files();
+    StepReader::Row row{files.episode(episode), {}};
+    if (row.place.steps == 0) return;
+    throw_if_stopped(options_.stop, {});
+    row.record = files.record(row.place);
+    const TensorType type = *reader_.columns()[column].type;
+    std::vector<std::byte> step(size * size_of(type));
+    const uint64_t first = files.first_step(episode);
+    for (uint64_t t = 0; t < row.place.steps; ++t) {
+      row.place.step = t;
+      reader_.write(row, column, step.data());
+      for (size_t i = 0; i < size; ++i) {
+        values[i * files.steps() + first + t] = to_double(type, step.data() + i * size_of(type));
+      }
+    }
+  }
+
+  static void summarise(std::span<double> values, size_t element, StepStatistics& out) {
+    const auto count = static_cast<double>(values.size());
+    double sum = 0;
+    for (const double value : values) sum += value;
+    const double mean = sum / count;
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    out.mean[element] = mean;
+    out.std[element] = std::sqrt(squares / count);
+    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); })) {
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      out.min[element] = out.max[element] = out.q01[element] = out.q99[element] = nan;
+      return;
+    }
+    out.min[element] = *std::ranges::min_element(values);
+    out.max[element] = *std::ranges::max_element(values);
+    out.q01[element] = quantile(values, 0.01);
+    out.q99[element] = quantile(values, 0.99);
+  }
+
+  const StepReader& reader_;
+  const EpisodeStatisticsOptions& options_;
+  const size_t threads_;
+};
+
+void check(const StepReader& reader) {
+  const auto refuse = [](const std::string& reason) {
+    throw Error({.kind = ErrorKind::invalid_argument, .reason = "episode_statistics: " + reason});
+  };
+  for (size_t i = 0; i < reader.columns().size(); ++i) {
+    const StepColumn& column = reader.columns()[i];
+    if (!column.type || column.window || reader.is_of_episode(i)) {
+      refuse("feature '" + printable(column.name) + "' is not numbers of a step");
+    }
+  }
+  if (reader.files().steps() == 0) refuse("there are no steps");
+}
+
+}  // namespace
+
+EpisodeStatistics episode_statistics(const StepReader& reader,
+                                     const EpisodeStatisticsOptions& options,
+                                     FileSystem& file_system) {
+  check(reader);
+  if (!options.keep) return Computation(reader, options).run();
+  uint64_t hash = 0;
+  for (const Parameter& parameter : reader.parameters()) {
+    for (const char c : parameter.value) hash = derive_key(hash, static_cast<unsigned char>(c));
+    hash = derive_key(hash, parameter.value.size());
+  }
+  if (auto kept = load_statistics(file_system, reader, hash)) return *std::move(kept);
+  EpisodeStatistics computed = Computation(reader, options).run();
+  keep_statistics(file_system, reader, hash, computed);
+  return computed;
+}
+
+}  // namespace recordpipe::rlds

@@ -1,0 +1,22 @@
+// Episode statistics that are kept: statistics-HASH.json in the folder of the data, or in the
+// cache.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "recordpipe/file.h"
+#include "recordpipe/rlds/episode_statistics.h"
+#include "recordpipe/rlds/steps.h"
+
+namespace recordpipe::rlds {
+
+// Nothing if there is no such file, or if it is damaged or is about other data. `hash`: of what the
+// statistics depend on.
+std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const StepReader& reader,
+                                                 uint64_t hash);
+// Keeps nothing if no folder can be written.
+void keep_statistics(FileSystem& file_system, const StepReader& reader, uint64_t hash,
+                     const EpisodeStatistics& statistics);
+
+}  // namespace recordpipe::rlds

@@ -1,0 +1,278 @@
+#include "dataset/rlds/step_columns.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "dataset/tfds/numbers.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe::rlds {
+namespace {
+
+constexpr size_t kMostOffsets = 4096;
+constexpr int64_t kLargestOffset = int64_t{1} << 31;
+
+[[noreturn]] void refuse(std::string reason, std::string hint = {}) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "steps: " + std::move(reason),
+               .hint = std::move(hint)});
+}
+
+std::string quoted(std::string_view name) { return "'" + printable(name) + "'"; }
+
+// Whether `name` is `key`, or is below it.
+bool is_below(std::string_view name, std::string_view key) {
+  return name.starts_with(key) && (name.size() == key.size() || name[key.size()] == '/');
+}
+
+std::string joined(std::span<const std::string> names) {
+  std::string path;
+  for (const std::string& name : names) path += (path.empty() ? "" : "/") + name;
+  return path;
+}
+
+// The name of the only Dataset feature.
+std::string steps_name(const tfds::Feature& features) {
+  std::optional<std::string> found;
+  for (const auto& [name, feature] : features.children) {
+    if (feature.feature_class != tfds::FeatureClass::dataset) continue;
+    if (found)
+      refuse("the data set has two Dataset features, " + quoted(*found) + " and " + quoted(name));
+    found = name;
+  }
+  if (!found) {
+    refuse("the data set has no Dataset feature, such as RLDS's 'steps'",
+           "its elements are no episodes");
+  }
+  return *found;
+}
+
+// A leaf of the tree, as a row can have it.
+struct Candidate {
+  std::string path;     // in the steps, or in the episode
+  std::string problem;  // why it can't be had; empty if it can
+  StepLeaf leaf;
+  size_t number = 0;  // of the StepLeaf, if there is no problem
+  StepColumn column;  // without name and window
+  ColumnSource source;
+};
+
+std::string problem_of(const tfds::Leaf& leaf, bool is_of_step) {
+  const tfds::Feature& feature = *leaf.feature;
+  if (leaf.lengths.size() > (is_of_step ? 1 : 0)) return "is a sequence";
+  if (feature.is_optional) return "is optional";
+  if (feature.is_image()) return {};
+  for (const int64_t size : feature.shape) {
+    if (size < 1) return "has no fixed shape";
+  }
+  const bool is_complex =
+      feature.dtype == TensorType::complex64 || feature.dtype == TensorType::complex128;
+  return is_complex ? "is complex" : "";
+}
+
+Candidate candidate_of(const tfds::Leaf& leaf, const std::string& steps) {
+  const tfds::Feature& feature = *leaf.feature;
+  const bool is_of_step = leaf.in_dataset && leaf.path.front() == steps;
+  Candidate made;
+  made.path = joined(std::span(leaf.path).subspan(is_of_step ? 1 : 0));
+  made.problem = problem_of(leaf, is_of_step);
+  if (!made.problem.empty()) return made;
+  size_t count = 1;
+  if (!feature.is_image()) {
+    for (const int64_t size : feature.shape) {
+      made.column.shape.push_back(static_cast<size_t>(size));
+      if (__builtin_mul_overflow(count, static_cast<size_t>(size), &count) ||
+          count > UINT32_MAX / 16) {
+        made.problem = "has too many elements";
+        return made;
+      }
+    }
+    made.column.type = feature.dtype;
+  }
+  made.column.is_image = feature.is_image();
+  made.source.count = count;
+  made.source.is_of_episode = !is_of_step;
+  made.leaf = {.key = leaf.key, .is_of_episode = !is_of_step};
+  if (made.column.type) {
+    const bool is_encoded = feature.encoding != tfds::Encoding::none;
+    made.leaf.kind = is_encoded ? FeatureKind::bytes : tfds::kind_of(made.column.type);
+    made.leaf.values = is_encoded ? 1 : count;
+    made.source.stored = {*made.column.type, made.leaf.kind, feature.encoding};
+  } else {
+    made.leaf.kind = FeatureKind::bytes;
+    made.leaf.values = count;
+  }
+  return made;
+}
+
+class Resolver {
+ public:
+  Resolver(const tfds::Feature& features, const StepsOptions& options)
+      : options_(options), steps_(steps_name(features)) {
+    for (const tfds::Leaf& leaf : tfds::leaves(features)) {
+      Candidate candidate = candidate_of(leaf, steps_);
+      if (candidate.problem.empty()) {
+        candidate.number = out_.leaves.size();
+        candidate.source.leaf = candidate.number;
+        out_.leaves.push_back(candidate.leaf);
+      }
+      const bool is_of_step = leaf.in_dataset && leaf.path.front() == steps_;
+      (is_of_step ? of_steps_ : of_episode_).push_back(std::move(candidate));
+    }
+  }
+
+  ResolvedColumns run() {
+    if (options_.features.empty()) {
+      for (const Candidate& candidate : of_steps_) add(candidate.path, candidate);
+    }
+    for (const auto& [name, path] : options_.features) choose(name, path);
+    if (out_.columns.empty()) refuse("there are no features to choose from");
+    check_names();
+    for (const auto& [key, offsets] : options_.offsets) set_window(key, offsets);
+    describe();
+    return std::move(out_);
+  }
+
+ private:
+  void choose(const std::string& name, const std::string& path) {
+    if (name.empty()) refuse("a feature has an empty name");
+    const size_t before = out_.columns.size();
+    for (const auto* candidates : {&of_steps_, &of_episode_}) {
+      for (const Candidate& candidate : *candidates) {
+        if (is_below(candidate.path, path)) {
+          add(name + candidate.path.substr(path.size()), candidate);
+        }
+      }
+      if (out_.columns.size() > before) return;
+    }
+    std::string known;
+    for (const auto* candidates : {&of_steps_, &of_episode_}) {
+      for (const Candidate& candidate : *candidates) {
+        known += (known.empty() ? "" : ", ") + printable(candidate.path);
+      }
+    }
+    refuse("there is no feature " + quoted(path), "there are " + known);
+  }
+
+  void add(std::string name, const Candidate& candidate) {
+    if (!candidate.problem.empty()) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "steps: feature " + quoted(candidate.path) + " " + candidate.problem +
+                             ", which a row of a step can't have",
+                   .hint = "leave it out: name the wanted features"});
+    }
+    StepColumn column = candidate.column;
+    column.name = std::move(name);
+    out_.columns.push_back(std::move(column));
+    ColumnSource source = candidate.source;
+    source.offsets = {0};
+    out_.sources.push_back(std::move(source));
+    paths_.push_back(candidate.path);
+  }
+
+  // Names are the paths of a tree: none may be below another.
+  void check_names() const {
+    std::set<std::string> names;
+    for (const StepColumn& column : out_.columns) {
+      if (!names.insert(column.name).second) {
+        refuse("two features have the name " + quoted(column.name));
+      }
+      if (column.name.front() == '/' || column.name.back() == '/' ||
+          column.name.find("//") != std::string::npos) {
+        refuse("the name " + quoted(column.name) + " has an empty part");
+      }
+    }
+    for (const std::string& name : names) {
+      for (size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+        if (names.count(name.substr(0, at)) > 0) {
+          refuse("the name " + quoted(name) + " is below another, " + quoted(name.substr(0, at)));
+        }
+      }
+    }
+  }
+
+  void set_window(const std::string& key, const std::vector<int64_t>& offsets) {
+    if (offsets.empty() || offsets.size() > kMostOffsets) {
+      refuse("the window of " + quoted(key) + " has no offsets, or more than " +
+             std::to_string(kMostOffsets));
+    }
+    for (const int64_t offset : offsets) {
+      if (offset < -kLargestOffset || offset > kLargestOffset) {
+        refuse("the window of " + quoted(key) + " has an offset beyond 2^31");
+      }
+    }
+    const bool is_padded = std::ranges::any_of(offsets, [](int64_t offset) { return offset != 0; });
+    bool is_used = false;
+    for (size_t i = 0; i < out_.columns.size(); ++i) {
+      StepColumn& column = out_.columns[i];
+      if (!is_below(column.name, key)) continue;
+      if (out_.sources[i].is_of_episode) {
+        refuse("feature " + quoted(column.name) + " of an episode has no window");
+      }
+      if (column.window) {
+        refuse("feature " + quoted(column.name) + " has two windows",
+               "name features that have none in common");
+      }
+      is_used = true;
+      column.window = offsets.size();
+      out_.sources[i].offsets = offsets;
+      out_.sources[i].is_padded = is_padded;
+    }
+    if (!is_used) refuse("there are offsets of " + quoted(key) + ", which is no feature of a row");
+    if (!is_padded) return;
+    const std::string mask = key + "_mask";
+    for (const StepColumn& column : out_.columns) {
+      if (is_below(column.name, mask)) {
+        refuse("feature " + quoted(column.name) + " has the name of a mask");
+      }
+    }
+    out_.masks.push_back({mask, offsets.size()});
+    out_.mask_offsets.push_back(offsets);
+  }
+
+  void describe() {
+    for (size_t i = 0; i < out_.columns.size(); ++i) {
+      const StepColumn& column = out_.columns[i];
+      const ColumnSource& source = out_.sources[i];
+      hash(column.name);
+      hash(column.type ? static_cast<uint64_t>(*column.type) : 0);
+      for (const size_t size : column.shape) hash(size);
+      hash(column.window ? *column.window + 1 : 0);
+      hash(column.is_image ? 1 : 0);
+      if (i > 0) out_.text += ", ";
+      out_.text += printable(column.name);
+      if (paths_[i] != column.name) out_.text += "=" + printable(paths_[i]);
+      if (!column.window) continue;
+      out_.text += "[";
+      for (size_t at = 0; at < source.offsets.size(); ++at) {
+        out_.text += (at > 0 ? " " : "") + std::to_string(source.offsets[at]);
+      }
+      out_.text += "]";
+    }
+    for (const StepMask& mask : out_.masks) hash(mask.name);
+  }
+  void hash(uint64_t number) { out_.format = derive_key(out_.format, number); }
+  void hash(std::string_view text) {
+    for (const char c : text) hash(static_cast<unsigned char>(c));
+    hash(uint64_t{text.size()});
+  }
+
+  const StepsOptions& options_;
+  const std::string steps_;
+  std::vector<Candidate> of_steps_;
+  std::vector<Candidate> of_episode_;
+  std::vector<std::string> paths_;  // of the columns
+  ResolvedColumns out_;
+};
+
+}  // namespace
+
+ResolvedColumns resolve_columns(const tfds::Feature& features, const StepsOptions& options) {
+  return Resolver(features, options).run();
+}
+
+}  // namespace recordpipe::rlds

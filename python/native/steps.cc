@@ -1,0 +1,117 @@
+#include "python/native/steps.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/native/dataset.h"
+#include "python/native/file_path.h"
+#include "python/native/gil.h"
+#include "python/native/interrupt.h"
+#include "python/native/lease.h"
+#include "recordpipe/rlds/episode_statistics.h"
+#include "recordpipe/rlds/load.h"
+
+namespace recordpipe::python {
+namespace {
+
+namespace nb = nanobind;
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+using Offsets = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+// The rows of steps, of files that are open already.
+PythonDataset dataset_of(const std::shared_ptr<const rlds::StepReader>& reader) {
+  return PythonDataset(rlds::steps(reader),
+                       std::make_shared<const ParseSpec>(step_spec(rlds::StepCollator(reader))));
+}
+
+// What Python passes of tfds(): the folder, the split and its rounding.
+struct Source {
+  FilePath folder;
+  std::string split;
+  std::string rounding;
+
+  std::shared_ptr<const rlds::StepReader> open(const rlds::StepsOptions& options,
+                                               std::stop_token stop) const {
+    const bool closest = rounding == to_string(tfds::Rounding::closest);
+    return rlds::open_steps(folder.bytes, split, options, {.stop = std::move(stop)},
+                            closest ? tfds::Rounding::closest : tfds::Rounding::pct1_dropremainder);
+  }
+};
+
+PythonDataset steps(const FilePath& folder, const std::string& split, const std::string& rounding,
+                    const Names& features, const Offsets& offsets, bool zero) {
+  const rlds::StepsOptions options{
+      .features = features, .offsets = offsets, .pad = zero ? rlds::Pad::zero : rlds::Pad::edge};
+  return interruptible([&](std::stop_token stop) {
+    return dataset_of(Source{folder, split, rounding}.open(options, std::move(stop)));
+  });
+}
+
+// (episodes, steps, [(name, shape, mean, std, min, max, q01, q99)]).
+nb::tuple statistics(const FilePath& folder, const std::string& split, const std::string& rounding,
+                     const Names& features, size_t threads, bool keep) {
+  const rlds::EpisodeStatistics found = interruptible([&](std::stop_token stop) {
+    const auto reader = Source{folder, split, rounding}.open({.features = features}, stop);
+    return rlds::episode_statistics(*reader,
+                                    {.threads = threads, .stop = std::move(stop), .keep = keep});
+  });
+  nb::list list;
+  for (const rlds::StepStatistics& each : found.features) {
+    list.append(nb::make_tuple(each.name, each.shape, each.mean, each.std, each.min, each.max,
+                               each.q01, each.q99));
+  }
+  return nb::make_tuple(found.episodes, found.steps, list);
+}
+
+// Rows by number: dataset[i]. Thread-safe.
+class StepRows {
+ public:
+  explicit StepRows(const PythonDataset& dataset) : spec_(dataset.spec()) {}
+
+  uint64_t size() const { return collator().reader().files().steps(); }
+  nb::object get(const std::vector<uint64_t>& numbers, bool single) const {
+    std::unique_ptr<ParsedBatch> lent;
+    {
+      const GilRelease no_gil;
+      lent = pool_->take();
+      try {
+        spec_->collator.reset(*lent, numbers.size());
+        for (size_t row = 0; row < numbers.size(); ++row) {
+          spec_->collator.set(*lent, row, {collator().shared_reader(), numbers[row]});
+        }
+        spec_->collator.finish(*lent);
+      } catch (...) {
+        pool_->give_back(std::move(lent));
+        throw;
+      }
+    }
+    return to_python(std::move(lent), pool_, *spec_, single);
+  }
+
+ private:
+  const rlds::StepCollator& collator() const { return *spec_->collator.steps(); }
+
+  std::shared_ptr<const ParseSpec> spec_;
+  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
+};
+
+}  // namespace
+
+void define_steps(nb::module_& module) {
+  module.def("steps", &steps);
+  module.def("episode_statistics", &statistics);
+  nb::class_<StepRows>(module, "StepRows")
+      .def(nb::init<const PythonDataset&>())
+      .def("__len__", &StepRows::size)
+      .def("get", &StepRows::get);
+}
+
+}  // namespace recordpipe::python

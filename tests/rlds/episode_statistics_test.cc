@@ -1,0 +1,162 @@
+#include "recordpipe/rlds/episode_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "recordpipe/error.h"
+#include "tests/rlds/random_episodes.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe::rlds {
+namespace {
+
+class Statistics : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  std::vector<RandomEpisode> episodes = random_episodes(5, 12, 40);
+  std::vector<EpisodeSlice> slices;
+
+  void SetUp() override { write(); }
+  void write() {
+    slices.clear();
+    for (size_t part = 0; part < 2; ++part) {
+      const std::string path = directory / ("arm.tfrecord-" + std::to_string(part));
+      const auto first = episodes.begin() + static_cast<std::ptrdiff_t>(part * 6);
+      write_episodes(path, {first, first + 6});
+      slices.push_back({path});
+    }
+  }
+  StepReader reader(std::vector<std::pair<std::string, std::string>> features) const {
+    return StepReader(random_features(), slices, {.features = std::move(features)});
+  }
+  size_t kept_files() const {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+      count += entry.path().filename().string().starts_with("statistics-");
+    }
+    return count;
+  }
+};
+
+// By sorting.
+double plain_quantile(std::vector<double> values, double q) {
+  std::ranges::sort(values);
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
+}
+
+TEST_F(Statistics, AreThoseOfAllValues) {
+  const auto found = episode_statistics(reader({{"a", "action"}, {"ticks", "ticks"}}));
+  ASSERT_EQ(found.features.size(), 2U);
+  EXPECT_EQ(found.episodes, episodes.size());
+  const StepStatistics& action = found.features[0];
+  EXPECT_EQ(action.name, "a");
+  EXPECT_EQ(action.shape, (std::vector<size_t>{kActionSize}));
+  for (size_t i = 0; i < kActionSize; ++i) {
+    std::vector<double> values;
+    for (const RandomEpisode& episode : episodes) {
+      for (size_t t = 0; t < episode.steps(); ++t) {
+        values.push_back(episode.actions[t * kActionSize + i]);
+      }
+    }
+    ASSERT_EQ(found.steps, values.size());
+    double sum = 0, squares = 0;
+    for (const double value : values) sum += value;
+    const double mean = sum / static_cast<double>(values.size());
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    EXPECT_NEAR(action.mean[i], mean, 1e-12);
+    EXPECT_NEAR(action.std[i], std::sqrt(squares / static_cast<double>(values.size())), 1e-12);
+    EXPECT_EQ(action.min[i], *std::ranges::min_element(values));
+    EXPECT_EQ(action.max[i], *std::ranges::max_element(values));
+    EXPECT_NEAR(action.q01[i], plain_quantile(values, 0.01), 1e-12);
+    EXPECT_NEAR(action.q99[i], plain_quantile(values, 0.99), 1e-12);
+  }
+  EXPECT_EQ(found.features[1].shape, std::vector<size_t>());
+}
+
+TEST_F(Statistics, AreTheSameOnAnyThreads) {
+  const StepReader of_action = reader({{"action", "action"}});
+  const auto one = episode_statistics(of_action, {.threads = 1, .keep = false});
+  for (size_t threads : {2, 5, 16}) {
+    EXPECT_EQ(episode_statistics(of_action, {.threads = threads, .keep = false}), one);
+  }
+  EXPECT_EQ(kept_files(), 0U);
+}
+
+TEST_F(Statistics, AreKeptAndComputedAgainForOtherDataOrFeatures) {
+  const StepReader of_action = reader({{"action", "action"}});
+  const auto first = episode_statistics(of_action);
+  EXPECT_EQ(kept_files(), 1U);
+  EXPECT_EQ(episode_statistics(of_action), first);
+  EXPECT_EQ(kept_files(), 1U);
+  episode_statistics(reader({{"ticks", "ticks"}}));
+  EXPECT_EQ(kept_files(), 2U);
+  slices[0].end = 3;
+  EXPECT_NE(episode_statistics(reader({{"action", "action"}})), first);
+  slices[0].end = UINT64_MAX;
+  episodes[0].actions.assign(episodes[0].actions.size(), 1000);
+  episodes[1].actions.assign(episodes[1].actions.size(), 1000);
+  write();
+  EXPECT_NE(episode_statistics(reader({{"action", "action"}})), first);
+}
+
+TEST_F(Statistics, ADamagedFileIsComputedAgain) {
+  const StepReader of_action = reader({{"action", "action"}});
+  const auto first = episode_statistics(of_action);
+  std::string path;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    if (entry.path().filename().string().starts_with("statistics-")) path = entry.path();
+  }
+  const std::string intact = read_file(path);
+  for (const std::string& damaged :
+       {std::string(), std::string("{"), std::string("[1, 2]"), std::string("{\"version\": 1}"),
+        intact.substr(0, intact.size() / 2), std::string("null")}) {
+    write_file(path, damaged);
+    EXPECT_EQ(episode_statistics(of_action), first) << damaged;
+    EXPECT_EQ(read_file(path), intact);
+  }
+}
+
+TEST_F(Statistics, NaNAndInfinityAreKept) {
+  for (RandomEpisode& episode : episodes) {
+    if (episode.steps() == 0) continue;
+    episode.actions[0] = std::numeric_limits<float>::quiet_NaN();
+    episode.actions[1] = std::numeric_limits<float>::infinity();
+    break;
+  }
+  write();
+  for (int pass = 0; pass < 2; ++pass) {  // computed, then kept
+    const auto found = episode_statistics(reader({{"action", "action"}}));
+    const StepStatistics& action = found.features[0];
+    EXPECT_TRUE(std::isnan(action.mean[0]) && std::isnan(action.q01[0]) &&
+                std::isnan(action.min[0]));
+    EXPECT_EQ(action.max[1], std::numeric_limits<double>::infinity());
+    EXPECT_FALSE(std::isnan(action.mean[2]));
+  }
+}
+
+TEST_F(Statistics, RefusesWhatHasNone) {
+  const auto kind_of = [&](const StepsOptions& options) {
+    return error_of([&] { episode_statistics(StepReader(random_features(), slices, options)); })
+        .kind();
+  };
+  EXPECT_EQ(kind_of({.features = {{"text", "language_instruction"}}}), ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of({.features = {{"n", "episode_metadata/number"}}}), ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of({.features = {{"a", "action"}}, .offsets = {{"a", {0}}}}),
+            ErrorKind::invalid_argument);
+  slices = {{slices[0].path, 3, 4}};  // without steps
+  EXPECT_EQ(kind_of({.features = {{"a", "action"}}}), ErrorKind::invalid_argument);
+}
+
+}  // namespace
+}  // namespace recordpipe::rlds
