@@ -62,6 +62,7 @@ from recordpipe.reports import (
 )
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.sources import (
+    choose_from_datasets,
     from_generator,
     from_list,
     sample_from_datasets,
@@ -140,6 +141,7 @@ __all__ = [
     "Writer",
     "WrittenFile",
     "__version__",
+    "choose_from_datasets",
     "cifar10_batches",
     "convert",
     "encode_example",

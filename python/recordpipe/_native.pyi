@@ -32,6 +32,39 @@ class Dataset:
         collect: Callable[[list[Any]], Any],
         /,
     ) -> Dataset: ...
+    def is_parsed(self) -> bool: ...
+    def bucket_features(
+        self,
+        feature: str,
+        boundaries: list[int],
+        batch_sizes: list[int],
+        drop_remainder: bool,
+        most: int | None,
+        /,
+    ) -> Dataset: ...
+    def bucket(
+        self,
+        length: Callable[[Any], int],
+        name: str,
+        boundaries: list[int],
+        batch_sizes: list[int],
+        drop_remainder: bool,
+        most: int | None,
+        stack: Callable[[list[Any]], Any],
+        /,
+    ) -> Dataset: ...
+    def pack_features(
+        self, features: list[str], lengths: list[int], open_rows: int, truncate: bool, /
+    ) -> Dataset: ...
+    def pack(
+        self,
+        sizes: Callable[[Any], list[int]],
+        lengths: list[int],
+        open_rows: int,
+        truncate: bool,
+        pack: Callable[[list[Any]], Any],
+        /,
+    ) -> Dataset: ...
     def enumerate(self, start: int, /) -> Dataset: ...
     def cache(self, path: str | None, max_bytes: int, /) -> Dataset: ...
     def shuffle(self, buffer_size: int, seed: int, /) -> Dataset: ...
@@ -108,6 +141,7 @@ def from_generator(factory: Callable[[], Any], /) -> Dataset: ...
 def sample(
     datasets: list[Dataset], weights: list[float], seed: int, stop_on_empty: bool, /
 ) -> Dataset: ...
+def choose(datasets: list[Dataset], choices: Dataset, stop_on_empty: bool, /) -> Dataset: ...
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
 
 _Progress = Callable[[int, int], object] | None
