@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.cifar10 import cifar10_batches
-from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
+from recordpipe.conversion import (
+    ConvertReport,
+    SkippedRecord,
+    SkippedRegion,
+    WrittenFile,
+    convert,
+)
 from recordpipe.dataset import Dataset
 from recordpipe.errors import (
     AlreadyExistsError,
@@ -132,6 +138,7 @@ __all__ = [
     "RecordSizes",
     "SalvageReport",
     "Schema",
+    "SkippedRecord",
     "SkippedRegion",
     "Stats",
     "TensorFeature",

@@ -207,6 +207,9 @@ class ConvertArguments:
     select: list[str] | None
     drop: list[str]
     rename: dict[str, str]
+    resize: int | None
+    quality: int
+    images: list[str]
     skip_corrupt: bool
     threads: int
 
@@ -217,7 +220,15 @@ def convert(
     arguments: ConvertArguments,
     progress: _Progress,
     /,
-) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...
+) -> tuple[
+    list[tuple[str, int, int]],
+    int,
+    int,
+    int,
+    list[tuple[str, int, int, str, str]],
+    int,
+    list[tuple[str, int, str]],
+]: ...
 def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
 def decode_image(
     dataset: Dataset, feature: str, channels: int, max_pixels: int, fast: bool, /

@@ -13,7 +13,7 @@
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/usual_features.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/io/atomic_folder.h"
 
 namespace recordpipe {

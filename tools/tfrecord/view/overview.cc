@@ -10,7 +10,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/formats/usual_features.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
