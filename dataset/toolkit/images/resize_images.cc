@@ -37,38 +37,28 @@ class ImageEdit {
 
   std::string operator()(const MessageView& record) const {
     ExampleBuilder builder;
-    bool found = false;
     for (const std::string& name : resizing_.features) {
-      const FeatureView* const feature = record.find_feature(name);
-      if (!feature) continue;
-      replace(record, name, *feature, builder);
-      found = true;
+      if (const FeatureView* const feature = record.find_feature(name)) {
+        replace(record, name, *feature, builder);
+      }
     }
-    if (resizing_.features.empty()) found = replace_usual(record, builder);
-    if (!found) fail_missing();
+    if (resizing_.features.empty()) replace_usual(record, builder);
     return builder.serialize();
   }
 
  private:
-  bool replace_usual(const MessageView& record, ExampleBuilder& builder) const {
+  void replace_usual(const MessageView& record, ExampleBuilder& builder) const {
     for (const std::string_view name : kUsualImageFeatures) {
       const FeatureView* const feature = record.find_feature(name);
       if (!feature || feature->kind() != FeatureKind::bytes) continue;
-      replace(record, std::string(name), *feature, builder);
-      return true;
+      return replace(record, std::string(name), *feature, builder);
     }
-    return false;
-  }
-
-  [[noreturn]] void fail_missing() const {
     std::string names;
-    const auto add = [&](std::string_view name) {
-      names += (names.empty() ? "" : ", ") + printable(name);
-    };
-    std::ranges::for_each(resizing_.features, add);
-    if (names.empty()) std::ranges::for_each(kUsualImageFeatures, add);
-    throw Error(
-        {.kind = ErrorKind::not_found, .reason = "no image: none of the features " + names});
+    for (const std::string_view name : kUsualImageFeatures) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    throw Error({.kind = ErrorKind::not_found,
+                 .reason = "no image: none of the features " + names + " holds bytes"});
   }
 
   // Adds to `builder` what replaces an image feature and its size.

@@ -160,10 +160,11 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
                           " with a broken image");
   }
   if (arguments.json) {
-    print_json_summary(context, {{"files", to_json(report.files)},
-                                 {"regions_skipped", skipped.regions},
-                                 {"bytes_skipped", skipped.bytes},
-                                 {"records_skipped", skipped.records}});
+    nlohmann::ordered_json summary = {{"files", to_json(report.files)},
+                                      {"regions_skipped", skipped.regions},
+                                      {"bytes_skipped", skipped.bytes}};
+    if (arguments.resize) summary["records_skipped"] = skipped.records;
+    print_json_summary(context, summary);
   } else if (arguments.output.path != "-") {
     const std::string why =
         selects && report.taken == 0
@@ -248,13 +249,13 @@ of the input; add --shuffle to mix the records.
 resizes them (bilinear with antialiasing, as PIL and torchvision), and encodes them in their format:
 JPEG with --quality, 4:2:0; PNG with its channels. The longer side keeps the ratio, rounded down. EXIF
 is dropped, and pixels keep the order in which they are stored. int64 features named height and width,
-beside the image feature or alone, that hold its old size get the new one. A record without such an
-image is an error.
+beside the image feature or alone, that hold its old size get the new one. Without --image, a record
+without an image is an error.
 
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
-"bytes_skipped", "records_skipped"}. Memory: 64 MiB and the largest record, whatever the size of the
-inputs; --resize adds an image's pixels for each thread.)",
+"bytes_skipped"}, and with --resize "records_skipped". Memory: 64 MiB and the largest record, whatever
+the size of the inputs; --resize adds an image's pixels for each thread.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
   tfrecord convert 'train-*-of-00064' -o all.tfrecords
   tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7

@@ -14,8 +14,9 @@
 namespace recordpipe {
 
 struct ImageResizing {
-  // The features with encoded images, one or any number in each record. Empty: the first of
-  // kUsualImageFeatures (usual_features.h) that a record has.
+  // The features with encoded images, one or any number in each record; a record may lack some.
+  // Empty: the first of kUsualImageFeatures (usual_features.h) that holds bytes, which each record
+  // must have.
   std::vector<std::string> features = {};
   // The length of the shorter side after resizing; the longer one keeps the ratio, rounded down.
   // Smaller images stay as they are, in every byte.
@@ -30,9 +31,9 @@ struct ImageResizing {
 // beside the image feature, or alone) get the new ones. Images in feature lists of SequenceExamples
 // are left as they are.
 //
-// The edit throws, for a record: Error{not_found} without an image feature, the errors of
-// decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with
-// 16 bits per channel. Throws Error{invalid_argument} for a short side of 0 and another quality.
+// The edit throws, for a record: Error{not_found} without any of the usual features, the errors of
+// decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with 16
+// bits per channel. Throws Error{invalid_argument} for a short side of 0 and another quality.
 FeatureEdit resize_images(const ImageResizing& resizing);
 
 }  // namespace recordpipe
