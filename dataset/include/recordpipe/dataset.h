@@ -256,15 +256,16 @@ class Dataset {
     return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
   }
 
-  // Combines elements of similar length into batches, as tf.data does: element by element goes to
-  // the bucket of its length(const T&) (an integer of at least 0), and a bucket that is full
-  // becomes a batch of the collator. Elements keep their order in a bucket. At the end, the buckets
-  // with elements follow, the shortest first, unless the remainder is dropped. The function runs in
-  // parallel and must be thread-safe.
+  // Combines elements of similar length into batches, as tf.data does. Each element goes to the
+  // bucket of its length(const T&), an integer of at least 0; a bucket that is full becomes a batch
+  // of the collator. Elements keep their order in a bucket. At the end, the buckets with elements
+  // follow, the shortest first, unless the remainder is dropped. The function runs in parallel and
+  // must be thread-safe.
   //
   // An element that fails, in `length` or upstream, becomes a failed batch of its own, at its
   // place: ignore_errors after it skips this element only. Holds the elements of buckets that are
-  // not full. A saved state takes 8 bytes for each of these; a restore computes them again.
+  // not full. A saved state takes 8 bytes for each of these. A restore plans the input from its
+  // start, as for shuffle, and computes these elements again.
   template <std::invocable<const T&> F, CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> bucket_by_sequence_length(F length, const LengthBuckets& buckets,
                                                        C collator = {}) const {
@@ -290,8 +291,8 @@ class Dataset {
   // result depends on the order of the elements and the options only.
   //
   // An element that fails, or is too long (PackOptions::too_long), becomes a failed row of its own,
-  // at its place. A saved state takes 8 bytes for each sequence in an open row; a restore computes
-  // these again.
+  // at its place. Saved states are as those of bucket_by_sequence_length, of the sequences in open
+  // rows.
   auto pack_sequences(size_t length, const PackOptions& options = {},
                       internal::vector_element_t<T> padding = {}) const requires Vector<T> {
     using V = internal::vector_element_t<T>;

@@ -32,8 +32,8 @@ struct ImageResizing {
 // are left as they are.
 //
 // The edit throws, for a record: Error{not_found} without any of the usual features, the errors of
-// decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with 16
-// bits per channel. Throws Error{invalid_argument} for a short side of 0 and another quality.
+// decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with
+// 16 bits per channel. Throws Error{invalid_argument} for a short side of 0 and another quality.
 FeatureEdit resize_images(const ImageResizing& resizing);
 
 }  // namespace recordpipe
