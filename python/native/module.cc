@@ -200,9 +200,9 @@ void define_dataset(nb::module_& module) {
              return self.pack_sequences(features, lengths, packing(open_rows, truncate));
            })
       .def("pack",
-           [](Self self, nb::object sizes, const std::vector<size_t>& lengths, size_t open_rows,
-              bool truncate, nb::object pack) {
-             return self.pack_sequences(named(std::move(sizes), ""), lengths,
+           [](Self self, nb::object sizes, std::string name, const std::vector<size_t>& lengths,
+              size_t open_rows, bool truncate, nb::object pack) {
+             return self.pack_sequences(named(std::move(sizes), name), lengths,
                                         packing(open_rows, truncate), shared(std::move(pack)));
            })
       .def("enumerate", &PythonDataset::enumerate)

@@ -59,6 +59,7 @@ class Dataset:
     def pack(
         self,
         sizes: Callable[[Any], list[int]],
+        name: str,
         lengths: list[int],
         open_rows: int,
         truncate: bool,

@@ -51,9 +51,19 @@ class Buckets:
         arguments = (self._boundaries, self._batch_sizes, self._drop_remainder, most)
         if isinstance(self._length, str) and dataset.is_parsed():
             batches = dataset.bucket_features(self._length, *arguments)
-            return batches if self._no_padding else batches.map(self._pad, "")
-        collate = stack.stack if self._no_padding else self._stack
-        return dataset.bucket(self._length_of, name, *arguments, collate)
+            return batches if self._no_padding else batches.map(self._pad, self._padding_text())
+        if self._no_padding:
+            return dataset.bucket(self._length_of, name, *arguments, stack.stack)
+        names = [text for text in (name, self._padding_text()) if text]
+        return dataset.bucket(self._length_of, "; ".join(names), *arguments, self._stack)
+
+    def _padding_text(self) -> str:
+        """Becomes a part of the plan: a state of batches with another padding is refused."""
+        return _text(
+            padded_shapes=self._shapes,
+            padding_values=self._padding,
+            pad_to_bucket_boundary=self._to_boundary or None,
+        )
 
     def _length_of(self, element: Any) -> int:
         if callable(self._length):
@@ -150,9 +160,16 @@ class Packing:
             rows = dataset.pack_features(
                 [*named], [*named.values()], self._open_rows, self._truncate
             )
-            return rows.map(packing._pack_columns, "")
+            return rows.map(packing._pack_columns, _text(padding_values=self._padding))
         sizes = [named] if isinstance(named, int) else [*named.values()]
-        return dataset.pack(self._sizes, sizes, self._open_rows, self._truncate, self._pack)
+        return dataset.pack(
+            self._sizes,
+            _text(padding_values=self._padding),
+            sizes,
+            self._open_rows,
+            self._truncate,
+            self._pack,
+        )
 
     def _sizes(self, element: Any) -> list[int]:
         if isinstance(self._lengths, int):
@@ -215,6 +232,11 @@ class Packing:
         positions = np.zeros(length, np.int32)
         positions[:used] = np.arange(used) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return row, segment_ids, positions
+
+
+def _text(**options: Any) -> str:
+    """The options that are given, as they are in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
 
 
 def _feature(element: Any, name: str) -> Any:

@@ -189,6 +189,24 @@ class Buckets(GroupingTest):
         with self.assertRaisesRegex(ValueError, "negative length"):
             list(negative)
 
+    def test_a_state_of_other_arguments_is_refused(self):
+        dataset, _ = self.tokens()
+        for source in (dataset, dataset.map(dict)):
+            buckets = source.bucket_by_sequence_length("tokens", BOUNDARIES, SIZES)
+            state = iter(buckets).state_dict()
+            iter(source.bucket_by_sequence_length("tokens", BOUNDARIES, SIZES)).load_state_dict(
+                state
+            )
+            for arguments, keywords in (
+                ((BOUNDARIES, [1, *SIZES[1:]]), {}),
+                ((BOUNDARIES, SIZES), {"padding_values": -1}),
+                ((BOUNDARIES, SIZES), {"drop_remainder": True}),
+                ((BOUNDARIES, SIZES), {"pad_to_bucket_boundary": True}),
+            ):
+                other = source.bucket_by_sequence_length("tokens", *arguments, **keywords)
+                with self.subTest(keywords), self.assertRaises(ValueError):
+                    iter(other).load_state_dict(state)
+
     def test_pickles(self):
         dataset, _ = self.tokens()
         buckets = dataset.bucket_by_sequence_length("tokens", BOUNDARIES, SIZES)
