@@ -58,7 +58,9 @@ std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit&
     const bool is_renamed = renamed != edit.rename.end();
     const bool is_dropped = edit.drop.contains(name);
     const bool is_selected = edit.select && edit.select->contains(name);
-    if (is_renamed || is_dropped || is_selected) found.emplace(name);
+    if (is_renamed || is_dropped || is_selected || edit.replaced.contains(name)) {
+      found.emplace(name);
+    }
     if (is_dropped || (edit.select && !is_selected)) continue;
     const std::string_view new_name = is_renamed ? std::string_view(renamed->second) : name;
     if (!out.emplace(new_name, std::move(value)).second) {
@@ -149,11 +151,28 @@ EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdi
                            std::string(to_string(kind)) + ")",
                  .hint = "only those have features"});
   }
+  std::unique_ptr<const std::string> replaced;
+  if (edit.replace) {
+    MessageView view;
+    view.read(message);
+    replaced = std::make_unique<const std::string>(edit.replace(view));
+    if (!features) features.emplace();
+    WireReader example = read_example(std::as_bytes(std::span(*replaced)));
+    while (!example.done()) {
+      const uint32_t tag = example.read_tag();
+      if (tag == length_delimited_tag(kExampleFeatures)) {
+        read_map(example.read_message(), *features, check_feature);
+      } else {
+        example.skip(tag);
+      }
+    }
+  }
   FeatureNames found;
   PieceWriter writer;
   writer.append_map(kExampleFeatures, edited(std::move(features), edit, found));
   writer.append_map(kSequenceFeatureLists, edited(std::move(feature_lists), edit, found));
   EditedMessage result = writer.take();
+  result.replaced = std::move(replaced);
   result.found = std::move(found);
   return result;
 }

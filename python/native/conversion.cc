@@ -16,6 +16,7 @@
 #include "dataset/toolkit/files/file_identity.h"
 #include "python/native/file_work.h"
 #include "python/native/toolkit.h"
+#include "recordpipe/toolkit/resize_images.h"
 
 namespace recordpipe::python {
 namespace {
@@ -37,6 +38,9 @@ struct ConvertArguments {
   std::optional<std::vector<std::string>> select;
   std::vector<std::string> drop;
   std::map<std::string, std::string> rename;
+  std::optional<size_t> resize;
+  int quality = 90;
+  std::vector<std::string> images;
   bool skip_corrupt = false;
   size_t threads = 0;
 };
@@ -48,6 +52,11 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
                                .threads = arguments.threads};
   if (arguments.where) selection.where.emplace(*arguments.where);
   FeatureEdit& edit = selection.edit;
+  if (arguments.resize) {
+    edit = resize_images({.features = arguments.images,
+                          .short_side = *arguments.resize,
+                          .quality = arguments.quality});
+  }
   if (arguments.select) edit.select.emplace(arguments.select->begin(), arguments.select->end());
   edit.drop = {arguments.drop.begin(), arguments.drop.end()};
   edit.rename = {arguments.rename.begin(), arguments.rename.end()};
@@ -83,12 +92,25 @@ struct Skipped {
   }
 };
 
+// The records whose image can't be resized; the first of them also one by one.
+struct SkippedRecords {
+  uint64_t records = 0;
+  std::vector<Error> first;
+
+  void add(const Error& error) {
+    ++records;
+    if (first.size() < Skipped::kMostRegions) first.push_back(error);
+  }
+};
+
 // Returns (files: [(path, records, bytes)], records read, regions skipped, bytes skipped, the first
-// of the regions: [(path, begin, end, reason, hint)]).
+// of the regions: [(path, begin, end, reason, hint)], records skipped, the first of these: [(path,
+// offset, reason)]).
 nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
                   const Reading& reading, const ConvertArguments& arguments,
                   const nb::object& progress) {
   Skipped skipped;
+  SkippedRecords broken;
   ConvertOptions options = {.input = {.reading = read_options(reading)},
                             .output = output_of(target.bytes, arguments),
                             .selection = selection_of(arguments),
@@ -99,6 +121,9 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
     options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
       skipped.add(path, region);
     };
+    if (arguments.resize) {
+      options.selection.on_failed_edit = [&](const Error& error) { broken.add(error); };
+    }
   }
   const Inputs inputs = find_inputs(given);
   options.input.paths = inputs.paths;
@@ -107,7 +132,7 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
   }
   ConvertReport report;
   run_file_work(progress, inputs.bytes * (options.reads_twice() ? 2 : 1),
-                [&](const FileWork& work) { report = convert_records(work, options); });
+                [&](const FileWork& work) { report = convert_records(work, std::move(options)); });
   nb::list files;
   for (const WrittenFile& file : report.files) {
     files.append(nb::make_tuple(FilePath{file.path}, file.records, file.bytes));
@@ -117,7 +142,12 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
     regions.append(nb::make_tuple(FilePath{path}, region.begin, region.end, text(region.reason),
                                   text(region.hint)));
   }
-  return nb::make_tuple(files, report.read, skipped.regions, skipped.bytes, regions);
+  nb::list records;
+  for (const Error& error : broken.first) {
+    records.append(nb::make_tuple(FilePath{error.path()}, error.offset(), text(error.reason())));
+  }
+  return nb::make_tuple(files, report.read, skipped.regions, skipped.bytes, regions, broken.records,
+                        records);
 }
 
 }  // namespace
@@ -140,6 +170,9 @@ void define_conversion(nb::module_& module) {
       .def_rw("select", &ConvertArguments::select, nb::arg().none())
       .def_rw("drop", &ConvertArguments::drop)
       .def_rw("rename", &ConvertArguments::rename)
+      .def_rw("resize", &ConvertArguments::resize, nb::arg().none())
+      .def_rw("quality", &ConvertArguments::quality)
+      .def_rw("images", &ConvertArguments::images)
       .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
       .def_rw("threads", &ConvertArguments::threads);
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());

@@ -4,6 +4,8 @@
 
 #include "python/native/errors.h"
 #include "python/native/gil.h"
+#include "python/native/sequence_sizes.h"
+#include "recordpipe/choose_from_datasets.h"
 #include "recordpipe/error.h"
 #include "recordpipe/sample_from_datasets.h"
 
@@ -21,6 +23,13 @@ PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, Share
   return PythonDataset(
       vectors.with<PythonObject>(internal::map(vectors.node(), python_collate(std::move(collect)),
                                                internal::element_ops<PythonObject>(), {})));
+}
+
+using Objects = std::vector<PythonObject>;
+
+std::unique_ptr<internal::BatchFunction> collect_objects() {
+  using Collator = VectorCollator<PythonObject>;
+  return std::make_unique<internal::Collate<PythonObject, Collator>>(Collator());
 }
 
 DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : DropRemainder::no; }
@@ -69,6 +78,36 @@ bool same_elements(const PythonDataset& a, const PythonDataset& b) {
          equal_specs(a.spec().get(), b.spec().get());
 }
 
+StopOnEmptyDataset stop(bool on_empty) {
+  return on_empty ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no;
+}
+
+// Calls merge() with the datasets; they become objects if their elements differ.
+template <class Merge>
+PythonDataset merged(const std::vector<PythonDataset>& datasets, const char* name,
+                     const Merge& merge) {
+  if (datasets.empty()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string(name) + " needs at least one dataset"});
+  }
+  bool same = true;
+  for (const PythonDataset& dataset : datasets) {
+    same = same && same_elements(datasets.front(), dataset);
+  }
+  if (!same) {
+    std::vector<Dataset<PythonObject>> inputs;
+    for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects());
+    return PythonDataset(merge(inputs));
+  }
+  return datasets.front().reorder([&]<class T>(const Dataset<T>&) {
+    std::vector<Dataset<T>> inputs;
+    for (const PythonDataset& dataset : datasets) {
+      inputs.push_back(std::get<Dataset<T>>(dataset.elements()));
+    }
+    return merge(inputs);
+  });
+}
+
 }  // namespace
 
 PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const {
@@ -100,23 +139,77 @@ PythonDataset PythonDataset::with_image(const ImageSpec& image) const {
   return PythonDataset(elements_, std::make_shared<ParseSpec>(pending_spec().with_image(image)));
 }
 
+template <class Make>
+Dataset<ParsedBatch> PythonDataset::of_drawn_records(const Make& make) const {
+  const auto& records = std::get<Dataset<Record>>(elements_);
+  if (spec_->collator.images().empty()) return make(records);
+  return make(draw_images(records, spec_->collator.images()));
+}
+
 Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder remainder) const {
   if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) {
     return rlds::draw_images(*steps, *spec_->collator.steps())
         .batch(batch_size, remainder, spec_->collator);
   }
-  const auto& records = std::get<Dataset<Record>>(elements_);
-  if (spec_->collator.images().empty()) {
-    return records.batch(batch_size, remainder, spec_->collator);
-  }
-  return draw_images(records, spec_->collator.images())
-      .batch(batch_size, remainder, spec_->collator);
+  return of_drawn_records(
+      [&](const auto& records) { return records.batch(batch_size, remainder, spec_->collator); });
 }
 
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
                                    SharedObject stack) const {
   if (rows()) return PythonDataset(parsed(batch_size, drop(drop_remainder)), spec_);
   return collected(objects().batch(batch_size, drop(drop_remainder)), std::move(stack));
+}
+
+PythonDataset PythonDataset::bucket_by_sequence_length(const std::string& feature,
+                                                       const LengthBuckets& buckets,
+                                                       std::optional<size_t> most) const {
+  const FeatureSizes length(pending_spec(), {feature});
+  const auto batches = [&]<class T>(const Dataset<T>& records) {
+    return records.template with<ParsedBatch>(internal::bucket_by_sequence_length(
+        records.node(), std::make_unique<internal::Measure<T, FeatureSizes>>(length, 1), buckets,
+        most, std::make_unique<internal::Collate<T, ParseCollator>>(spec_->collator),
+        internal::element_ops<ParsedBatch>()));
+  };
+  return PythonDataset(of_drawn_records(batches), spec_);
+}
+
+PythonDataset PythonDataset::bucket_by_sequence_length(PythonFunction length,
+                                                       const LengthBuckets& buckets,
+                                                       std::optional<size_t> most,
+                                                       SharedObject stack) const {
+  const Dataset<PythonObject> input = objects();
+  return collected(input.with<Objects>(internal::bucket_by_sequence_length(
+                       input.node(), python_sizes(std::move(length), 1), buckets, most,
+                       collect_objects(), internal::element_ops<Objects>())),
+                   std::move(stack));
+}
+
+PythonDataset PythonDataset::pack_sequences(const std::vector<std::string>& features,
+                                            const std::vector<size_t>& lengths,
+                                            const PackOptions& options) const {
+  const ParseSpec& all = pending_spec();
+  if (all.outputs.size() != features.size()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "pack_sequences: " + std::to_string(all.outputs.size()) +
+                           " features, and the lengths of " + std::to_string(features.size()),
+                 .hint = "parse() only the features that are packed"});
+  }
+  auto spec = std::make_shared<const ParseSpec>(only_features(all, features));
+  const auto& records = std::get<Dataset<Record>>(elements_);
+  return PythonDataset(
+      records.pack_sequences(FeatureSizes(*spec, features), lengths, spec->collator, options),
+      spec);
+}
+
+PythonDataset PythonDataset::pack_sequences(PythonFunction sizes,
+                                            const std::vector<size_t>& lengths,
+                                            const PackOptions& options, SharedObject pack) const {
+  const Dataset<PythonObject> input = objects();
+  return collected(input.with<Objects>(internal::pack_sequences(
+                       input.node(), python_sizes(std::move(sizes), lengths.size()), lengths,
+                       options, collect_objects(), internal::element_ops<Objects>())),
+                   std::move(pack));
 }
 
 PythonDataset PythonDataset::map(PythonFunction function) const {
@@ -247,30 +340,23 @@ PythonDataset PythonDataset::concatenate(const PythonDataset& next) const {
 PythonDataset PythonDataset::sample(const std::vector<PythonDataset>& datasets,
                                     std::vector<double> weights, uint64_t seed,
                                     bool stop_on_empty) {
-  if (datasets.empty()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "sample_from_datasets needs at least one dataset"});
-  }
-  bool same = true;
-  for (const PythonDataset& dataset : datasets) {
-    same = same && same_elements(datasets.front(), dataset);
-  }
-  const auto sampled = [&]<class T>(std::vector<Dataset<T>> inputs) {
-    return recordpipe::sample_from_datasets(
-        inputs, std::move(weights), seed,
-        stop_on_empty ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
-  };
-  if (!same) {
-    std::vector<Dataset<PythonObject>> inputs;
-    for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects());
-    return PythonDataset(sampled(std::move(inputs)));
-  }
-  return datasets.front().reorder([&]<class T>(const Dataset<T>&) {
-    std::vector<Dataset<T>> inputs;
-    for (const PythonDataset& dataset : datasets) {
-      inputs.push_back(std::get<Dataset<T>>(dataset.elements_));
+  return merged(datasets, "sample_from_datasets", [&](const auto& inputs) {
+    return recordpipe::sample_from_datasets(inputs, std::move(weights), seed, stop(stop_on_empty));
+  });
+}
+
+PythonDataset PythonDataset::choose(const std::vector<PythonDataset>& datasets,
+                                    const PythonDataset& choices, bool stop_on_empty) {
+  const Dataset<int64_t> numbers = choices.objects().map([](const PythonObject& choice) {
+    const GilScope gil;
+    try {
+      return to_integer(choice.get());
+    } catch (nb::python_error& error) {
+      throw_raised(error);
     }
-    return sampled(std::move(inputs));
+  });
+  return merged(datasets, "choose_from_datasets", [&](const auto& inputs) {
+    return recordpipe::choose_from_datasets(inputs, numbers, stop(stop_on_empty));
   });
 }
 

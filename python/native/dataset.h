@@ -39,6 +39,21 @@ class PythonDataset {
   const ParseSpec& pending_spec() const;
   PythonDataset batch(size_t batch_size, bool drop_remainder, SharedObject stack) const;
 
+  // Elements become batches. Behind a pending parse, `length` is the name of a feature, and these
+  // are the batches of batch(); otherwise `stack` makes an object of a list of elements. An element
+  // longer than `most` is an error.
+  PythonDataset bucket_by_sequence_length(const std::string& feature, const LengthBuckets& buckets,
+                                          std::optional<size_t> most) const;
+  PythonDataset bucket_by_sequence_length(PythonFunction length, const LengthBuckets& buckets,
+                                          std::optional<size_t> most, SharedObject stack) const;
+  // Elements become the sequences of packed rows: batches of these features, or what `pack` makes
+  // of a list of elements.
+  PythonDataset pack_sequences(const std::vector<std::string>& features,
+                               const std::vector<size_t>& lengths,
+                               const PackOptions& options) const;
+  PythonDataset pack_sequences(PythonFunction sizes, const std::vector<size_t>& lengths,
+                               const PackOptions& options, SharedObject pack) const;
+
   // Elements become Python objects.
   PythonDataset map(PythonFunction function) const;
   PythonDataset random_map(PythonFunction function, uint64_t seed) const;
@@ -74,6 +89,9 @@ class PythonDataset {
   PythonDataset concatenate(const PythonDataset& next) const;
   static PythonDataset sample(const std::vector<PythonDataset>& datasets,
                               std::vector<double> weights, uint64_t seed, bool stop_on_empty);
+  // The elements of `choices` are integers.
+  static PythonDataset choose(const std::vector<PythonDataset>& datasets,
+                              const PythonDataset& choices, bool stop_on_empty);
 
   // Calls visit(Dataset<T>).
   template <class Visit>
@@ -95,6 +113,10 @@ class PythonDataset {
   Dataset<PythonObject> objects() const;
 
  private:
+  // Calls make() with the records with a pending parse: as a Dataset<Record>, or, if images have
+  // random distortions, as a Dataset<DrawnRecord>.
+  template <class Make>
+  Dataset<ParsedBatch> of_drawn_records(const Make& make) const;
   // The batches of records with a pending parse.
   Dataset<ParsedBatch> parsed(size_t batch_size, DropRemainder remainder) const;
 

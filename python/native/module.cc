@@ -57,6 +57,10 @@ PythonFunction named(nb::object function, std::string name) {
   return {shared(std::move(function)), std::move(name)};
 }
 
+PackOptions packing(size_t open_rows, bool truncate) {
+  return {.open_rows = open_rows, .too_long = truncate ? TooLong::truncate : TooLong::error};
+}
+
 // The files that patterns stand for.
 std::vector<FilePath> record_paths(const std::vector<FilePath>& paths) {
   std::vector<std::string> files;
@@ -184,6 +188,33 @@ void define_dataset(nb::module_& module) {
               nb::object collect) {
              return self.window(size, shift, drop_remainder, shared(std::move(collect)));
            })
+      .def("is_parsed", &PythonDataset::rows)
+      .def("bucket_features",
+           [](Self self, const std::string& feature, std::vector<size_t> boundaries,
+              std::vector<size_t> batch_sizes, bool drop_remainder, std::optional<size_t> most) {
+             return self.bucket_by_sequence_length(
+                 feature, {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most);
+           })
+      .def("bucket",
+           [](Self self, nb::object length, std::string name, std::vector<size_t> boundaries,
+              std::vector<size_t> batch_sizes, bool drop_remainder, std::optional<size_t> most,
+              nb::object stack) {
+             return self.bucket_by_sequence_length(
+                 named(std::move(length), name),
+                 {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most,
+                 shared(std::move(stack)));
+           })
+      .def("pack_features",
+           [](Self self, const std::vector<std::string>& features,
+              const std::vector<size_t>& lengths, size_t open_rows, bool truncate) {
+             return self.pack_sequences(features, lengths, packing(open_rows, truncate));
+           })
+      .def("pack",
+           [](Self self, nb::object sizes, std::string name, const std::vector<size_t>& lengths,
+              size_t open_rows, bool truncate, nb::object pack) {
+             return self.pack_sequences(named(std::move(sizes), name), lengths,
+                                        packing(open_rows, truncate), shared(std::move(pack)));
+           })
       .def("enumerate", &PythonDataset::enumerate)
       .def("cache",
            [](Self self, const std::optional<FilePath>& path, uint64_t max_bytes) {
@@ -246,6 +277,7 @@ void define_dataset(nb::module_& module) {
   module.def("from_list", &from_list);
   module.def("from_generator", &generator);
   module.def("sample", &PythonDataset::sample);
+  module.def("choose", &PythonDataset::choose);
   module.def("zip", [](const std::vector<PythonDataset>& datasets, nb::object collect) {
     return PythonDataset::zip(datasets, shared(std::move(collect)));
   });

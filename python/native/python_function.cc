@@ -142,6 +142,44 @@ class PythonFilter final : public internal::Predicate {
   PythonFunction predicate_;
 };
 
+class PythonSizes final : public internal::MeasureFunction {
+ public:
+  PythonSizes(PythonFunction function, size_t count)
+      : function_(std::move(function)), count_(count) {}
+  size_t sizes_per_element() const override { return count_; }
+  void measure(size_t count, const void* values, uint64_t* sizes,
+               Failures& failures) const override {
+    const auto* const in = static_cast<const PythonObject*>(values);
+    visit_each(
+        {}, count, failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) {
+          const nb::object result = function_.function->get()(in[i].get());
+          uint64_t* const out = sizes + i * count_;
+          if (PyIndex_Check(result.ptr())) {
+            *out = length_of(result);
+            return;
+          }
+          size_t at = 0;
+          for (const nb::handle size : result) {
+            if (at < count_) out[at] = length_of(size);
+            ++at;
+          }
+          if (at != count_) internal::fail_number_of_sizes(at, count_);
+        });
+  }
+  std::vector<Parameter> parameters() const override { return function_.parameters(); }
+
+ private:
+  static uint64_t length_of(nb::handle number) {
+    const int64_t value = to_integer(number);
+    if (value < 0) internal::fail_negative_size();
+    return static_cast<uint64_t>(value);
+  }
+
+  PythonFunction function_;
+  size_t count_;
+};
+
 class Collate final : public MapFunction {
  public:
   explicit Collate(SharedObject function) : function_(std::move(function)) {}
@@ -237,6 +275,18 @@ std::unique_ptr<MapFunction> python_flat_map(PythonFunction function) {
 
 std::unique_ptr<MapFunction> python_interleave(PythonFunction function) {
   return std::make_unique<PythonInterleave>(std::move(function));
+}
+
+int64_t to_integer(nb::handle number) {
+  const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
+  if (!index) throw nb::python_error();
+  const long long value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+  return value;
+}
+
+std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function, size_t count) {
+  return std::make_unique<PythonSizes>(std::move(function), count);
 }
 
 std::unique_ptr<MapFunction> python_collate(SharedObject function) {

@@ -2,6 +2,7 @@
 // the GIL; a chunk of elements is processed each time the GIL is acquired.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct PythonFunction {
   std::vector<Parameter> parameters() const;
 };
 
+// Returns operator.index(number); throws nb::python_error. Needs the GIL.
+int64_t to_integer(nb::handle number);
+
 // function(element) -> element.
 std::unique_ptr<internal::MapFunction> python_map(PythonFunction function);
 // function(element, numpy.random.Generator) -> element. The generator draws from the element's own
@@ -31,6 +35,8 @@ std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate);
 std::unique_ptr<internal::MapFunction> python_flat_map(PythonFunction function);
 // function(element) -> recordpipe.Dataset, for interleave; its elements become Python objects.
 std::unique_ptr<internal::MapFunction> python_interleave(PythonFunction function);
+// function(element) -> a length, or as many lengths as `count`.
+std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function, size_t count);
 // function(list of elements) -> batch.
 std::unique_ptr<internal::MapFunction> python_collate(SharedObject function);
 

@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.cifar10 import cifar10_batches
-from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
+from recordpipe.conversion import (
+    ConvertReport,
+    SkippedRecord,
+    SkippedRegion,
+    WrittenFile,
+    convert,
+)
 from recordpipe.dataset import Dataset
 from recordpipe.errors import (
     AlreadyExistsError,
@@ -62,6 +68,7 @@ from recordpipe.reports import (
 )
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.sources import (
+    choose_from_datasets,
     from_generator,
     from_list,
     sample_from_datasets,
@@ -134,6 +141,7 @@ __all__ = [
     "RecordSizes",
     "SalvageReport",
     "Schema",
+    "SkippedRecord",
     "SkippedRegion",
     "Stats",
     "StepStatistics",
@@ -147,6 +155,7 @@ __all__ = [
     "Writer",
     "WrittenFile",
     "__version__",
+    "choose_from_datasets",
     "cifar10_batches",
     "convert",
     "encode_example",

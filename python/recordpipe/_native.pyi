@@ -32,6 +32,40 @@ class Dataset:
         collect: Callable[[list[Any]], Any],
         /,
     ) -> Dataset: ...
+    def is_parsed(self) -> bool: ...
+    def bucket_features(
+        self,
+        feature: str,
+        boundaries: list[int],
+        batch_sizes: list[int],
+        drop_remainder: bool,
+        most: int | None,
+        /,
+    ) -> Dataset: ...
+    def bucket(
+        self,
+        length: Callable[[Any], int],
+        name: str,
+        boundaries: list[int],
+        batch_sizes: list[int],
+        drop_remainder: bool,
+        most: int | None,
+        stack: Callable[[list[Any]], Any],
+        /,
+    ) -> Dataset: ...
+    def pack_features(
+        self, features: list[str], lengths: list[int], open_rows: int, truncate: bool, /
+    ) -> Dataset: ...
+    def pack(
+        self,
+        sizes: Callable[[Any], list[int]],
+        name: str,
+        lengths: list[int],
+        open_rows: int,
+        truncate: bool,
+        pack: Callable[[list[Any]], Any],
+        /,
+    ) -> Dataset: ...
     def enumerate(self, start: int, /) -> Dataset: ...
     def cache(self, path: str | None, max_bytes: int, /) -> Dataset: ...
     def shuffle(self, buffer_size: int, seed: int, /) -> Dataset: ...
@@ -152,6 +186,7 @@ def from_generator(factory: Callable[[], Any], /) -> Dataset: ...
 def sample(
     datasets: list[Dataset], weights: list[float], seed: int, stop_on_empty: bool, /
 ) -> Dataset: ...
+def choose(datasets: list[Dataset], choices: Dataset, stop_on_empty: bool, /) -> Dataset: ...
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
 
 _Progress = Callable[[int, int], object] | None
@@ -217,6 +252,9 @@ class ConvertArguments:
     select: list[str] | None
     drop: list[str]
     rename: dict[str, str]
+    resize: int | None
+    quality: int
+    images: list[str]
     skip_corrupt: bool
     threads: int
 
@@ -227,7 +265,15 @@ def convert(
     arguments: ConvertArguments,
     progress: _Progress,
     /,
-) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...
+) -> tuple[
+    list[tuple[str, int, int]],
+    int,
+    int,
+    int,
+    list[tuple[str, int, int, str, str]],
+    int,
+    list[tuple[str, int, str]],
+]: ...
 def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
 def decode_image(
     dataset: Dataset,

@@ -20,7 +20,7 @@ from recordpipe.inputs import (
 )
 from recordpipe.progress import Progress, reported
 
-__all__ = ["ConvertReport", "SkippedRegion", "WrittenFile", "convert"]
+__all__ = ["ConvertReport", "SkippedRecord", "SkippedRegion", "WrittenFile", "convert"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,21 @@ class SkippedRegion:
 
 
 @dataclass(frozen=True)
+class SkippedRecord:
+    """A record whose image can't be resized, that ``skip_corrupt=True`` skipped.
+
+    Attributes:
+        path: of the input.
+        offset: of the record, in the (decompressed) content.
+        reason: what is wrong with the image.
+    """
+
+    path: str
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class ConvertReport:
     """What :func:`convert` wrote.
 
@@ -67,6 +82,8 @@ class ConvertReport:
         regions_skipped: the number of damaged regions that were skipped.
         bytes_skipped: the size of these regions.
         skipped: the first 10,000 of these regions.
+        records_skipped: the number of records whose image can't be resized.
+        skipped_records: the first 10,000 of these records.
     """
 
     files: tuple[WrittenFile, ...]
@@ -74,6 +91,8 @@ class ConvertReport:
     regions_skipped: int = 0
     bytes_skipped: int = 0
     skipped: tuple[SkippedRegion, ...] = ()
+    records_skipped: int = 0
+    skipped_records: tuple[SkippedRecord, ...] = ()
 
     @property
     def paths(self) -> list[str]:
@@ -109,6 +128,9 @@ def convert(
     select: str | Sequence[str] | None = None,
     drop: str | Sequence[str] = (),
     rename: Mapping[str, str] | None = None,
+    resize: int | None = None,
+    quality: int = 90,
+    images: str | Sequence[str] = (),
     skip_corrupt: bool = False,
     check_crc: bool = True,
     input_compression: str | None = None,
@@ -151,8 +173,14 @@ def convert(
         select: the features to keep. Default: all.
         drop: features to leave out.
         rename: new names of features, by their old names.
-        skip_corrupt: skip damaged regions, and keep all intact records behind them. Default: damage
-            is an error.
+        resize: make JPEG and PNG images smaller: their shorter side becomes so many pixels, by
+            PIL's bilinear filter. Smaller images stay as they are. Features with the old height and
+            width get the new ones; EXIF is dropped.
+        quality: of resized JPEG images, 1 to 100.
+        images: the features that ``resize`` resizes, with one image or any number in each record.
+            Default: image/encoded, image or the like.
+        skip_corrupt: skip damaged regions, and keep all intact records behind them; skip records
+            whose image ``resize`` can't decode. Default: both are an error.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -176,6 +204,8 @@ def convert(
         raise ValueError(f"sample is a probability, 0 to 1, not {sample}")
     if skip_corrupt and not check_crc:
         raise ValueError("skip_corrupt=True and check_crc=False contradict each other")
+    if resize is None and images:
+        raise ValueError("images are the features that resize=N resizes")
     arguments = native.ConvertArguments()
     arguments.compression = known_compression(compression) or None
     arguments.fast = level == "fast"
@@ -196,10 +226,14 @@ def convert(
     arguments.select = None if select is None else _names(select)
     arguments.drop = _names(drop)
     arguments.rename = dict(rename or {})
+    if resize is not None:
+        arguments.resize = whole_number("resize", resize, 1, 2**20)
+    arguments.quality = whole_number("quality", quality, 1, 100)
+    arguments.images = _names(images)
     arguments.skip_corrupt = skip_corrupt
     arguments.threads = checked_threads(threads)
     with reported(progress, "convert") as function:
-        files, read, regions, size, skipped = native.convert(
+        files, read, regions, size, skipped, failed, broken = native.convert(
             paths_of(sources),
             path_of(target),
             reading(input_compression, max_record_size, check_crc),
@@ -212,6 +246,8 @@ def convert(
         regions,
         size,
         tuple(SkippedRegion(*region) for region in skipped),
+        failed,
+        tuple(SkippedRecord(*record) for record in broken),
     )
 
 

@@ -14,7 +14,14 @@ from recordpipe.features import known_compression
 from recordpipe.inputs import Paths, paths_of
 from recordpipe.random_access import ListAccess, RandomAccess
 
-__all__ = ["from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
+__all__ = [
+    "choose_from_datasets",
+    "from_generator",
+    "from_list",
+    "sample_from_datasets",
+    "tfrecords",
+    "zip",
+]
 
 
 def tfrecords(
@@ -118,3 +125,28 @@ def sample_from_datasets(
     keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
     arguments = (list(datasets), weights)
     return make_dataset(described, sample_from_datasets, arguments, keywords, random=True)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset],
+    choice_dataset: Dataset,
+    stop_on_empty_dataset: bool = True,
+) -> Dataset:
+    """Takes each element from the Dataset whose index comes next in ``choice_dataset``.
+
+    ``choice_dataset`` yields integers from 0 to ``len(datasets) - 1``; any other is an element that
+    fails. Each Dataset keeps its order. Ends with ``choice_dataset``.
+
+    Args:
+        stop_on_empty_dataset: ends also when a chosen Dataset is at its end (default, as in
+            tf.data). False: such a choice yields nothing, and the end comes when all Datasets are
+            at their ends.
+    """
+    described = native.choose(
+        [native_of(dataset) for dataset in datasets],
+        native_of(choice_dataset),
+        stop_on_empty_dataset,
+    )
+    random = any(dataset._random for dataset in [*datasets, choice_dataset])
+    arguments = (list(datasets), choice_dataset, stop_on_empty_dataset)
+    return make_dataset(described, choose_from_datasets, arguments, {}, random=random)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,20 @@ def stack(rows: list[Any]) -> Any:
 
 
 class PaddedStack:
-    """stack() of arrays of different shapes, filled up with a padding value."""
+    """stack() of arrays of different shapes, filled up with a padding value.
 
-    def __init__(self, padding: Any) -> None:
-        self.padding = padding
+    ``padding`` and ``sizes`` are called for each key, "" for elements that are no dicts:
+    ``padding(key)`` returns the value (None: 0, or ``b""``), and ``sizes(key, dimensions)`` the
+    size to which each dimension is filled up (None: the largest).
+    """
+
+    def __init__(
+        self,
+        padding: Callable[[str], Any],
+        sizes: Callable[[str, int], list[int | None]] = lambda _, dimensions: [None] * dimensions,
+    ) -> None:
+        self._padding = padding
+        self._sizes = sizes
 
     def __call__(self, rows: list[Any]) -> Any:
         return _combine(rows, self._pad, "")
@@ -32,8 +42,16 @@ class PaddedStack:
         arrays = [np.asarray(row) for row in rows]
         if len({array.ndim for array in arrays}) != 1:
             raise ValueError(f"{_named(key)}: rows have different numbers of dimensions")
-        shape = np.max([array.shape for array in arrays], axis=0)
-        batch = np.full((len(arrays), *shape), self.padding, dtype=np.result_type(*arrays))
+        largest = [int(size) for size in np.max([array.shape for array in arrays], axis=0)]
+        sizes = self._sizes(key, len(largest))
+        shape = [most if size is None else size for size, most in zip(sizes, largest, strict=True)]
+        if any(most > size for size, most in zip(shape, largest, strict=True)):
+            raise ValueError(f"{_named(key)}: rows of up to {largest}, padded to {shape}")
+        dtype = np.result_type(*arrays)
+        padding = self._padding(key)
+        if padding is None:
+            padding = b"" if dtype.hasobject else 0
+        batch = np.full((len(arrays), *shape), padding, dtype=dtype)
         for row, array in enumerate(arrays):
             place: tuple[Any, ...] = (row, *(slice(size) for size in array.shape))
             batch[place] = array

@@ -76,6 +76,25 @@ class Photographs(Example):
         self.assertIn("usage", self.run_it("photographs", status=2))
 
 
+class PackTokens(Example):
+    def test_hardly_any_place_is_padding(self):
+        text = self.run_it("pack_tokens", "tokens")
+        packed = re.search(r"packed: (\d+) sequences in (\d+) rows, (\d+) of (\d+) places used", text)
+        sequences, rows, used, places = map(int, packed.groups())
+        self.assertEqual(sequences, 1000)
+        self.assertEqual(used, sum(1 + i * i % 40 for i in range(1000)))
+        self.assertEqual(places, 64 * rows)
+        self.assertGreater(used, 0.95 * places)
+        batches, padded = map(int, re.search(r"bucketed: (\d+) batches, (\d+) places",
+                                             text).groups())
+        self.assertLess(batches, 60)
+        self.assertGreater(used, 0.8 * padded)
+        self.assertEqual(self.run_it("pack_tokens", "tokens"), text)
+
+    def test_what_cant_be_written_is_an_error(self):
+        self.assertIn("none/", self.run_it("pack_tokens", "none/tokens", status=1))
+
+
 class ReadTfrecords(Example):
     def test_shows_what_is_in_the_records(self):
         self.run_it("records_to_batches", "points")

@@ -23,6 +23,7 @@ class Command:
     threads: bool = False
     json: bool = True
     names: tuple = ()  # options with feature names
+    needs: dict = dataclasses.field(default_factory=dict)  # of such options: others beside them
     writes: bool = False  # the result goes to OUT, and --json prints its summary
     answers_no: bool = False  # exit code 1 is possible
 
@@ -37,7 +38,8 @@ COMMANDS = {
     "index": Command(["FILE", "-o", "OUT"], several=False, threads=True, writes=True,
                      answers_no=True),
     "convert": Command(["FILE", "-o", "OUT"], selects=True, threads=True, writes=True,
-                       names=("--feature", "--select", "--drop", "--rename")),
+                       names=("--feature", "--select", "--drop", "--rename", "--image"),
+                       needs={"--image": ["--resize", "9"]}),
     "salvage": Command(["FILE", "-o", "OUT"], damaged=1, threads=True, writes=True,
                        answers_no=True),
     "diff": Command(["FILE", "a"], several=False, selects=True, answers_no=True),
@@ -235,7 +237,8 @@ class Options(ContractTest):
                 for threads in ([1, 3] if command.threads else [None]):
                     with self.subTest(name, option=option):
                         value = "lable=x" if option == "--rename" else "lable"
-                        options = ["--threads", threads] if threads else []
+                        options = [*command.needs.get(option, [])]
+                        options += ["--threads", threads] if threads else []
                         result = self.run_command(name, option, value, *options)
                         self.expect(2, result)
                         self.assertIn(f"tfrecord {name}: no record has a feature named lable; "
@@ -244,7 +247,8 @@ class Options(ContractTest):
                 # Records without features: no similar names to suggest.
                 self.write("b", b"\xff\xfe")
                 with self.subTest(name, option=option):
-                    result = self.run_command(name, option, value, files=["b"])
+                    result = self.run_command(name, option, value, *command.needs.get(option, []),
+                                              files=["b"])
                     self.expect(2, result)
 
     def test_names_are_looked_for_in_records_that_are_not_selected(self):

@@ -240,6 +240,48 @@ class Images(ExportTest):
             f"{name}/{i:07}.gif" for i, name in enumerate(
                 ["a_b", "a_b-2", "a_b", "日本", "中国", "a_b-3", "é" * 40])))
 
+    def test_numbers_have_equally_many_digits(self):
+        """ImageFolder numbers the classes in the order of their names."""
+        self.write("a", *[named_example({"image": [b"GIF89a"], "label": [label]})
+                          for label in (2, 10, 0)])
+        self.run_it("export", "a", "-o", "out/")
+        self.assertEqual(self.files("out"), ["00/0000002.gif", "02/0000000.gif", "10/0000001.gif"])
+        self.write("a", *[named_example({"image": [b"GIF89a"], "label": [label]})
+                          for label in (2, 10, -1)])
+        self.run_it("export", "a", "-o", "negative/")
+        self.assertEqual(self.files("negative"),
+                         ["-1/0000002.gif", "10/0000001.gif", "2/0000000.gif"])
+
+    def test_names_of_labels(self):
+        (self.folder / "names").write_bytes("cat\r\n../dog\ncrane\ncrane".encode())
+        self.write("a", *[named_example({"image": [b"GIF89a"], "label": [label],
+                                         "image/class/text": ["not this one"]})
+                          for label in (1, 3, 0, 2)])
+        self.run_it("export", "a", "-o", "out/", "--labels", "names")
+        self.assertEqual(self.files("out"), ["___dog/0000000.gif", "cat/0000002.gif",
+                                             "crane-2/0000003.gif", "crane/0000001.gif"])
+        for label, words in (([4], "label 4 has no name among the 4 of names"),
+                             ([-1], "label -1 has no name"), (["cat"], "no label with one value"),
+                             ([], "no label with one value")):
+            self.write("a", named_example({"image": [b"GIF89a"], "label": label}))
+            self.expect_failure("record 0: " + words, "export", "a", "-o", "no/", "--labels",
+                                "names")
+        self.expect_failure("missing", "export", "a", "-o", "no/", "--labels", "missing")
+        self.assertEqual(self.names(), ["a", "names", "out"])
+
+    def test_names_of_files(self):
+        names = ["n01/cat 1.JPEG", "../../../etc/passwd", "C:\\x\\y.png", "", "n02/cat_1.png", "..",
+                 "cat_1", "x" * 300]
+        self.write("a", *[named_example({"image": [b"GIF89a"], "file": [name], "label": [i // 7]})
+                          for i, name in enumerate(names)])
+        self.run_it("export", "a", "-o", "out/", "--name", "file")
+        self.assertEqual(self.files("out"), sorted([
+            "0/cat_1.gif", "0/passwd.gif", "0/y.gif", "0/_.gif", "0/cat_1-0000004.gif",
+            "0/_-0000005.gif", "0/cat_1-0000006.gif", f"1/{'x' * 80}.gif"]))
+        self.assertEqual(self.names(), ["a", "out"])
+        self.expect_failure("record 0: no feature nmae with one value of bytes", "export", "a", "-o",
+                            "no/", "--name", "nmae")
+
     def test_what_is_no_image(self):
         self.write("a", named_example({"image": [b"abc"]}))
         for words, arguments in (("none of the features image/encoded, image, ", ["--select", "x"]),

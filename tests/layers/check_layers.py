@@ -73,8 +73,9 @@ for layer, names in {
                        "message_view parse_example parse_sequence_example tensor_proto",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
-                        "cardinality chrome_trace collator dataset element from_generator from_vector "
-                        "ignore_errors iterator list_files memory_use options padded_batch range "
+                        "bucket_by_sequence_length cardinality choose_from_datasets chrome_trace "
+                        "collator dataset element from_generator from_vector ignore_errors "
+                        "iterator list_files memory_use options pack_sequences padded_batch range "
                         "sample_from_datasets statistics tfrecord_files zip",
 }.items():
     PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})

@@ -185,6 +185,85 @@ class Pipeline {
     });
   }
 
+  // length: T -> size_t
+  template <class F>
+  Pipeline<std::vector<T>> bucket_by_sequence_length(F length, std::vector<size_t> boundaries,
+                                                     std::vector<size_t> batch_sizes,
+                                                     bool drop_remainder) const {
+    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
+      Elements<std::vector<T>> out{.error = in.error};
+      std::vector<Elements<T>> buckets(batch_sizes.size());
+      const auto yield = [&](Elements<T>& from) {
+        out.items.push_back(together({epoch, out.items.size()}, from, 0, from.items.size()));
+        from.items.clear();
+      };
+      for (const Item<T>& item : in.items) {
+        if (!item.error.empty()) {
+          Elements<T> alone{{item}};
+          yield(alone);
+          continue;
+        }
+        size_t bucket = 0;
+        while (bucket < boundaries.size() && length(item.value) >= boundaries[bucket]) ++bucket;
+        buckets[bucket].items.push_back(item);
+        if (buckets[bucket].items.size() == batch_sizes[bucket]) yield(buckets[bucket]);
+      }
+      for (Elements<T>& bucket : buckets) {
+        if (!bucket.items.empty() && !drop_remainder && in.error.empty()) yield(bucket);
+      }
+      return out;
+    });
+  }
+
+  // Yields the sequences of each row. size: T -> size_t
+  template <class F>
+  Pipeline<std::vector<T>> pack_sequences(F size, size_t length, size_t open_rows,
+                                          bool truncate) const {
+    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
+      struct Row {
+        Elements<T> sequences;
+        size_t used = 0;
+      };
+      Elements<std::vector<T>> out{.error = in.error};
+      std::vector<Row> rows;
+      const auto yield = [&](const Elements<T>& row) {
+        out.items.push_back(together({epoch, out.items.size()}, row, 0, row.items.size()));
+      };
+      for (Item<T>& item : in.items) {
+        const size_t values = item.error.empty() ? size(item.value) : 0;
+        if (values > length && !truncate) {
+          item.error = "pack_sequences: a sequence of " + std::to_string(values) +
+                       " values, where at most " + std::to_string(length) + " fit";
+        }
+        if (!item.error.empty()) {
+          yield({{item}});
+          continue;
+        }
+        const size_t taken = std::min(values, length);
+        size_t at = 0;
+        while (at < rows.size() && rows[at].used + taken > length) ++at;
+        if (at == rows.size()) {
+          if (rows.size() == open_rows) {
+            yield(rows.front().sequences);
+            rows.erase(rows.begin());
+          }
+          rows.emplace_back();
+          at = rows.size() - 1;
+        }
+        rows[at].sequences.items.push_back(item);
+        rows[at].used += taken;
+        if (rows[at].used == length) {
+          yield(rows[at].sequences);
+          rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+      }
+      for (const Row& row : rows) {
+        if (in.error.empty()) yield(row.sequences);
+      }
+      return out;
+    });
+  }
+
   Pipeline<std::vector<T>> batch(size_t batch_size, bool drop_remainder = false) const {
     return window(batch_size, batch_size, drop_remainder);
   }
@@ -289,6 +368,42 @@ class Pipeline {
           return out;
         },
         operators + 1);
+  }
+
+  Pipeline choose(const Pipeline& other, const Pipeline<int64_t>& choices,
+                  bool stop_on_empty) const {
+    return Pipeline(
+        [=, passes = std::array{pass_, other.pass_}](uint64_t epoch) {
+          std::array<Elements<T>, 2> inputs;
+          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
+          const Elements<int64_t> choice = choices.pass(input_epoch(epoch, 2));
+          std::array<size_t, 2> at{};
+          std::array<bool, 2> ended{};
+          Elements<T> out{.error = choice.error};
+          for (const Item<int64_t>& chosen : choice.items) {
+            std::string error = chosen.error;
+            if (error.empty() && (chosen.value < 0 || chosen.value > 1)) {
+              error =
+                  "choose_from_datasets: index " + std::to_string(chosen.value) + " of 2 datasets";
+            }
+            if (!error.empty()) {
+              out.items.push_back({chosen.id, {}, error});
+              continue;
+            }
+            const auto input = static_cast<size_t>(chosen.value);
+            if (at[input] < inputs[input].items.size()) {
+              out.items.push_back(inputs[input].items[at[input]++]);
+              continue;
+            }
+            ended[input] = true;
+            if (stop_on_empty || !inputs[input].error.empty() || (ended[0] && ended[1])) {
+              out.error = inputs[input].error;
+              break;
+            }
+          }
+          return out;
+        },
+        std::max({random_operators_, other.random_operators_, choices.random_operators()}));
   }
 
   Pipeline shard(size_t num_shards, size_t index, bool drop_remainder = false) const {

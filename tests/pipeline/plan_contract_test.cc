@@ -24,6 +24,7 @@
 #include "dataset/pipeline/engine/plan.h"
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/stage_context.h"
+#include "recordpipe/choose_from_datasets.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/options.h"
@@ -120,6 +121,41 @@ std::vector<Operator> operators() {
                    },
                    [=](const auto& a, const auto& b) {
                      return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
+                   }});
+  }
+  const auto size = [](const Value& v) {
+    return v.is_list ? v.items.size() : static_cast<size_t>(digest(v) % 9);
+  };
+  const std::vector<int64_t> choices{0, 0, 1, 0, 1, 1, 1, 2, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0,
+                                     1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1};
+  for (const bool flag : {false, true}) {
+    const std::string suffix = flag ? "_whole" : "";
+    const LengthBuckets buckets{{2, 4}, {5, 3, 2}, flag};
+    const PackOptions packing{3, flag ? TooLong::truncate : TooLong::error};
+    all.push_back(
+        {"bucket_by_sequence_length" + suffix,
+         [=](const auto& in, const auto&) {
+           return in.bucket_by_sequence_length(size, buckets, ValueCollator{});
+         },
+         [=](const auto& in, const auto&) {
+           return in.bucket_by_sequence_length(size, buckets.boundaries, buckets.batch_sizes, flag)
+               .map(listed);
+         }});
+    all.push_back({"pack_sequences" + suffix,
+                   [=](const auto& in, const auto&) {
+                     return in.pack_sequences(size, {7}, ValueCollator{}, packing);
+                   },
+                   [=](const auto& in, const auto&) {
+                     return in.pack_sequences(size, 7, 3, flag).map(listed);
+                   }});
+    all.push_back({"choose_from_datasets" + suffix,
+                   [=](const auto& a, const auto& b) {
+                     return choose_from_datasets<Value>(
+                         {a, b}, from_vector(choices),
+                         flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+                   },
+                   [=](const auto& a, const auto& b) {
+                     return a.choose(b, naive::from_vector(choices), flag);
                    }});
   }
   // Each operator again, on batches, which gather rows ahead when called with Wait::no.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/choose_from_datasets.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
@@ -53,6 +54,11 @@ inline Value image_value(int32_t label, std::span<const uint8_t> pixels) {
   Value image = list_value({number_value(label)});
   for (const uint8_t pixel : pixels) image.items.push_back(number_value(pixel));
   return image;
+}
+
+// The length of a list, or one that is computed from a number.
+inline size_t sequence_size(const Value& value) {
+  return value.is_list ? value.items.size() : digest(value) % 12;
 }
 
 // The same operators applied to a pipeline and to its twin.
@@ -113,7 +119,7 @@ class Chain {
     // Only operators that keep random access set this flag again.
     const bool had_random_access = std::exchange(has_random_access_, false);
     const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
-    switch (random.below(27)) {
+    switch (random.below(30)) {
       case 0:
         apply([=](const auto& in) {
           return in.map([n](Value v) { return shifted(std::move(v), n); });
@@ -280,6 +286,35 @@ class Chain {
       case 26:
         make_images(n % 7 + 1, flag);
         break;
+      case 27: {
+        if (!expand(2)) break;
+        const LengthBuckets buckets{{n % 3 + 1, n % 5 + 7, 30}, {n % 7 + 1, 3, 2, 1}, flag};
+        dataset_ = dataset_.bucket_by_sequence_length(sequence_size, buckets, ValueCollator{});
+        twin_ = twin_
+                    .bucket_by_sequence_length(sequence_size, buckets.boundaries,
+                                               buckets.batch_sizes, flag)
+                    .map(listed);
+        break;
+      }
+      case 28: {
+        if (!expand(2)) break;
+        const size_t length = n % 40 + 10;
+        const PackOptions options{.open_rows = n % 4 + 1,
+                                  .too_long = flag ? TooLong::truncate : TooLong::error};
+        dataset_ = dataset_.pack_sequences(sequence_size, {length}, ValueCollator{}, options);
+        twin_ = twin_.pack_sequences(sequence_size, length, options.open_rows, flag).map(listed);
+        break;
+      }
+      case 29: {
+        Chain other = draw_other(random, depth);
+        std::vector<int64_t> choices(random.below(200));
+        for (int64_t& choice : choices) choice = random.below(50) == 0 ? 2 : random.below(2);
+        dataset_ = choose_from_datasets<Value>(
+            {dataset_, other.dataset_}, from_vector(choices).shuffle(3, seed),
+            flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+        twin_ = twin_.choose(other.twin_, naive::from_vector(choices).shuffle(3, seed), flag);
+        break;
+      }
     }
     // Adds delays, so that threads and look-ahead interleave differently in each run.
     if (random.below(12) == 0) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/dataset.h"
+#include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/range.h"
 #include "tests/pipeline/collect.h"
@@ -262,6 +264,24 @@ TEST(Shard, ThatComesLastCountsItsOwnElements) {
   EXPECT_EQ(error_of([&] { other.restore(moved_state(saving.state(), 6)); }).kind(),
             ErrorKind::invalid_argument);
   EXPECT_EQ(error_of([] { (void)moved_state("no state", 1); }).kind(), ErrorKind::invalid_argument);
+}
+
+TEST(Shard, GoesOnInAGroupThatAnErrorHasCutShort) {
+  const auto source = from_generator([] {
+    return [next = 0]() mutable -> std::optional<int> {
+      if (next == 5) throw std::runtime_error("the source failed");
+      return next++;
+    };
+  });
+  const auto shard = source.shard(2, 0);
+  auto saving = shard.iterate();
+  for (const int expected : {0, 2, 4}) ASSERT_EQ(*saving.next(), expected);
+  auto restored = shard.iterate();
+  restored.restore(saving.state());
+  auto again = shard.iterate();
+  again.restore(restored.state());
+  EXPECT_THROW(restored.next(), std::runtime_error);
+  EXPECT_THROW(again.next(), std::runtime_error);
 }
 
 TEST(Shard, GoesOnAnywhere) {

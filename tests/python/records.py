@@ -60,12 +60,27 @@ def feature(values):
     return field(3, field(1, b"".join(varint(value) for value in values)))
 
 
-def example(features):
-    entries = (
-        field(1, field(1, name.encode()) + field(2, feature(values)))
-        for name, values in features.items()
+def entries(values):
+    """A map of names to messages."""
+    return b"".join(
+        field(1, field(1, name.encode()) + field(2, value)) for name, value in values.items()
     )
-    return field(1, b"".join(entries))
+
+
+def features(values):
+    return entries({name: feature(value) for name, value in values.items()})
+
+
+def example(values):
+    return field(1, features(values))
+
+
+def sequence_example(context, lists):
+    """Each list has a list of values for each step."""
+    steps = {
+        name: b"".join(field(1, feature(step)) for step in values) for name, values in lists.items()
+    }
+    return field(1, features(context)) + field(2, entries(steps))
 
 
 def write(path, records):

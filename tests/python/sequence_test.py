@@ -17,17 +17,7 @@ def sequence(i):
 
 
 def encoded(i):
-    lists = sequence(i)
-    steps = {
-        name: b"".join(records.field(1, records.feature(step)) for step in lists[name])
-        for name in lists
-    }
-    entries = b"".join(
-        records.field(1, records.field(1, name.encode()) + records.field(2, value))
-        for name, value in steps.items()
-    )
-    context = records.example({"label": [i]})[2:]  # the Features in the Example, below 128 bytes
-    return records.field(1, context) + records.field(2, entries)
+    return records.sequence_example({"label": [i]}, sequence(i))
 
 
 CONTEXT = {"label": rp.FixedLenFeature([], "int64")}

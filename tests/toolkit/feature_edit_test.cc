@@ -45,6 +45,33 @@ TEST(FeatureEdit, SelectDropRename) {
             ExampleBuilder().set_int64("b", 1).set_bytes("a", "x").serialize());
 }
 
+TEST(FeatureEdit, ReplacesBeforeTheRest) {
+  FeatureEdit edit;
+  edit.replace = [](const MessageView& message) {
+    const int64_t a = *message.find_feature("a")->single_int64();
+    return ExampleBuilder()
+        .set_int64("a", a + 1)
+        .set_bytes("new", std::string(5000, 'x'))
+        .serialize();
+  };
+  const std::string replaced = edited(some_example(), edit);
+  EXPECT_EQ(replaced, ExampleBuilder()
+                          .set_int64("a", 2)
+                          .set_bytes("b", "x")
+                          .set_float("c", 0.5f)
+                          .set_bytes("new", std::string(5000, 'x'))
+                          .serialize());
+  edit.select = FeatureNames{"a", "new"};
+  edit.rename = {{"new", "old"}};
+  EXPECT_EQ(
+      edited(some_example(), edit),
+      ExampleBuilder().set_int64("a", 2).set_bytes("old", std::string(5000, 'x')).serialize());
+  edit.replace = [](const MessageView&) -> std::string {
+    throw Error({.kind = ErrorKind::unsupported, .reason = "not this one"});
+  };
+  EXPECT_EQ(error_of([&] { edited(some_example(), edit); }).reason(), "not this one");
+}
+
 TEST(FeatureEdit, WithNothingLeftAMessageStaysWhatItIs) {
   EXPECT_EQ(edited(some_example(), {.select = FeatureNames{}}), from_hex("0a00"));
   EXPECT_EQ(edited(some_example(), {.drop = {"a", "b", "c"}}), from_hex("0a00"));

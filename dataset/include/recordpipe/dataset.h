@@ -27,9 +27,10 @@
 //   - Memory is bounded by: the chunks in flight (about 2 + threads at the end of the pipeline, at
 //     each prefetch, at each operator that must see values, and in each open input of an
 //     interleave, which also holds up to two chunks, or 2 MiB of small elements); the buffers and
-//     caches that you request; 8 bytes per record of a memory-mapped file; and shuffle buffers: 24
+//     caches that you request; 8 bytes per record of a memory-mapped file; shuffle buffers: 24
 //     bytes per element, plus the element itself if it was computed upstream (after filter,
-//     prefetch, or a compressed file).
+//     prefetch, or a compressed file); and the elements in buckets and in packed rows that are not
+//     full.
 //   - Destroying an iterator at any time stops its threads and joins them as soon as they have
 //     finished their current chunks.
 //
@@ -48,6 +49,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/bucket_by_sequence_length.h"
 #include "recordpipe/cache.h"
 #include "recordpipe/cache_codec.h"
 #include "recordpipe/cardinality.h"
@@ -59,6 +61,7 @@
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/iterator.h"
 #include "recordpipe/options.h"
+#include "recordpipe/pack_sequences.h"
 #include "recordpipe/padded_batch.h"
 
 namespace recordpipe {
@@ -253,6 +256,63 @@ class Dataset {
     return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
   }
 
+  // Combines elements of similar length into batches, as tf.data does. Each element goes to the
+  // bucket of its length(const T&), an integer of at least 0; a bucket that is full becomes a batch
+  // of the collator. Elements keep their order in a bucket. At the end, the buckets with elements
+  // follow, the shortest first, unless the remainder is dropped. The function runs in parallel and
+  // must be thread-safe.
+  //
+  // An element that fails, in `length` or upstream, becomes a failed batch of its own, at its
+  // place: ignore_errors after it skips this element only. Holds the elements of buckets that are
+  // not full. A saved state takes 8 bytes for each of these. A restore plans the input from its
+  // start, as for shuffle, and computes these elements again.
+  template <std::invocable<const T&> F, CollatorOf<T> C = VectorCollator<T>>
+  Dataset<typename C::Batch> bucket_by_sequence_length(F length, const LengthBuckets& buckets,
+                                                       C collator = {}) const {
+    return buckets_of(std::move(length), buckets, {}, std::move(collator));
+  }
+
+  // The same for vectors, by their size. Pads rows with `padding`.
+  auto bucket_by_sequence_length(
+      const LengthBuckets& buckets, internal::vector_element_t<T> padding,
+      PadToBucketBoundary pad_to = PadToBucketBoundary::no) const requires Vector<T> {
+    using V = internal::vector_element_t<T>;
+    const auto length = [](const T& values) { return values.size(); };
+    if (pad_to == PadToBucketBoundary::no || buckets.boundaries.empty()) {
+      return buckets_of(length, buckets, {}, PaddedCollator<V>{std::move(padding)});
+    }
+    return buckets_of(length, buckets, buckets.boundaries.back() - 1,
+                      BoundaryCollator<V>{std::move(padding), buckets.boundaries});
+  }
+
+  // Packs vectors into rows of `length` > 0 values, with segment ids and positions: each into the
+  // first of the open rows that has room for it; if none has, the oldest row is yielded and a new
+  // one opened. A full row is yielded at once; at the end, all others follow, the oldest first. The
+  // result depends on the order of the elements and the options only.
+  //
+  // An element that fails, or is too long (PackOptions::too_long), becomes a failed row of its own,
+  // at its place. Saved states are as those of bucket_by_sequence_length, of the sequences in open
+  // rows.
+  auto pack_sequences(size_t length, const PackOptions& options = {},
+                      internal::vector_element_t<T> padding = {}) const requires Vector<T> {
+    using V = internal::vector_element_t<T>;
+    return pack_sequences([](const T& values) { return values.size(); }, {length},
+                          PackCollator<V>{length, std::move(padding)}, options);
+  }
+
+  // The same for elements with several features: sizes(const T&) returns their sizes (a vector or
+  // an array, as many as `lengths`; a single number for one feature), and an element goes to a row
+  // that has room for all of them. The collator makes a row of its elements; it cuts what is longer
+  // than a row, if options.too_long is truncate.
+  template <std::invocable<const T&> F, CollatorOf<T> C>
+  Dataset<typename C::Batch> pack_sequences(F sizes, const std::vector<size_t>& lengths, C collator,
+                                            const PackOptions& options = {}) const {
+    return with<typename C::Batch>(internal::pack_sequences(
+        node_, std::make_unique<internal::Measure<T, F>>(std::move(sizes), lengths.size()), lengths,
+        options, std::make_unique<internal::Collate<T, C>>(std::move(collator)),
+        internal::element_ops<typename C::Batch>()));
+  }
+
   // Yields windows: std::vectors of `size` > 0 elements. Window k starts at element k * `shift`
   // (`shift` > 0; default: `size`). The last windows may be shorter, unless the remainder is
   // dropped.
@@ -329,10 +389,11 @@ class Dataset {
   // Returns the number of elements of a pass without computing them. If an element can't be
   // computed, the pass ends earlier.
   //   - kInfiniteCardinality: repeat(-1) of an input that is known not to be empty.
-  //   - kUnknownCardinality: after filter, flat_map, interleave, unbatch, ignore_errors and
-  //     from_generator; for sample_from_datasets with StopOnEmptyDataset::yes; for files whose
-  //     records can't be counted without reading them all (compressed, damaged, not regular, or at
-  //     a URL without range requests); beyond INT64_MAX.
+  //   - kUnknownCardinality: after filter, flat_map, interleave, unbatch, ignore_errors,
+  //     bucket_by_sequence_length, pack_sequences, choose_from_datasets and from_generator; for
+  //     sample_from_datasets with StopOnEmptyDataset::yes; for files whose records can't be counted
+  //     without reading them all (compressed, damaged, not regular, or at a URL without range
+  //     requests); beyond INT64_MAX.
   // Each call counts the records of files anew, by their indexes or headers, on the calling thread,
   // and throws the errors of opening them. At a URL without an index, this takes many requests.
   Cardinality cardinality() const { return internal::cardinality(node_); }
@@ -350,6 +411,16 @@ class Dataset {
   template <class U, class F>
   static auto make_map(F function) {
     return std::make_unique<internal::Map<T, U, F>>(std::move(function));
+  }
+
+  template <class F, class C>
+  auto buckets_of(F length, const LengthBuckets& buckets, std::optional<size_t> most,
+                  C collator) const {
+    using Batch = typename C::Batch;
+    return with<Batch>(internal::bucket_by_sequence_length(
+        node_, std::make_unique<internal::Measure<T, F>>(std::move(length), 1), buckets, most,
+        std::make_unique<internal::Collate<T, C>>(std::move(collator)),
+        internal::element_ops<Batch>()));
   }
 
   template <class Result, class F>

@@ -62,19 +62,22 @@ Chunk Executor::next_with_failures() {
   if (slot.broken) fail(slot.broken);
   charge(slot);
   Workspace& workspace = *slot.workspace;
-  return {{slot.tickets.data(), slot.count},
-          workspace.values.data(),
-          &element(),
-          slot.failures,
-          workspace.producer->wanted()};
+  return {{slot.tickets.data(), slot.count}, workspace.values.data(),    &element(), slot.failures,
+          workspace.producer->wanted(),      workspace.producer->sizes()};
 }
 
 void Executor::restore(const PlanState& state, uint64_t epoch) {
   finish();
   position_ = planned_ = 0;
   stage_.plan->restore(state, epoch);
+  snapshots_.start(*stage_.plan, 0);  // in use if the way to the position is cut short
   uint64_t passed = 0;
-  advance(state.passed_over, passed);
+  try {
+    advance(state.passed_over, passed);
+  } catch (...) {
+    // The position is in a shard's last group, which an error has cut short: it comes next.
+    if (!state.is_reached(passed)) throw;
+  }
   if (!state.is_reached(passed)) fail_state();
 }
 

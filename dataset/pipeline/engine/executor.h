@@ -28,6 +28,7 @@ struct Chunk {
   const ElementOps* ops = nullptr;
   std::span<Failure> failures = {};
   std::span<const uint8_t> wanted = {};  // see Producer::wanted
+  std::span<const uint64_t> sizes = {};  // see Producer::sizes
 
   bool empty() const { return tickets.empty(); }
   size_t size() const { return tickets.size(); }

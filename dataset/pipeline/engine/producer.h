@@ -40,6 +40,9 @@ class Producer {
   // Which of the last computed elements are kept (filter): one byte for each element, or empty if
   // all are kept. Failed elements are kept.
   virtual std::span<const uint8_t> wanted() const { return {}; }
+  // The sizes of the last computed elements, by which they are grouped (measured_elements.h): the
+  // same number of sizes for each element; those of failed elements are unspecified.
+  virtual std::span<const uint64_t> sizes() const { return {}; }
 
  protected:
   virtual Failures do_produce(std::span<const Ticket> tickets, void* out) = 0;

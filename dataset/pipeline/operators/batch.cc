@@ -4,155 +4,18 @@
 // fails with the error of the first of them. The id of a batch is its number. Saved state: the
 // number of batches, and the input's position.
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/ref_store.h"
+#include "dataset/pipeline/operators/batching.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {
-
-void discard_batches(std::span<const Ticket> tickets, GatheredTickets& groups, Plan& input) {
-  for (const Ticket& ticket : tickets) {
-    TicketGroup members;
-    groups.take({&ticket, 1}, {&members, 1});
-    input.discard(members);
-  }
-}
-
-// Returns the number of parts of a batch. A part is a run of `rows_per_part` rows; the last part
-// may be shorter.
-constexpr size_t parts_of(size_t rows, size_t rows_per_part) {
-  return (rows + rows_per_part - 1) / rows_per_part;
-}
-
-// State shared by the plan, the work and the producers.
-struct Batching {
-  Batching(const Stage& input, const BatchFunction& c, const ElementOps& b)
-      : input_plan(*input.plan),
-        input_work(input.work),
-        rows_per_part(input.chunk_size),
-        collator(c),
-        batch(b) {}
-
-  Plan& input_plan;  // owned by the plan
-  const std::shared_ptr<Work> input_work;
-  const size_t rows_per_part;
-  const BatchFunction& collator;  // owned by the node
-  const ElementOps& batch;
-  GatheredTickets groups;
-};
-
-class BatchProducer final : public Producer {
- public:
-  explicit BatchProducer(Batching& shared) : shared_(shared) {}
-
- protected:
-  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
-    Failures failures;
-    for (size_t i = 0; i < tickets.size(); ++i) {
-      if (auto error = produce_one(tickets.subspan(i, 1), element_at(out, shared_.batch, i))) {
-        failures.push_back({i, std::move(error)});
-      }
-    }
-    return failures;
-  }
-
-  // A single batch is divided into runs of rows; several batches form one part.
-  void do_begin(std::span<const Ticket> tickets, void* out) override {
-    if (tickets.size() != 1) return;
-    shared_.groups.take(tickets, {&members_, 1});
-    const size_t parts = parts_of(members_.size(), shared_.rows_per_part);
-    while (parts_.size() < parts) {
-      parts_.push_back(
-          {shared_.input_work->make_producer(), ElementBuffer(shared_.input_work->element())});
-    }
-    missing_parts_ = parts;
-    reset_error_ = nullptr;
-    try {
-      shared_.collator.reset(out, members_.size());
-    } catch (...) {
-      reset_error_ = std::current_exception();
-    }
-  }
-
-  Failures do_produce_part(std::span<const Ticket> tickets, void* out, size_t part) override {
-    if (tickets.size() != 1) return do_produce(tickets, out);
-    const size_t first = part * shared_.rows_per_part;
-    const size_t rows = std::min(shared_.rows_per_part, members_.size() - first);
-    auto& [producer, elements] = parts_[part];
-    const auto tickets_of_part = std::span(members_).subspan(first, rows);
-    if (reset_error_) {
-      shared_.input_plan.discard(tickets_of_part);
-      return {{0, reset_error_}};
-    }
-    elements.grow(rows);
-    const Failures failures = producer->produce(tickets_of_part, elements.data());
-    if (!failures.empty()) return {{0, failures.front().error}};
-    try {
-      shared_.collator.set(out, first, elements.data(), rows);
-      if (shared_.collator.has_finish() &&
-          missing_parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        shared_.collator.finish(out);
-      }
-    } catch (...) {
-      return {{0, std::current_exception()}};
-    }
-    return {};
-  }
-
- private:
-  // Produces all parts, even after an error, to release their tickets.
-  std::exception_ptr produce_one(std::span<const Ticket> ticket, void* out) {
-    std::exception_ptr error;
-    do_begin(ticket, out);
-    const size_t parts = parts_of(members_.size(), shared_.rows_per_part);
-    for (size_t part = 0; part < parts; ++part) {
-      const Failures failures = do_produce_part(ticket, out, part);
-      if (!error && !failures.empty()) error = failures.front().error;
-    }
-    return error;
-  }
-
-  struct Part {
-    std::unique_ptr<Producer> producer;
-    ElementBuffer elements;
-  };
-
-  Batching& shared_;
-  std::vector<Part> parts_;
-  TicketGroup members_;                   // of the current batch
-  std::exception_ptr reset_error_;        // error of the collator's reset() for this batch
-  std::atomic<size_t> missing_parts_{0};  // of this batch; a part with an error stays missing
-};
-
-class BatchWork final : public Work {
- public:
-  explicit BatchWork(std::shared_ptr<Batching> shared)
-      : Work(shared->batch), shared_(std::move(shared)) {}
-  bool is_heavy() const override { return true; }
-  size_t parts(std::span<const Ticket> tickets) const override {
-    if (tickets.size() != 1) return 1;
-    const size_t rows = shared_->groups.look_at(
-        tickets[0], [](const TicketGroup& members) { return members.size(); });
-    return parts_of(rows, shared_->rows_per_part);
-  }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<BatchProducer>(*shared_);
-  }
-
- private:
-  std::shared_ptr<Batching> shared_;
-};
 
 class BatchPlan final : public OrderPlan {
  public:
@@ -299,7 +162,7 @@ class BatchNode final : public UnaryNode {
     // A chunk holds several small batches, or a single large batch, divided into parts.
     const size_t chunk_size = std::max<size_t>(1, rows.chunk_size / batch_size_);
     return {std::make_unique<BatchPlan>(std::move(rows.plan), shared, batch_size_, drop_remainder_),
-            std::make_shared<BatchWork>(shared), chunk_size};
+            batch_work(shared), chunk_size};
   }
 
  private:

@@ -5,11 +5,13 @@
 // Elements keep their ids. No random access. Saved state: the number of the next draw, the input's
 // position, and 8 bytes for each element in the buffer: the element's position in the input.
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/operators/plan_places.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/philox.h"
@@ -85,7 +87,8 @@ class ShufflePlan final : public OrderPlan {
     }
     places_.assign(places.begin(), places.end());
     refill(taken);
-    pass_over(taken - taken_);
+    pass_over(input(), taken - taken_);
+    taken_ = taken;
     input_ended_ = input_ended;
   }
 
@@ -101,55 +104,20 @@ class ShufflePlan final : public OrderPlan {
     epoch_ = epoch;
   }
 
-  void pass_over(uint64_t count) {
-    uint64_t passed = 0;
-    advance_all(input(), count, passed);
-    if (passed < count) fail_state();
-    taken_ += count;
-  }
-
   // Plans the tickets for places_, all below `taken`, again, in the order of the input.
   void refill(uint64_t taken) {
-    struct Slot {
-      uint64_t place;
-      size_t index;  // in places_
-    };
-    std::vector<Slot> slots(places_.size());
-    for (size_t i = 0; i < slots.size(); ++i) slots[i] = {places_[i], i};
-    std::ranges::sort(slots, {}, &Slot::place);
-    const bool twice = std::ranges::adjacent_find(slots, {}, &Slot::place) != slots.end();
-    if (twice || (!slots.empty() && slots.back().place >= taken)) fail_state();
-    buffer_.reserve(slots.size());
+    std::vector<size_t> order(places_.size());  // indexes in places_
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {}, [&](size_t i) { return places_[i]; });
+    std::vector<uint64_t> sorted(places_);
+    std::ranges::sort(sorted);
+    if (!sorted.empty() && sorted.back() >= taken) fail_state();
+    buffer_.reserve(sorted.size());
     charge();
-    inputs_.resize(kInputs);
-    for (size_t next = 0; next < slots.size();) {
-      // A run of places with short gaps.
-      const size_t begin = next;
-      size_t end = begin + 1;
-      while (end < slots.size() && slots[end].place - slots[end - 1].place <= kShortGap + 1 &&
-             slots[end].place - slots[begin].place < kInputs) {
-        ++end;
-      }
-      pass_over(slots[begin].place - taken_);
-      for (const uint64_t last = slots[end - 1].place; taken_ <= last;) {
-        const Planned planned =
-            input().plan(std::span(inputs_).first(last + 1 - taken_), Wait::yes);
-        size_t unwanted = 0;
-        for (size_t i = 0; i < planned.count; ++i, ++taken_) {
-          if (slots[next].place == taken_) {
-            buffer_.push_back(inputs_[i]);
-            ++next;
-          } else {
-            inputs_[unwanted++] = inputs_[i];
-          }
-        }
-        input().discard(std::span(inputs_).first(unwanted));
-        if (planned.stop != Stop::none && taken_ <= last) fail_state();
-      }
-    }
+    plan_places(input(), sorted, taken_, buffer_);
     // Reordered only now: after an exception, restart() discards the tickets in the buffer.
     std::vector<Ticket> in_place(buffer_.size());
-    for (size_t i = 0; i < slots.size(); ++i) in_place[slots[i].index] = buffer_[i];
+    for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
     buffer_ = std::move(in_place);
   }
 
@@ -173,9 +141,6 @@ class ShufflePlan final : public OrderPlan {
   }
 
   static constexpr size_t kInputs = 256;
-  // refill() plans and discards up to this number of unwanted tickets rather than ask for the next
-  // wanted one separately.
-  static constexpr uint64_t kShortGap = 32;
 
   const size_t buffer_size_;
   const uint64_t key_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
@@ -14,8 +15,8 @@ namespace {
 
 class Conversion {
  public:
-  Conversion(const FileWork& work, const ConvertOptions& options)
-      : work_(work), options_(options) {}
+  Conversion(const FileWork& work, ConvertOptions options)
+      : work_(work), options_(std::move(options)) {}
 
   ConvertReport run() {
     if (options_.shuffle) {
@@ -50,10 +51,30 @@ class Conversion {
     report_.files = output.close();
   }
 
-  void count_and_write() {
+  // Returns the number of selected records. Computes no features anew for that, unless records for
+  // which this fails are left out.
+  uint64_t count() {
     InputReading counted = options_.input;
     if (counted.on_damage) counted.on_damage = [](const auto&, const auto&) {};
+    RecordSelection& selection = options_.selection;
+    const auto replace = selection.edit.replace;
+    const FeatureNames replaced = selection.edit.replaced;
+    const auto on_failed_edit = selection.on_failed_edit;
+    if (on_failed_edit) {
+      selection.on_failed_edit = [](const Error&) {};
+    } else {
+      selection.edit.replace = {};
+      selection.edit.replaced = {};
+    }
     const uint64_t total = select("count", counted, [](RecordPieces) {});
+    selection.edit.replace = replace;
+    selection.edit.replaced = replaced;
+    selection.on_failed_edit = on_failed_edit;
+    return total;
+  }
+
+  void count_and_write() {
+    const uint64_t total = count();
     const uint64_t wanted = std::min(options_.sample_count.value_or(total), total);
     ExactSample sample(options_.selection.seed, wanted, total);
     RecordOutput output(work_.files, options_.output, wanted);
@@ -85,7 +106,7 @@ class Conversion {
   }
 
   const FileWork& work_;
-  const ConvertOptions& options_;
+  ConvertOptions options_;
   ConvertReport report_;
 };
 
@@ -93,11 +114,12 @@ class Conversion {
 
 bool ConvertOptions::keeps_everything() const {
   return !selection.where && !selection.fraction && !selection.limit && !sample_count &&
-         !selection.edit.select && selection.edit.drop.empty() && !input.on_damage;
+         !selection.edit.select && selection.edit.drop.empty() && !selection.edit.replace &&
+         !input.on_damage;
 }
 
-ConvertReport convert_records(const FileWork& work, const ConvertOptions& options) {
-  return Conversion(work, options).run();
+ConvertReport convert_records(const FileWork& work, ConvertOptions options) {
+  return Conversion(work, std::move(options)).run();
 }
 
 }  // namespace recordpipe

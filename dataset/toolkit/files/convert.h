@@ -41,6 +41,6 @@ struct ConvertReport {
 // Throws the errors of select_records(), require_found() and RecordOutput. input.on_damage is
 // called once for each region. The same inputs and options give the same files with any number of
 // threads, except for output.fast, which depends on the kind of processor.
-ConvertReport convert_records(const FileWork& work, const ConvertOptions& options);
+ConvertReport convert_records(const FileWork& work, ConvertOptions options);
 
 }  // namespace recordpipe

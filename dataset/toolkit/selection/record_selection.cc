@@ -16,11 +16,17 @@ namespace {
 constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
 constexpr size_t kMostThreads = 16;                        // limits the memory of all blocks
 
+// An edited record, or why it can't be edited.
+struct EditResult {
+  EditedMessage message = {};
+  std::optional<Error> error = {};
+};
+
 struct SelectedBlock {
   RecordBlock block;
-  std::vector<size_t> wanted = {};         // indexes in the block
-  std::vector<EditedMessage> edited = {};  // the wanted records, if there is an edit
-  FeatureNames found = {};                 // requested names in records that aren't selected
+  std::vector<size_t> wanted = {};      // indexes in the block
+  std::vector<EditResult> edited = {};  // of the wanted records, if there is an edit
+  FeatureNames found = {};              // requested names in records that aren't selected
 };
 
 class Selector {
@@ -93,11 +99,12 @@ class Selector {
     return selected;
   }
 
-  EditedMessage edit(const Record& record) const {
+  EditResult edit(const Record& record) const {
     try {
-      return edit_features(record.data, selection_.edit);
+      return {.message = edit_features(record.data, selection_.edit)};
     } catch (const Error& error) {
-      throw placed(error, record);
+      if (!selection_.on_failed_edit) throw placed(error, record);
+      return {.error = placed(error, record)};
     }
   }
 
@@ -137,9 +144,15 @@ class Selector {
     return !is_full();
   }
 
-  void take(const Record& record, const EditedMessage& edited) {
-    report_.found.insert(edited.found.begin(), edited.found.end());
-    take(record, RecordPieces(edited.pieces));
+  void take(const Record& record, const EditResult& edited) {
+    if (is_full()) return;
+    if (edited.error) {
+      ++report_.failed;
+      selection_.on_failed_edit(*edited.error);
+      return;
+    }
+    report_.found.insert(edited.message.found.begin(), edited.message.found.end());
+    take(record, RecordPieces(edited.message.pieces));
   }
 
   void take(const Record& record, RecordPieces pieces) {
@@ -169,6 +182,7 @@ FeatureNames names_of(const RecordSelection& selection) {
   if (const auto& select = selection.edit.select) names.insert(select->begin(), select->end());
   names.insert(selection.edit.drop.begin(), selection.edit.drop.end());
   for (const auto& [name, new_name] : selection.edit.rename) names.insert(name);
+  names.insert(selection.edit.replaced.begin(), selection.edit.replaced.end());
   return names;
 }
 

@@ -372,5 +372,32 @@ class Sequential(FilesTest):
         self.assertEqual(ids(other), ids(dataset.epoch(1))[1:])
 
 
+@needs_grain
+class Packing(unittest.TestCase):
+    def test_rows_are_those_of_grains_first_fit(self):
+        import grain.experimental
+
+        elements = [
+            {"tokens": np.arange(1 + 7 * i % 11), "labels": np.ones(1 + 3 * i % 5, np.float32)}
+            for i in range(200)
+        ]
+        lengths = {"tokens": 24, "labels": 9}
+        theirs = grain.experimental.FirstFitPackIterDataset(
+            grain.MapDataset.source(elements).to_iter_dataset(),
+            length_struct=lengths,
+            num_packing_bins=200,  # nothing is emitted before the end
+            shuffle_bins=False,
+        )
+        ours = rp.from_list(elements).pack_sequences(lengths, open_rows=200)
+        # A row that is full is yielded at once, so only the order of the rows differs.
+        found, expected = list(ours), list(theirs)
+        self.assertEqual(len(found), len(expected))
+
+        def by_content(row):
+            return sorted((key, values.tolist()) for key, values in row.items())
+
+        self.assertEqual(sorted(map(by_content, found)), sorted(map(by_content, expected)))
+
+
 if __name__ == "__main__":
     unittest.main()

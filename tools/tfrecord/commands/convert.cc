@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/error.h"
+#include "recordpipe/image/resize.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/feature_edit.h"
+#include "recordpipe/toolkit/resize_images.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
@@ -37,9 +39,14 @@ struct ConvertArguments {
   std::vector<std::string> select = {};
   std::vector<std::string> drop = {};
   std::vector<std::string> rename = {};
+  std::optional<uint64_t> resize = {};
+  std::optional<uint64_t> quality = {};
+  std::vector<std::string> images = {};
   bool skip_corrupt = false;
   bool json = false;
 };
+
+constexpr uint64_t kQuality = 90;
 
 // Returns nullopt, which keeps all features, if no feature was named.
 std::optional<FeatureNames> selected(const std::vector<std::string>& names) {
@@ -48,9 +55,14 @@ std::optional<FeatureNames> selected(const std::vector<std::string>& names) {
 }
 
 FeatureEdit edit_of(const ConvertArguments& arguments) {
-  FeatureEdit edit = {.select = selected(arguments.select),
-                      .drop = {arguments.drop.begin(), arguments.drop.end()},
-                      .rename = {}};
+  FeatureEdit edit;
+  if (arguments.resize) {
+    edit = resize_images({.features = arguments.images,
+                          .short_side = *arguments.resize,
+                          .quality = static_cast<int>(arguments.quality.value_or(kQuality))});
+  }
+  edit.select = selected(arguments.select);
+  edit.drop = {arguments.drop.begin(), arguments.drop.end()};
   for (const std::string& rename : arguments.rename) {
     const size_t equals = rename.find('=');
     if (equals == std::string::npos) {
@@ -88,15 +100,19 @@ void check(const ConvertArguments& arguments) {
     throw UsageError("--sample and --sample-count are two ways to sample: give one of them");
   }
   check_json_summary(arguments.json, arguments.output.path);
+  if (!arguments.resize && (arguments.quality || !arguments.images.empty())) {
+    throw UsageError("--quality and --image belong to --resize");
+  }
   if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
     throw UsageError("--skip-corrupt and --no-crc contradict each other");
   }
 }
 
-// The regions skipped by --skip-corrupt.
+// What --skip-corrupt has skipped.
 struct Skipped {
   uint64_t regions = 0;
   uint64_t bytes = 0;
+  uint64_t records = 0;  // whose image can't be resized
 };
 
 void skip(const CommandContext& context, const std::string& path, const DamagedRegion& region,
@@ -124,21 +140,34 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
     options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
       skip(context, path, region, skipped);
     };
+    if (arguments.resize) {
+      options.selection.on_failed_edit = [&](const Error& error) {
+        context.progress.warn(std::string("tfrecord convert: skipped a record: ") + error.what());
+        skipped.records += 1;
+      };
+    }
   }
   InputProgress progress(context, "convert", options.input.paths);
-  const ConvertReport report = convert_records(work_of(context, progress), options);
+  const bool selects = options.selection.where.has_value();
+  const ConvertReport report = convert_records(work_of(context, progress), std::move(options));
   context.progress.clear();
   if (skipped.regions > 0) {
     context.progress.warn("tfrecord convert: skipped " +
                           describe_damage(skipped.regions, skipped.bytes));
   }
+  if (skipped.records > 0) {
+    context.progress.warn("tfrecord convert: skipped " + counted(skipped.records, "record") +
+                          " with a broken image");
+  }
   if (arguments.json) {
-    print_json_summary(context, {{"files", to_json(report.files)},
-                                 {"regions_skipped", skipped.regions},
-                                 {"bytes_skipped", skipped.bytes}});
+    nlohmann::ordered_json summary = {{"files", to_json(report.files)},
+                                      {"regions_skipped", skipped.regions},
+                                      {"bytes_skipped", skipped.bytes}};
+    if (arguments.resize) summary["records_skipped"] = skipped.records;
+    print_json_summary(context, summary);
   } else if (arguments.output.path != "-") {
     const std::string why =
-        options.selection.where && report.taken == 0
+        selects && report.taken == 0
             ? fmt::format("; --where matches none of {}", counted(report.read, "record"))
             : "";
     print_summary(context, describe(report.files) + why);
@@ -176,9 +205,22 @@ CommandAction define(CommandApp& app) {
   app.add_option("--rename", arguments->rename, "Give features other names")
       .comma_separated()
       .type_name("OLD=NEW,...");
-  app.add_flag("--skip-corrupt", arguments->skip_corrupt,
-               "Skip damaged regions and keep all intact records after them; report each region on "
-               "standard error");
+  app.add_option("--resize", arguments->resize,
+                 "Make images smaller: the shorter side becomes N pixels; smaller images stay as "
+                 "they are")
+      .check(whole_number(1, kMaxResizedSide))
+      .type_name("N");
+  app.add_option("--quality", arguments->quality, "Quality of resized JPEG images (default: 90)")
+      .check(whole_number(1, 100))
+      .type_name("Q");
+  app.add_option("--image", arguments->images,
+                 "The features that --resize resizes; left out, image/encoded, image or the like")
+      .comma_separated()
+      .type_name("NAME,...");
+  app.add_flag(
+      "--skip-corrupt", arguments->skip_corrupt,
+      "Skip damaged regions and keep all intact records after them, and skip records whose "
+      "image --resize can't decode; report each on standard error");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
@@ -203,14 +245,23 @@ zstd frames). Together they form one valid stream for every reader.
 any input is allowed). Shards are filled one after another, so reading them in order gives the order
 of the input; add --shuffle to mix the records.
 
+--resize decodes the JPEG and PNG images of a feature, with one image or any number in each record,
+resizes them (bilinear with antialiasing, as PIL and torchvision), and encodes them in their format:
+JPEG with --quality, 4:2:0; PNG with its channels. The longer side keeps the ratio, rounded down. EXIF
+is dropped, and pixels keep the order in which they are stored. int64 features named height and width,
+beside the image feature or alone, that hold its old size get the new one. Without --image, a record
+without an image is an error.
+
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
-"bytes_skipped"}. Memory: 64 MiB and the largest record, whatever the size of the inputs.)",
+"bytes_skipped"}, and with --resize "records_skipped". Memory: 64 MiB and the largest record, whatever
+the size of the inputs; --resize adds an image's pixels for each thread.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
   tfrecord convert 'train-*-of-00064' -o all.tfrecords
   tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7
   tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
   tfrecord convert all.tfrecords -o small.tfrecords --select image,label
+  tfrecord convert 'photos-*' -o small --shards 16 --resize 256 --quality 90
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
       .define = define};
 }

@@ -142,6 +142,13 @@ CommandAction define(CommandApp& app) {
                  "The feature that names an image's folder; left out, image/class/text, label or "
                  "the like, where there is one")
       .type_name("NAME");
+  app.add_input("--labels", arguments->target.labels,
+                "A file with the names of the labels, a line each, from label 0 on: images go to "
+                "folders of these names")
+      .type_name("FILE");
+  app.add_option("--name", arguments->target.name,
+                 "The feature that names an image's file (default: the record's number)")
+      .type_name("NAME");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
@@ -168,9 +175,13 @@ npz     One array per feature. Every record must have the feature, with the same
         as interleaved) or, with --layout chw, [records, channels, height, width]. Bytes of
         different lengths become strings, padded to the longest; this is refused if they become 16
         times as large, and larger than 64 MiB.
-images  A folder with one subfolder per label: LABEL/NUMBER.jpg. Encoded images are written
-        unchanged, raw pixels as PNG. In the name of a subfolder, characters of the label other than
-        letters, digits, - and _ become _ (a second label with the same name gets -2, and so on).
+images  A folder with one subfolder per label, as torchvision's ImageFolder and Keras expect it:
+        LABEL/NUMBER.jpg. Encoded images are written unchanged, raw pixels as PNG. Labels that are
+        numbers get the names of --labels, or as many digits as the longest: ImageFolder numbers the
+        classes in the order of their names. In all names, characters other than letters, digits, -
+        and _ become _ (a second label with the same name gets -2, and so on). With --name, a file
+        gets the name in a feature, without its folders and its ending; if that name is taken, the
+        record's number follows.
         The output folder must not exist. The shape of raw pixels comes from --shape or from the
         record's height and width, or it is guessed from their number (3072 bytes are 32x32x3).
         Whether they are planar or interleaved is guessed from the first image: the smoother of the
@@ -181,6 +192,7 @@ must be files. An output appears when it is complete.)",
       .examples = R"(  tfrecord export a.tfrecords -o a.jsonl
   tfrecord export a.tfrecords -o labels.csv --select id,label
   tfrecord export cifar.tfrecords -o cats/ --where 'label == 3'
+  tfrecord export train.tfrecords -o train/ --labels label.labels.txt
   tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64
   tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw)",
       .define = define};

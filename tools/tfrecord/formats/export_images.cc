@@ -1,5 +1,6 @@
-// Exports records as a folder of images: encoded images unchanged, raw pixels as PNG. Of the text
-// in a record, only letters, digits, -, _ and non-ASCII characters become part of a path.
+// Exports records as a folder of images, as torchvision's ImageFolder expects it: encoded images
+// unchanged, raw pixels as PNG. Of the text in a record, only letters, digits, -, _ and non-ASCII
+// characters become part of a path.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,8 +13,8 @@
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/pixel_guess.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/usual_features.h"
 #include "tools/tfrecord/io/atomic_folder.h"
 
 namespace recordpipe {
@@ -35,24 +36,68 @@ std::string sanitized(std::string_view label) {
   return name.empty() ? "_" : name;
 }
 
+// A class: what a record says, and what it is called.
+struct Label {
+  std::string value = {};  // empty: none
+  std::string name = {};
+  bool is_number = false;  // a whole number that has no name
+};
+
 // Assigns a unique folder name to each label.
 class LabelFolders {
  public:
-  const std::string& of(const std::string& label) {
-    const auto [entry, is_new] = names_.try_emplace(label);
+  const std::string& of(const Label& label) {
+    const auto [entry, is_new] = names_.try_emplace(label.value);
     if (is_new) {
-      const std::string wanted = sanitized(label);
+      const std::string wanted = sanitized(label.name);
       std::string name = wanted;
       for (size_t i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}-{}", wanted, i);
       entry->second = std::move(name);
+      longest_ = std::max(longest_, entry->second.size());
+      all_numbers_ = all_numbers_ && label.is_number;
     }
     return entry->second;
   }
 
+  // If all labels are numbers, calls rename(from, to) for those with fewer digits than others: the
+  // order of the names is then that of the numbers.
+  template <class Rename>
+  void align_numbers(const Rename& rename) const {
+    if (!all_numbers_) return;
+    for (const auto& [value, name] : names_) {
+      if (name.size() < longest_) rename(name, std::string(longest_ - name.size(), '0') + name);
+    }
+  }
+
  private:
-  std::map<std::string, std::string> names_;  // by label
+  std::map<std::string, std::string> names_;  // by value
   std::set<std::string> taken_;
+  size_t longest_ = 0;
+  bool all_numbers_ = true;
 };
+
+// Reads a file of names, one a line.
+std::vector<std::string> read_labels(const CommandContext& context, const std::string& path) {
+  std::vector<std::string> names;
+  if (path.empty()) return names;
+  constexpr size_t kLargestFile = size_t{64} << 20;
+  const std::vector<std::byte> bytes = read_all(*context.files.open_source(path), kLargestFile);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    names.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
+// The last part of a path in a record, without its ending.
+std::string_view stem_of(std::string_view path) {
+  path.remove_prefix(std::min(path.find_last_of("/\\") + 1, path.size()));
+  return path.substr(0, path.rfind('.'));
+}
 
 class ImageFolderTarget final : public ExportTarget {
  public:
@@ -61,26 +106,26 @@ class ImageFolderTarget final : public ExportTarget {
         progress_(context.progress),
         options_(options),
         pixels_(options.pixels),
+        names_(read_labels(context, options.labels)),
         folder_(context.files, options.output) {}
 
   void write(const ExportedRecord& record) override {
-    const uint64_t number = record.number;
     const std::span<const std::byte> image = image_of(record);
     std::string directory = folder_.partial();
-    if (const std::string label = label_of(record); !label.empty()) {
+    if (const Label label = label_of(record); !label.value.empty()) {
       directory += "/" + labels_.of(label);
       files_.make_directories(directory);
     }
     const std::string_view format = image_format(image);
-    if (!format.empty()) {
-      write_file(fmt::format("{}/{:07}.{}", directory, number, format == "jpeg" ? "jpg" : format),
-                 image);
-    } else {
-      write_file(fmt::format("{}/{:07}.png", directory, number), png_of(record, image));
-    }
+    const std::string_view ending = format.empty() ? "png" : format == "jpeg" ? "jpg" : format;
+    const std::string path = path_of(record, directory, ending);
+    format.empty() ? write_file(path, png_of(record, image)) : write_file(path, image);
   }
 
   void close() override {
+    labels_.align_numbers([&](const std::string& from, const std::string& to) {
+      files_.rename(folder_.partial() + "/" + from, folder_.partial() + "/" + to);
+    });
     folder_.commit();
     if (!pixels_.is_guess()) return;
     progress_.note(
@@ -115,27 +160,63 @@ class ImageFolderTarget final : public ExportTarget {
          "name the one that holds the image with --image");
   }
 
-  std::string label_of(const ExportedRecord& record) const {
-    const auto value_of = [&](std::string_view name) -> std::string {
-      const FeatureView* const feature = record.message.find_feature(name);
-      if (!feature) return "";
-      if (const auto text = feature->single_bytes()) {
-        return {reinterpret_cast<const char*>(text->data()), text->size()};
-      }
-      const auto value = feature->single_int64();
-      return value ? std::to_string(*value) : "";
-    };
+  // The file's path: the record's number, or the name in a feature, with the number if another
+  // image has the same name.
+  std::string path_of(const ExportedRecord& record, const std::string& directory,
+                      std::string_view ending) const {
+    if (options_.name.empty()) {
+      return fmt::format("{}/{:07}.{}", directory, record.number, ending);
+    }
+    const FeatureView* const feature = record.message.find_feature(options_.name);
+    const auto text = feature ? feature->single_bytes() : std::nullopt;
+    if (!text) {
+      fail(record.number, "no feature " + printable(options_.name) + " with one value of bytes");
+    }
+    const std::string name =
+        sanitized(stem_of({reinterpret_cast<const char*>(text->data()), text->size()}));
+    std::string path = fmt::format("{}/{}.{}", directory, name, ending);
+    for (std::string number = fmt::format("-{:07}", record.number); files_.status(path);
+         number += "-2") {
+      path = fmt::format("{}/{}{}.{}", directory, name, number, ending);
+    }
+    return path;
+  }
+
+  Label label_of(const ExportedRecord& record) const {
     if (!options_.label.empty()) {
-      const std::string label = value_of(options_.label);
-      if (label.empty()) {
-        fail(record.number, "no feature " + printable(options_.label) + " with one value");
+      Label label = label_in(record, options_.label);
+      if (label.value.empty()) {
+        fail(record.number, "no feature " + printable(options_.label) + " with one value" +
+                                (names_.empty() ? "" : " of int64"));
       }
       return label;
     }
     for (const std::string_view name : kUsualLabelFeatures) {
-      if (std::string label = value_of(name); !label.empty()) return label;
+      if (Label label = label_in(record, name); !label.value.empty()) return label;
     }
-    return "";
+    if (!names_.empty()) {
+      fail(record.number, "no label with one value of int64", "name the feature with --label");
+    }
+    return {};
+  }
+
+  Label label_in(const ExportedRecord& record, std::string_view name) const {
+    const FeatureView* const feature = record.message.find_feature(name);
+    if (!feature) return {};
+    const auto text = feature->single_bytes();
+    if (text && names_.empty()) {
+      const std::string label(reinterpret_cast<const char*>(text->data()), text->size());
+      return {label, label};
+    }
+    const auto number = feature->single_int64();
+    if (!number) return {};
+    const std::string digits = std::to_string(*number);
+    if (names_.empty()) return {digits, digits, *number >= 0};
+    if (*number < 0 || static_cast<uint64_t>(*number) >= names_.size()) {
+      fail(record.number, fmt::format("label {} has no name among the {} of {}", *number,
+                                      names_.size(), printable(options_.labels)));
+    }
+    return {digits, names_[static_cast<size_t>(*number)]};
   }
 
   std::vector<std::byte> png_of(const ExportedRecord& record, std::span<const std::byte> pixels) {
@@ -157,6 +238,7 @@ class ImageFolderTarget final : public ExportTarget {
   TerminalProgress& progress_;
   const TargetOptions options_;
   PixelGuess pixels_;
+  const std::vector<std::string> names_;  // of labels, by number; empty: they have none
   AtomicFolder folder_;
   LabelFolders labels_;
 };

@@ -42,6 +42,8 @@ struct TargetOptions {
   std::string output = {};
   std::string image = {};  // names of the features; default: the usual names
   std::string label = {};
+  std::string name = {};    // of the feature that names an image's file; default: its number
+  std::string labels = {};  // a file with a line for each label, its name, from label 0 on
   // Describes raw pixels. By default, image folders guess the shape and layout, and .npz files use
   // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};

@@ -10,7 +10,7 @@
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"
-#include "tools/tfrecord/formats/usual_features.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 

@@ -9,8 +9,8 @@
 #include "recordpipe/feature_values.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/formats/usual_features.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/text_table.h"
 

@@ -3,11 +3,14 @@
 // which amortises the cost of a virtual call.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -132,6 +135,57 @@ class Filter final : public Predicate {
 
  private:
   P predicate_;
+};
+
+// Measures elements for operators that group them by their sizes.
+class MeasureFunction {
+ public:
+  virtual ~MeasureFunction() = default;
+  virtual size_t sizes_per_element() const = 0;
+  // Writes the sizes of the elements that are not in `failures`, and adds the elements for which
+  // the function throws.
+  virtual void measure(size_t count, const void* values, uint64_t* sizes,
+                       Failures& failures) const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
+};
+
+// Throw Error{invalid_argument}.
+[[noreturn]] void fail_negative_size();
+[[noreturn]] void fail_number_of_sizes(size_t sizes, size_t wanted);
+
+// `function` returns a size, or a range of `sizes_per_element` sizes.
+template <class T, class F>
+class Measure final : public MeasureFunction {
+ public:
+  Measure(F function, size_t sizes_per_element)
+      : function_(std::move(function)), sizes_per_element_(sizes_per_element) {}
+  size_t sizes_per_element() const override { return sizes_per_element_; }
+  void measure(size_t count, const void* values, uint64_t* sizes,
+               Failures& failures) const override {
+    for_each_good(count, failures, [&](size_t i) {
+      const auto result = std::invoke(function_, static_cast<const T*>(values)[i]);
+      uint64_t* const out = sizes + i * sizes_per_element_;
+      if constexpr (std::integral<std::decay_t<decltype(result)>>) {
+        out[0] = whole(result);
+      } else {
+        const auto given = static_cast<size_t>(std::distance(result.begin(), result.end()));
+        if (given != sizes_per_element_) fail_number_of_sizes(given, sizes_per_element_);
+        std::ranges::transform(result, out, [](auto size) { return whole(size); });
+      }
+    });
+  }
+  std::vector<Parameter> parameters() const override { return parameters_of(function_); }
+
+ private:
+  static uint64_t whole(std::integral auto size) {
+    if constexpr (std::is_signed_v<decltype(size)>) {
+      if (size < 0) fail_negative_size();
+    }
+    return static_cast<uint64_t>(size);
+  }
+
+  F function_;
+  size_t sizes_per_element_;
 };
 
 // The collator of batch.

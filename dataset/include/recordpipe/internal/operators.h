@@ -20,6 +20,8 @@ namespace recordpipe {
 class FileSystem;
 struct CacheOptions;
 struct IgnoreErrorsOptions;
+struct LengthBuckets;
+struct PackOptions;
 
 namespace internal {
 
@@ -64,6 +66,8 @@ NodePtr global_shuffle(NodePtr input, uint64_t seed);
 NodePtr concatenate(std::vector<NodePtr> inputs);
 NodePtr sample(std::vector<NodePtr> inputs, std::vector<double> weights, uint64_t seed,
                bool stop_on_empty);
+// `choices` is a dataset of int64_t.
+NodePtr choose(std::vector<NodePtr> inputs, NodePtr choices, bool stop_on_empty);
 NodePtr shard(NodePtr input, size_t num_shards, size_t index, bool drop_remainder);
 NodePtr enumerate(NodePtr input, int64_t start, const PairOps& pair);
 NodePtr zip(std::vector<NodePtr> inputs, const TupleOps& tuple);
@@ -72,6 +76,15 @@ NodePtr take(NodePtr input, uint64_t count);
 NodePtr skip(NodePtr input, uint64_t count);
 NodePtr batch(NodePtr input, size_t batch_size, bool drop_remainder,
               std::unique_ptr<const BatchFunction> collator, const ElementOps& batch);
+// An element longer than `most` is an error.
+NodePtr bucket_by_sequence_length(NodePtr input, std::unique_ptr<const MeasureFunction> length,
+                                  const LengthBuckets& buckets, std::optional<size_t> most,
+                                  std::unique_ptr<const BatchFunction> collator,
+                                  const ElementOps& batch);
+// A row has `lengths` values of each feature; `sizes` measures as many.
+NodePtr pack_sequences(NodePtr input, std::unique_ptr<const MeasureFunction> sizes,
+                       const std::vector<size_t>& lengths, const PackOptions& options,
+                       std::unique_ptr<const BatchFunction> collator, const ElementOps& row);
 // `vector` describes a vector of the input's elements; `copy` copies these elements.
 NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector);

@@ -1,8 +1,9 @@
-// Removes and renames features of Examples and SequenceExamples.
+// Removes, renames and replaces features of Examples and SequenceExamples.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,8 +27,15 @@ struct FeatureEdit {
   FeatureNames drop = {};
   // Old name → new name of kept features.
   std::map<std::string, std::string, std::less<>> rename = {};
+  // Computes features anew, before the rest of the edit: returns a serialised Example, whose
+  // features replace those of the same names in the message (in a SequenceExample's context).
+  // Called concurrently on several threads; its result must depend on the message only. An Error
+  // that it throws fails the record.
+  std::function<std::string(const MessageView&)> replace = {};
+  // The names that `replace` looks for, for FeatureEdit's users to check.
+  FeatureNames replaced = {};
 
-  bool empty() const { return !select && drop.empty() && rename.empty(); }
+  bool empty() const { return !select && drop.empty() && rename.empty() && !replace; }
 };
 
 // The edited message as consecutive pieces, which avoids copying large values.
@@ -36,6 +44,7 @@ struct EditedMessage {
   // other bytes are in `written`.
   std::vector<std::span<const std::byte>> pieces = {};
   std::unique_ptr<const std::string> written = {};
+  std::unique_ptr<const std::string> replaced = {};  // the features that `replace` has computed
   // The names of the edit that exist in the message.
   FeatureNames found = {};
 };

@@ -33,6 +33,10 @@ struct RecordSelection {
   // accept.
   std::optional<uint64_t> limit = {};
   FeatureEdit edit = {};
+  // Skips records whose FeatureEdit::replace throws an Error, which is passed on, with the record's
+  // path and offset; called on the calling thread, in the order of the records. Without it, the
+  // error is thrown.
+  std::function<void(const Error&)> on_failed_edit = {};
   // More feature names for SelectionReport::found, in addition to the names in `edit`.
   FeatureNames named = {};
   size_t threads = 0;  // 0: available_cpus(); at most 16. Used only with `where` or `edit`
@@ -43,7 +47,8 @@ FeatureNames names_of(const RecordSelection& selection);
 
 struct SelectionReport {
   uint64_t read = 0;
-  uint64_t taken = 0;
+  uint64_t taken = 0;   // without those that failed
+  uint64_t failed = 0;  // passed to on_failed_edit
   // false if `limit` or `fraction` may have excluded records.
   bool looked_at_all = true;
   // The union of two sets, collected from the records that `fraction` does not exclude: from

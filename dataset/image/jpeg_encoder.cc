@@ -1,0 +1,114 @@
+// Encodes JPEG files with libjpeg-turbo, which reports errors by longjmp(), never across objects
+// with destructors.
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <jpeglib.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/image/encode_jpeg.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kLongestSide = JPEG_MAX_DIMENSION;
+
+struct EncodeErrors : jpeg_error_mgr {
+  std::jmp_buf escape;
+  char text[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] void leave(j_common_ptr codec) {
+  EncodeErrors& errors = *static_cast<EncodeErrors*>(codec->err);
+  errors.format_message(codec, errors.text);
+  std::longjmp(errors.escape, 1);
+}
+
+void say_nothing(j_common_ptr) {}
+void ignore(j_common_ptr, int) {}
+
+// A compressor, and the file in the memory that it allocates.
+class JpegWriter {
+ public:
+  JpegWriter() {
+    codec_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = leave;
+    errors_.output_message = say_nothing;
+    errors_.emit_message = ignore;
+  }
+  JpegWriter(const JpegWriter&) = delete;
+  JpegWriter& operator=(const JpegWriter&) = delete;
+  ~JpegWriter() {
+    jpeg_destroy_compress(&codec_);
+    std::free(file_);
+  }
+
+  void write(const uint8_t* pixels, size_t height, size_t width, size_t channels, int quality) {
+    const bool complete = completes([&] {
+      jpeg_create_compress(&codec_);
+      jpeg_mem_dest(&codec_, &file_, &size_);
+      codec_.image_height = static_cast<JDIMENSION>(height);
+      codec_.image_width = static_cast<JDIMENSION>(width);
+      codec_.input_components = static_cast<int>(channels);
+      codec_.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+      jpeg_set_defaults(&codec_);
+      jpeg_set_quality(&codec_, quality, TRUE);
+      jpeg_start_compress(&codec_, TRUE);
+      while (codec_.next_scanline < codec_.image_height) {
+        auto* row = const_cast<JSAMPROW>(pixels + codec_.next_scanline * width * channels);
+        jpeg_write_scanlines(&codec_, &row, 1);
+      }
+      jpeg_finish_compress(&codec_);
+    });
+    if (complete) return;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string("can't be written as JPEG: ") + errors_.text});
+  }
+
+  std::span<const std::byte> file() const {
+    return {reinterpret_cast<const std::byte*>(file_), size_};
+  }
+
+ private:
+  // Runs `step`, which must not own resources. Returns false after an error of libjpeg.
+  template <class Step>
+  __attribute__((noinline)) bool completes(Step step) {
+    if (setjmp(errors_.escape) != 0) return false;
+    step();
+    return true;
+  }
+
+  jpeg_compress_struct codec_ = {};
+  EncodeErrors errors_ = {};
+  unsigned char* file_ = nullptr;
+  unsigned long size_ = 0;  // NOLINT: libjpeg's type
+};
+
+}  // namespace
+
+std::vector<std::byte> encode_jpeg(std::span<const uint8_t> pixels, size_t height, size_t width,
+                                   size_t channels, int quality) {
+  const bool fits = height > 0 && width > 0 && (channels == 1 || channels == 3) &&
+                    height <= kLongestSide && width <= kLongestSide &&
+                    pixels.size() == height * width * channels;
+  if (!fits) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::to_string(pixels.size()) + " bytes for a JPEG image of " +
+                           std::to_string(height) + " x " + std::to_string(width) + " x " +
+                           std::to_string(channels)});
+  }
+  if (quality < 1 || quality > 100) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "the quality of a JPEG image is 1 to 100, not " + std::to_string(quality)});
+  }
+  JpegWriter writer;
+  writer.write(pixels.data(), height, width, channels, quality);
+  const auto file = writer.file();
+  return {file.begin(), file.end()};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,140 @@
+#include "recordpipe/toolkit/resize_images.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/feature_values.h"
+#include "recordpipe/image/decode_image.h"
+#include "recordpipe/image/encode_jpeg.h"
+#include "recordpipe/image/encode_png.h"
+#include "recordpipe/image/resize.h"
+#include "recordpipe/image/resized_crop.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/usual_features.h"
+
+namespace recordpipe {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// An image feature of a record: what replaces it.
+struct NewImages {
+  std::vector<std::vector<std::byte>> files = {};  // empty: unchanged
+  ImageSize old_size = {};                         // of the last image that changed
+  ImageSize new_size = {};
+  bool changed = false;
+};
+
+class ImageEdit {
+ public:
+  explicit ImageEdit(ImageResizing resizing) : resizing_(std::move(resizing)) {}
+
+  std::string operator()(const MessageView& record) const {
+    ExampleBuilder builder;
+    for (const std::string& name : resizing_.features) {
+      if (const FeatureView* const feature = record.find_feature(name)) {
+        replace(record, name, *feature, builder);
+      }
+    }
+    if (resizing_.features.empty()) replace_usual(record, builder);
+    return builder.serialize();
+  }
+
+ private:
+  void replace_usual(const MessageView& record, ExampleBuilder& builder) const {
+    for (const std::string_view name : kUsualImageFeatures) {
+      const FeatureView* const feature = record.find_feature(name);
+      if (!feature || feature->kind() != FeatureKind::bytes) continue;
+      return replace(record, std::string(name), *feature, builder);
+    }
+    std::string names;
+    for (const std::string_view name : kUsualImageFeatures) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    throw Error({.kind = ErrorKind::not_found,
+                 .reason = "no image: none of the features " + names + " holds bytes"});
+  }
+
+  // Adds to `builder` what replaces an image feature and its size.
+  void replace(const MessageView& record, const std::string& name, const FeatureView& feature,
+               ExampleBuilder& builder) const {
+    NewImages images;
+    std::vector<Bytes> values;
+    for_each_value<FeatureKind::bytes>(feature, [&](Bytes value) { values.push_back(value); });
+    images.files.reserve(values.size());  // so that views of the files stay valid
+    for (Bytes& value : values) {
+      try {
+        resize(value, images);
+      } catch (const Error& error) {
+        throw Error({.kind = error.kind(),
+                     .offset = error.offset(),
+                     .reason = "feature " + printable(name) + ": " + error.reason(),
+                     .hint = error.hint()});
+      }
+    }
+    if (!images.changed) return;
+    builder.set_bytes_list(name, values);
+    const std::string beside = name.substr(0, name.rfind('/') + 1);  // "image/", or ""
+    for (const std::string& prefix : {beside, std::string()}) {
+      follow(record, prefix + "height", images.old_size.height, images.new_size.height, builder);
+      follow(record, prefix + "width", images.old_size.width, images.new_size.width, builder);
+    }
+  }
+
+  static void follow(const MessageView& record, const std::string& name, size_t from, size_t to,
+                     ExampleBuilder& builder) {
+    const FeatureView* const feature = record.find_feature(name);
+    if (!feature || feature->single_int64() != static_cast<int64_t>(from)) return;
+    builder.set_int64(name, static_cast<int64_t>(to));
+  }
+
+  // Replaces an encoded image by a smaller one in `images`, unless it is small enough.
+  void resize(Bytes& file, NewImages& images) const {
+    const ImageInfo info = image_info(file);
+    if (std::min(info.height, info.width) <= resizing_.short_side) return;
+    if (info.bits_per_channel == 16) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "a PNG with 16 bits per channel is not resized"});
+    }
+    thread_local ImageDecoder decoder;
+    thread_local Resizer resizer;
+    const DecodedImage& image = decoder.decode(file);
+    const ImageSize from{image.height, image.width};
+    const ImageSize to = size_of_short_side(from, resizing_.short_side);
+    const auto pixels = resizer.resize(image.pixels, image.channels, Resized::whole(from, to));
+    images.files.push_back(
+        info.format == ImageFileFormat::jpeg
+            ? encode_jpeg(pixels, to.height, to.width, image.channels, resizing_.quality)
+            : encode_png(pixels, to.height, to.width, image.channels));
+    file = images.files.back();
+    images.old_size = from;
+    images.new_size = to;
+    images.changed = true;
+  }
+
+  ImageResizing resizing_;
+};
+
+}  // namespace
+
+FeatureEdit resize_images(const ImageResizing& resizing) {
+  if (resizing.short_side == 0 || resizing.short_side > kMaxResizedSide) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "images are resized to a side of 1 to " +
+                           std::to_string(kMaxResizedSide) + " pixels"});
+  }
+  if (resizing.quality < 1 || resizing.quality > 100) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument, .reason = "the quality of a JPEG image is 1 to 100"});
+  }
+  return {.replace = ImageEdit(resizing),
+          .replaced = {resizing.features.begin(), resizing.features.end()}};
+}
+
+}  // namespace recordpipe
