@@ -246,14 +246,19 @@ class Dataset(ImageOperators, StepOperators):
         )
 
     def padded_batch(
-        self, batch_size: int, drop_remainder: bool = False, *, padding: Any = 0
+        self, batch_size: int, drop_remainder: bool = False, *, padding: Any = None
     ) -> Dataset:
-        """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``."""
-        padded = stack.PaddedStack(lambda _: padding)
+        """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``.
+
+        After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
+
+        Args:
+            padding: default: 0, or ``b""`` for bytes.
+        """
         return self._derive(
             "padded_batch",
             (batch_size, drop_remainder),
-            lambda: self._native.batch(batch_size, drop_remainder, padded),
+            lambda: grouping.padded_batches(self._native, batch_size, drop_remainder, padding),
             padding=padding,
         )
 

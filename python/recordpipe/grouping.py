@@ -13,11 +13,30 @@ from recordpipe import _native as native
 from recordpipe import stack
 from recordpipe.ragged import Ragged
 
-__all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues"]
+__all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues", "padded_batches"]
 
 # Of each feature by its name, or of all: the length, None for the longest; or the whole shape.
 PaddedShapes = Any
 PaddingValues = Any
+
+
+def padded_batches(
+    dataset: native.Dataset, batch_size: int, drop_remainder: bool, padding: Any
+) -> native.Dataset:
+    """What padded_batch() yields."""
+    if not dataset.is_parsed():
+        padded = stack.PaddedStack(lambda _: padding)
+        return dataset.batch(batch_size, drop_remainder, padded)
+
+    def pad(batch: Any) -> Any:
+        if isinstance(batch, Ragged):
+            return batch.to_padded(padding)
+        if isinstance(batch, dict):
+            return {name: pad(column) for name, column in batch.items()}
+        return tuple(map(pad, batch)) if isinstance(batch, tuple) else batch
+
+    batches = dataset.batch(batch_size, drop_remainder, stack.stack)
+    return batches.map(pad, _text(padding_values=padding))
 
 
 class Buckets:

@@ -81,8 +81,7 @@ class Ragged:
         lengths = self.row_lengths()
         if length is None:
             length = int(lengths.max(initial=0))
-        if padding is None:
-            padding = b"" if values.dtype == object else 0
+        padding = padding_of(values.dtype, padding)
         dense = np.full((len(self), length, *values.shape[1:]), padding, dtype=values.dtype)
         column = np.arange(length)
         used = column < lengths[:, None]
@@ -124,3 +123,16 @@ class Ragged:
 
     def __setstate__(self, state: tuple[Any, npt.NDArray[np.int64]]) -> None:
         self.values, self.row_splits = state
+
+
+def padding_of(dtype: np.dtype[Any], padding: Any) -> Any:
+    """Returns what fills up arrays of ``dtype``: ``padding``; if it is None, 0 or ``b""``.
+
+    Raises ValueError if the dtype can't hold the value, as .5 among integers.
+    """
+    if padding is None:
+        return b"" if dtype.hasobject else 0
+    held = np.asarray(padding).astype(dtype)
+    if held != padding and dtype.kind in "biu":
+        raise ValueError(f"padding {padding!r} is no {dtype} value")
+    return padding

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recordpipe.ragged import Ragged
+from recordpipe.ragged import Ragged, padding_of
 
 __all__ = ["PaddedStack", "stack", "unstack"]
 
@@ -48,9 +48,7 @@ class PaddedStack:
         if any(most > size for size, most in zip(shape, largest, strict=True)):
             raise ValueError(f"{_named(key)}: rows of up to {largest}, padded to {shape}")
         dtype = np.result_type(*arrays)
-        padding = self._padding(key)
-        if padding is None:
-            padding = b"" if dtype.hasobject else 0
+        padding = padding_of(dtype, self._padding(key))
         batch = np.full((len(arrays), *shape), padding, dtype=dtype)
         for row, array in enumerate(arrays):
             place: tuple[Any, ...] = (row, *(slice(size) for size in array.shape))

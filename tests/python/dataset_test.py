@@ -163,6 +163,29 @@ class Dataset(FilesTest):
             list(ordered)
             list(ordered)
 
+    def test_padded_batches_of_parsed_records(self):
+        features = {
+            "id": rp.FixedLenFeature([], "int64"),
+            "tokens": rp.RaggedFeature("int64"),
+            "name": rp.RaggedFeature("bytes"),
+        }
+        rows = rp.tfrecords(self.examples(3)).parse(features)
+        batch = next(iter(rows.padded_batch(3, padding=-1)))
+        self.assertEqual(batch["tokens"].tolist(), [[-1, -1], [0, -1], [0, 1]])
+        self.assertEqual(batch["id"].tolist(), [0, 1, 2])
+        batch = next(iter(rows.padded_batch(3)))
+        self.assertEqual(batch["tokens"].tolist(), [[0, 0], [0, 0], [0, 1]])
+        self.assertEqual(batch["name"].tolist(), [[b"name 0"], [b"name 1"], [b"name 2"]])
+        state = iter(rows.padded_batch(3, padding=1)).state_dict()
+        with self.assertRaises(rp.InvalidArgumentError):
+            iter(rows.padded_batch(3, padding=2)).load_state_dict(state)
+
+    def test_padding_that_the_values_cannot_be(self):
+        for values, padding in (([[1], [1, 2]], 0.5), ([[True], [True, False]], 2)):
+            arrays = rp.from_list([np.array(value) for value in values])
+            with self.assertRaisesRegex(ValueError, "padding"):
+                list(arrays.padded_batch(2, padding=padding))
+
     def test_shuffle_true_is_refused(self):
         # PyTorch's shuffle=True, which would be a buffer of one element.
         with self.assertRaisesRegex(TypeError, r"shuffle\(seed=\.\.\.\)"):
