@@ -195,7 +195,8 @@ void write(const CropWindow& window, const ImageFormat& format, const ChannelMap
            std::byte* out) {
   const size_t lanes = hn::Lanes(Bytes());
   const size_t padded_width = (format.width + lanes - 1) / lanes * lanes;
-  if (format.channels > ChannelMap::kMaxChannels || padded_width > kMaxRowBytes / format.channels) {
+  if (format.dtype == DType::uint16 || format.channels > ChannelMap::kMaxChannels ||
+      padded_width > kMaxRowBytes / format.channels) {
     return write_window_portable(window, format, map, out);
   }
   alignas(64) uint8_t keep[kMaxRowBytes];
@@ -216,8 +217,11 @@ void write(const CropWindow& window, const ImageFormat& format, const ChannelMap
   if (!window.next && plan.image_bytes <= kPrefetchBytes) {
     for (size_t i = 0; i < plan.image_bytes; i += 64) hwy::Prefetch(window.image + i);
   }
-  with_value_type(format.dtype,
-                  [&]<class T>(T*) { write_values(plan, format, map, reinterpret_cast<T*>(out)); });
+  with_value_type(format.dtype, [&]<class T>(T*) {
+    if constexpr (!std::is_same_v<T, uint16_t>) {
+      write_values(plan, format, map, reinterpret_cast<T*>(out));
+    }
+  });
 }
 
 #endif

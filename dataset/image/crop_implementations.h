@@ -2,7 +2,9 @@
 // multiply-adds, so that they round alike everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "recordpipe/image/crop_window.h"
@@ -21,7 +23,9 @@ void write_window_highway(const CropWindow& window, const ImageFormat& format,
 
 template <class T>
 T convert_to(float value) {
-  if constexpr (std::is_same_v<T, Float16>) {
+  if constexpr (std::is_same_v<T, uint16_t>) {
+    return static_cast<T>(std::clamp(value + 0.5f, 0.0f, 65535.0f));
+  } else if constexpr (std::is_same_v<T, Float16>) {
     return to_float16(value);
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     return to_bfloat16(value);
@@ -36,6 +40,8 @@ void with_value_type(DType dtype, Function function) {
   switch (dtype) {
     case DType::uint8:
       return function(static_cast<uint8_t*>(nullptr));
+    case DType::uint16:
+      return function(static_cast<uint16_t*>(nullptr));
     case DType::float32:
       return function(static_cast<float*>(nullptr));
     case DType::float16:

@@ -19,14 +19,16 @@ Inside inside(int64_t shift, size_t window_size, size_t image_size) {
   return {begin, std::clamp<int64_t>(static_cast<int64_t>(image_size) - shift, begin, n)};
 }
 
-float mapped(uint8_t value, const ChannelMap& map, size_t channel) {
+template <class Value>
+float mapped(Value value, const ChannelMap& map, size_t channel) {
   const auto x = static_cast<float>(value);
   if (channel >= ChannelMap::kMaxChannels) return x;
   return (x * map.multiply[channel] + map.add[channel]) / map.divide[channel];
 }
 
-template <class T>
-void write(const CropWindow& window, const ImageFormat& format, const ChannelMap& map, T* out) {
+template <class Value, class T>
+void write(const CropWindowOf<Value>& window, const ImageFormat& format, const ChannelMap& map,
+           T* out) {
   const auto height = static_cast<int64_t>(format.height);
   const auto width = static_cast<int64_t>(format.width);
   const auto channels = static_cast<int64_t>(format.channels);
@@ -46,7 +48,7 @@ void write(const CropWindow& window, const ImageFormat& format, const ChannelMap
       const int64_t from = (c * image_height + y + window.top) * image_width + window.left;
       for (int64_t x = 0; x < width; ++x) {
         const bool is_inside = row_is_inside && x >= columns.begin && x < columns.end;
-        const uint8_t value = is_inside ? window.image[from + x] : 0;
+        const Value value = is_inside ? window.image[from + x] : 0;
         to[(window.flip ? width - 1 - x : x) * pixel] =
             convert_to<T>(mapped(value, map, static_cast<size_t>(c)));
       }
@@ -58,6 +60,18 @@ void write(const CropWindow& window, const ImageFormat& format, const ChannelMap
 
 void write_window_portable(const CropWindow& window, const ImageFormat& format,
                            const ChannelMap& map, std::byte* out) {
+  with_value_type(format.dtype,
+                  [&]<class T>(T*) { write(window, format, map, reinterpret_cast<T*>(out)); });
+}
+
+void write_window(const CropWindowOf<uint16_t>& window, const ImageFormat& format,
+                  const ChannelMap& map, std::byte* out) {
+  with_value_type(format.dtype,
+                  [&]<class T>(T*) { write(window, format, map, reinterpret_cast<T*>(out)); });
+}
+
+void write_window(const CropWindowOf<float>& window, const ImageFormat& format,
+                  const ChannelMap& map, std::byte* out) {
   with_value_type(format.dtype,
                   [&]<class T>(T*) { write(window, format, map, reinterpret_cast<T*>(out)); });
 }

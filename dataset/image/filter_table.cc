@@ -33,8 +33,8 @@ struct Weights {
 };
 
 void find_weights(const ResizedLine& line, size_t pixel, Weights& out) {
-  const double scale = static_cast<double>(line.from) / static_cast<double>(line.to);
-  const double center = (static_cast<double>(pixel) + 0.5) * scale;
+  const double scale = line.box_size / static_cast<double>(line.to);
+  const double center = line.box_begin + (static_cast<double>(pixel) + 0.5) * scale;
   if (line.resampling.interpolation == Interpolation::nearest) {
     out.first = std::min(static_cast<size_t>(center), line.from - 1);
     out.values.assign(1, 1.0);
@@ -75,13 +75,16 @@ void FilterTable::make(const ResizedLine& wanted) {
   source_size = end - begin;
   first.resize(line.size);
   weights.assign(line.size * taps, 0);
+  float_weights.assign(line.size * taps, 0);
   for (size_t i = 0; i < line.size; ++i) {
     find_weights(line, line.begin + (line.flip ? line.size - 1 - i : i), found);
     // Weights of 0 fill the filter up, on the side where there are pixels.
     const size_t at = std::min(found.first - begin, source_size - taps);
     first[i] = static_cast<uint32_t>(at);
-    int32_t* const out = weights.data() + i * taps + (found.first - begin - at);
-    std::ranges::transform(found.values, out, fixed_point);
+    const size_t out = i * taps + (found.first - begin - at);
+    std::ranges::transform(found.values, weights.data() + out, fixed_point);
+    std::ranges::transform(found.values, float_weights.data() + out,
+                           [](double weight) { return static_cast<float>(weight); });
   }
 }
 

@@ -13,7 +13,9 @@ namespace recordpipe::internal {
 
 // One dimension of `Resized`.
 struct ResizedLine {
-  size_t from = 0;  // pixels
+  size_t from = 0;       // pixels
+  double box_begin = 0;  // of them: what becomes `to`
+  double box_size = 0;
   size_t to = 0;
   size_t begin = 0;  // the window
   size_t size = 0;
@@ -30,14 +32,18 @@ struct FilterTable {
   ResizedLine line = {};
   size_t source_begin = 0;  // the pixels [source_begin, source_begin + source_size) are read
   size_t source_size = 0;
-  size_t taps = 0;                    // weights of each pixel; at most source_size
-  std::vector<uint32_t> first = {};   // [line.size], counted from source_begin
-  std::vector<int32_t> weights = {};  // [line.size, taps]
+  size_t taps = 0;                        // weights of each pixel; at most source_size
+  std::vector<uint32_t> first = {};       // [line.size], counted from source_begin
+  std::vector<int32_t> weights = {};      // [line.size, taps]
+  std::vector<float> float_weights = {};  // the same
 
   // Makes the table, in the order of the (mirrored) window. Reuses memory.
   void make(const ResizedLine& wanted);
   std::span<const int32_t> weights_of(size_t i) const {
     return std::span(weights).subspan(i * taps, taps);
+  }
+  std::span<const float> float_weights_of(size_t i) const {
+    return std::span(float_weights).subspan(i * taps, taps);
   }
 };
 

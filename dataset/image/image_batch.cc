@@ -13,6 +13,8 @@ std::string_view to_string(DType dtype) {
   switch (dtype) {
     case DType::uint8:
       return "uint8";
+    case DType::uint16:
+      return "uint16";
     case DType::float32:
       return "float32";
     case DType::float16:
@@ -51,6 +53,8 @@ std::span<const T> ImageBatch::values(DType wanted) const {
 std::span<const float> ImageBatch::floats() const { return values<float>(DType::float32); }
 
 std::span<const uint8_t> ImageBatch::uint8s() const { return values<uint8_t>(DType::uint8); }
+
+std::span<const uint16_t> ImageBatch::uint16s() const { return values<uint16_t>(DType::uint16); }
 
 std::span<const Float16> ImageBatch::float16s() const { return values<Float16>(DType::float16); }
 

@@ -17,6 +17,17 @@ void require(bool condition, const char* reason) {
   if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
+// Of `n` values.
+ChannelMap standardization(double mean, double variance, double n) {
+  const auto rounded_mean = static_cast<float>(mean);
+  const auto stddev = static_cast<float>(std::sqrt(variance));
+  const float smallest = static_cast<float>(1 / std::sqrt(n));
+  ChannelMap map;
+  map.add.fill(-rounded_mean);
+  map.divide.fill(std::max(stddev, smallest));
+  return map;
+}
+
 ChannelMap standardization(const CropWindow& window, const ImageFormat& format) {
   ChannelSums all;
   for (size_t c = 0; c < format.channels; ++c) {
@@ -25,13 +36,37 @@ ChannelMap standardization(const CropWindow& window, const ImageFormat& format) 
     all.squares += channel.squares;
   }
   const auto n = static_cast<double>(format.values_per_image());
-  const auto mean = static_cast<float>(static_cast<double>(all.values) / n);
-  const auto stddev = static_cast<float>(std::sqrt(all.variance(format.values_per_image())));
-  const float smallest = static_cast<float>(1 / std::sqrt(n));
-  ChannelMap map;
-  map.add.fill(-mean);
-  map.divide.fill(std::max(stddev, smallest));
-  return map;
+  return standardization(static_cast<double>(all.values) / n,
+                         all.variance(format.values_per_image()), n);
+}
+
+// The same in double, for other types.
+template <class Value>
+ChannelMap standardization(const CropWindowOf<Value>& window, const ImageFormat& format) {
+  const auto height = static_cast<int64_t>(window.image_height);
+  const auto width = static_cast<int64_t>(window.image_width);
+  const int64_t bottom = std::min(window.top + static_cast<int64_t>(format.height), height);
+  const int64_t right = std::min(window.left + static_cast<int64_t>(format.width), width);
+  const auto n = static_cast<double>(format.values_per_image());
+  const auto for_each = [&](const auto& visit) {
+    for (size_t c = 0; c < format.channels; ++c) {
+      for (int64_t y = std::max<int64_t>(window.top, 0); y < bottom; ++y) {
+        const Value* const row = window.image + (static_cast<int64_t>(c) * height + y) * width;
+        for (int64_t x = std::max<int64_t>(window.left, 0); x < right; ++x) {
+          visit(static_cast<double>(row[x]));
+        }
+      }
+    }
+  };
+  double sum = 0, inside = 0, squares = 0;
+  for_each([&](double value) {
+    sum += value;
+    ++inside;
+  });
+  const double mean = sum / n;
+  for_each([&](double value) { squares += (value - mean) * (value - mean); });
+  squares += (n - inside) * mean * mean;  // zeros outside of the image
+  return standardization(mean, squares / n, n);
 }
 
 std::string list(std::span<const float> numbers) {
@@ -50,7 +85,8 @@ std::vector<Parameter> Normalization::parameters() const {
 
 void check(const Normalization& normalization, const ImageFormat& format) {
   if (normalization == Normalization{}) return;
-  require(format.dtype != DType::uint8, "a batch of uint8 values can't be normalised");
+  require(format.dtype != DType::uint8 && format.dtype != DType::uint16,
+          "a batch of uint8 or uint16 values can't be normalised");
   require(format.channels <= Normalization::kMaxChannels,
           "images of more than 4 channels can't be normalised");
   if (normalization.per_image) {
@@ -66,14 +102,34 @@ void check(const Normalization& normalization, const ImageFormat& format) {
   }
 }
 
-ChannelMap channel_map(const Normalization& normalization, const CropWindow& window,
-                       const ImageFormat& format) {
+namespace {
+
+template <class Window>
+ChannelMap map_of(const Normalization& normalization, const Window& window,
+                  const ImageFormat& format) {
   if (normalization.per_image) return standardization(window, format);
   ChannelMap map;
   map.multiply.fill(normalization.scale);
   for (size_t c = 0; c < map.add.size(); ++c) map.add[c] = -normalization.mean[c];
   map.divide = normalization.stddev;
   return map;
+}
+
+}  // namespace
+
+ChannelMap channel_map(const Normalization& normalization, const CropWindow& window,
+                       const ImageFormat& format) {
+  return map_of(normalization, window, format);
+}
+
+ChannelMap channel_map(const Normalization& normalization, const CropWindowOf<uint16_t>& window,
+                       const ImageFormat& format) {
+  return map_of(normalization, window, format);
+}
+
+ChannelMap channel_map(const Normalization& normalization, const CropWindowOf<float>& window,
+                       const ImageFormat& format) {
+  return map_of(normalization, window, format);
 }
 
 namespace {

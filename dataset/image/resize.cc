@@ -1,5 +1,6 @@
 #include "recordpipe/image/resize.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -15,13 +16,17 @@ using internal::ResizedLine;
 using internal::ResizePass;
 
 constexpr std::array<ResizeImplementation, 2> kImplementations = {{
-    {"portable", internal::resize_rows_portable, internal::resize_columns_portable},
-    {"highway", internal::resize_rows_highway, internal::resize_columns_highway},
+    {"portable", internal::resize_rows_portable, internal::resize_columns_portable,
+     internal::float_rows8_portable, internal::float_rows16_portable,
+     internal::float_columns_portable},
+    {"highway", internal::resize_rows_highway, internal::resize_columns_highway,
+     internal::float_rows8_highway, internal::float_rows16_highway,
+     internal::float_columns_highway},
 }};
 
-// The most values between the passes: 256 MiB. A tall image that becomes wide would take any
-// memory.
-constexpr size_t kMaxRows = size_t{1} << 28;
+// The most pixels of the window, and between the passes: 256 MiB of four channels. A tall image
+// that becomes wide would take any memory, as would a line of pixels whose short side grows.
+constexpr size_t kMaxPixels = size_t{1} << 26;
 
 [[noreturn]] void refuse(std::string reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = "resize: " + std::move(reason)});
@@ -44,21 +49,74 @@ void check(const Resized& resized) {
            std::to_string(resized.window.top) + ", " + std::to_string(resized.window.left) +
            " is not inside of " + text(resized.to.height, resized.to.width));
   }
+  if (!resized.box) return;
+  const ResizeBox& box = *resized.box;
+  if (!(box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 &&
+        box.top + box.height <= static_cast<double>(resized.from.height) &&
+        box.left + box.width <= static_cast<double>(resized.from.width))) {
+    refuse("a box that is empty, or not inside of " +
+           text(resized.from.height, resized.from.width));
+  }
+}
+
+// `rows`: of the image, that are read.
+void check_pixels(size_t rows, const ImagePart& window) {
+  const size_t most = std::max(rows, window.height);
+  if (most <= kMaxPixels / window.width) return;
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .reason = "resize: " + std::to_string(most) + " rows of " +
+                         std::to_string(window.width) + " pixels are too many"});
+}
+
+ResizeBox box_of(const Resized& resized) {
+  if (resized.box) return *resized.box;
+  return {0, 0, static_cast<double>(resized.from.height), static_cast<double>(resized.from.width)};
 }
 
 ResizedLine row_of(const Resized& resized) {
-  return {resized.from.width,   resized.to.width, resized.window.left,
-          resized.window.width, resized.flip,     resized.resampling};
+  const ResizeBox box = box_of(resized);
+  return {.from = resized.from.width,
+          .box_begin = box.left,
+          .box_size = box.width,
+          .to = resized.to.width,
+          .begin = resized.window.left,
+          .size = resized.window.width,
+          .flip = resized.flip,
+          .resampling = resized.resampling};
 }
 
 ResizedLine column_of(const Resized& resized) {
-  return {resized.from.height, resized.to.height, resized.window.top, resized.window.height, false,
-          resized.resampling};
+  const ResizeBox box = box_of(resized);
+  return {.from = resized.from.height,
+          .box_begin = box.top,
+          .box_size = box.height,
+          .to = resized.to.height,
+          .begin = resized.window.top,
+          .size = resized.window.height,
+          .flip = false,
+          .resampling = resized.resampling};
 }
 
 void make(FilterTable& table, const ResizedLine& line) {
   if (table.line != line) table.make(line);
 }
+
+// The result in memory: of one plane with interleaved channels, or a plane for each channel.
+struct Planes {
+  Planes(const ImagePart& window, size_t channels, Layout layout)
+      : count(layout == Layout::nchw && channels > 1 ? channels : 1),
+        height(window.height),
+        width(window.width * channels / count) {}
+
+  size_t count;
+  size_t height;
+  size_t width;  // values of a row of a plane
+
+  size_t values() const { return count * height * width; }
+  // Where the first pass writes the next pixel and the next channel.
+  size_t pixel(size_t channels) const { return count > 1 ? 1 : channels; }
+  size_t channel(size_t rows) const { return count > 1 ? rows * width : 1; }
+};
 
 }  // namespace
 
@@ -82,6 +140,7 @@ ImagePart Resized::source() const {
   FilterTable column;
   row.make(row_of(*this));
   column.make(column_of(*this));
+  check_pixels(column.source_size, window);
   return {column.source_begin, row.source_begin, column.source_size, row.source_size};
 }
 
@@ -91,6 +150,50 @@ struct Resizer::State {
   FilterTable column = {};
   std::vector<uint8_t> rows = {};  // the result of the first pass
   std::vector<uint8_t> image = {};
+  std::vector<float> float_rows = {};
+  std::vector<float> float_image = {};
+
+  // Makes the filters. Throws Error for another number of values in the part.
+  void prepare(size_t part_values, size_t channels, const Resized& resized) {
+    check(resized);
+    if (channels < 1 || channels > 4) refuse(std::to_string(channels) + " channels, not 1 to 4");
+    make(row, row_of(resized));
+    make(column, column_of(resized));
+    const size_t height = column.source_size;
+    const size_t expected = height * row.source_size * channels;
+    if (part_values != expected) {
+      refuse("a part of " + std::to_string(part_values) + " values where " +
+             std::to_string(expected) + " were expected");
+    }
+    check_pixels(height, resized.window);
+  }
+
+  template <class Value, class Rows>
+  std::span<const float> to_floats(std::span<const Value> part, size_t channels,
+                                   const Resized& resized, Layout layout, const Rows& resize_rows) {
+    prepare(part.size(), channels, resized);
+    const Planes planes(resized.window, channels, layout);
+    const size_t height = column.source_size;
+    float_rows.resize(planes.count * height * planes.width + internal::kFloatSlack);
+    float_image.resize(planes.values() + internal::kFloatSlack);
+    resize_rows({.filter = row,
+                 .from = part.data(),
+                 .row_values = row.source_size * channels,
+                 .to = float_rows.data(),
+                 .rows = height,
+                 .channels = channels,
+                 .to_row = planes.width,
+                 .to_pixel = planes.pixel(channels),
+                 .to_channel = planes.channel(height)});
+    for (size_t plane = 0; plane < planes.count; ++plane) {
+      implementation.float_columns(
+          {.filter = column,
+           .from = float_rows.data() + plane * height * planes.width,
+           .row_values = planes.width,
+           .to = float_image.data() + plane * planes.height * planes.width});
+    }
+    return std::span(float_image).first(planes.values());
+  }
 };
 
 Resizer::Resizer(const ResizeImplementation& implementation)
@@ -101,44 +204,39 @@ Resizer::~Resizer() = default;
 
 std::span<const uint8_t> Resizer::resize(std::span<const uint8_t> part, size_t channels,
                                          const Resized& resized, Layout layout) {
-  check(resized);
-  if (channels < 1 || channels > 4) refuse(std::to_string(channels) + " channels, not 1 to 4");
   State& state = *state_;
-  make(state.row, row_of(resized));
-  make(state.column, column_of(resized));
-  const size_t rows = state.column.source_size;
-  const size_t row_bytes = state.row.source_size * channels;
-  if (part.size() != rows * row_bytes) {
-    refuse("a part of " + std::to_string(part.size()) + " bytes where " +
-           std::to_string(rows * row_bytes) + " were expected");
-  }
-  const ImagePart& window = resized.window;
-  if (rows * window.width * channels > kMaxRows) {
-    throw Error({.kind = ErrorKind::limit_exceeded,
-                 .reason = "resize: " + std::to_string(rows) + " rows of " +
-                           std::to_string(window.width) + " pixels are too many"});
-  }
-  const bool is_planar = layout == Layout::nchw && channels > 1;
-  const size_t planes = is_planar ? channels : 1;
-  const size_t width = window.width * channels / planes;  // values of a row of a plane
-  state.rows.resize(planes * rows * width + internal::kResizeSlack);
-  state.image.resize(planes * window.height * width + internal::kResizeSlack);
+  state.prepare(part.size(), channels, resized);
+  const Planes planes(resized.window, channels, layout);
+  const size_t height = state.column.source_size;
+  state.rows.resize(planes.count * height * planes.width + internal::kResizeSlack);
+  state.image.resize(planes.values() + internal::kResizeSlack);
   state.implementation.resize_rows({.filter = state.row,
                                     .from = part.data(),
-                                    .row_bytes = row_bytes,
+                                    .row_bytes = state.row.source_size * channels,
                                     .to = state.rows.data(),
-                                    .rows = rows,
+                                    .rows = height,
                                     .channels = channels,
-                                    .to_row = width,
-                                    .to_pixel = is_planar ? 1 : channels,
-                                    .to_channel = is_planar ? rows * width : 1});
-  for (size_t plane = 0; plane < planes; ++plane) {
-    state.implementation.resize_columns({.filter = state.column,
-                                         .from = state.rows.data() + plane * rows * width,
-                                         .row_bytes = width,
-                                         .to = state.image.data() + plane * window.height * width});
+                                    .to_row = planes.width,
+                                    .to_pixel = planes.pixel(channels),
+                                    .to_channel = planes.channel(height)});
+  for (size_t plane = 0; plane < planes.count; ++plane) {
+    state.implementation.resize_columns(
+        {.filter = state.column,
+         .from = state.rows.data() + plane * height * planes.width,
+         .row_bytes = planes.width,
+         .to = state.image.data() + plane * planes.height * planes.width});
   }
-  return std::span(state.image).first(planes * window.height * width);
+  return std::span(state.image).first(planes.values());
+}
+
+std::span<const float> Resizer::resize_to_floats(std::span<const uint8_t> part, size_t channels,
+                                                 const Resized& resized, Layout layout) {
+  return state_->to_floats(part, channels, resized, layout, state_->implementation.float_rows8);
+}
+
+std::span<const float> Resizer::resize_to_floats(std::span<const uint16_t> part, size_t channels,
+                                                 const Resized& resized, Layout layout) {
+  return state_->to_floats(part, channels, resized, layout, state_->implementation.float_rows16);
 }
 
 }  // namespace recordpipe

@@ -30,6 +30,30 @@ struct ResizePass {
   size_t to_channel = 0;
 };
 
+// The same for floats: row_values is the number of values of a row of `from`, and kFloatSlack the
+// number of values behind each buffer. Weighted values are added in the order of the weights, each
+// operation rounded.
+constexpr size_t kFloatSlack = 32;
+
+template <class Value>
+struct FloatRowsPass {
+  const FilterTable& filter;
+  const Value* from;
+  size_t row_values;
+  float* to;
+  size_t rows;
+  size_t channels;
+  size_t to_row;
+  size_t to_pixel;
+  size_t to_channel;
+};
+struct FloatColumnsPass {
+  const FilterTable& filter;
+  const float* from;
+  size_t row_values;
+  float* to;
+};
+
 constexpr int32_t kRounding = int32_t{1} << (kWeightBits - 1);
 
 inline uint8_t rounded(int32_t sum) {
@@ -40,5 +64,11 @@ void resize_rows_portable(const ResizePass& pass);
 void resize_columns_portable(const ResizePass& pass);
 void resize_rows_highway(const ResizePass& pass);
 void resize_columns_highway(const ResizePass& pass);
+void float_rows8_portable(const FloatRowsPass<uint8_t>& pass);
+void float_rows16_portable(const FloatRowsPass<uint16_t>& pass);
+void float_columns_portable(const FloatColumnsPass& pass);
+void float_rows8_highway(const FloatRowsPass<uint8_t>& pass);
+void float_rows16_highway(const FloatRowsPass<uint16_t>& pass);
+void float_columns_highway(const FloatColumnsPass& pass);
 
 }  // namespace recordpipe::internal

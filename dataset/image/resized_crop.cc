@@ -109,6 +109,47 @@ ResizedCrop ResizedCrop::central(const ImageSize& image, const ImageSize& to,
   return central;
 }
 
+int ResizedCrop::shrinks_by() const {
+  for (const int by : {8, 4, 2}) {
+    const auto factor = static_cast<size_t>(by);
+    if (crop.height >= factor * resized.to.height && crop.width >= factor * resized.to.width) {
+      return by;
+    }
+  }
+  return 1;
+}
+
+namespace {
+
+// Rows or columns: of the scaled image, and the box inside of them.
+struct ScaledRange {
+  size_t begin;
+  size_t size;
+  double box_begin;
+  double box_size;
+};
+
+ScaledRange scaled_range(size_t begin, size_t size, size_t offset, size_t by, size_t scaled_size) {
+  const double first = static_cast<double>(begin + offset) / static_cast<double>(by);
+  const double count = static_cast<double>(size) / static_cast<double>(by);
+  const size_t from = (begin + offset) / by;
+  const size_t end = std::min((begin + offset + size + by - 1) / by, scaled_size);
+  return {from, end - from, first - static_cast<double>(from), count};
+}
+
+}  // namespace
+
+ResizedCrop ResizedCrop::of_scaled(const ImageSize& scaled, int denominator, size_t top,
+                                   size_t left) const {
+  const auto by = static_cast<size_t>(denominator);
+  const ScaledRange rows = scaled_range(crop.top, crop.height, top, by, scaled.height);
+  const ScaledRange columns = scaled_range(crop.left, crop.width, left, by, scaled.width);
+  ResizedCrop result{{rows.begin, columns.begin, rows.size, columns.size}, resized};
+  result.resized.from = result.crop.size();
+  result.resized.box = {rows.box_begin, columns.box_begin, rows.box_size, columns.box_size};
+  return result;
+}
+
 ImagePart ResizedCrop::source() const {
   ImagePart part = resized.source();
   part.top += crop.top;

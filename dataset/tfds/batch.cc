@@ -23,13 +23,14 @@ ExampleOptions without(ExampleOptions options, const std::vector<ImageSpec>& spe
   return options;
 }
 
-const Feature& image_feature(const Feature& features, const std::string& path) {
-  for (const Leaf& leaf : leaves(features)) {
+Leaf image_leaf(const Feature& features, const std::string& path) {
+  for (Leaf& leaf : leaves(features)) {
     if (leaf.key != path || !leaf.feature->is_image()) continue;
-    if (leaf.lengths.empty() && leaf.feature->dtype == TensorType::uint8) return *leaf.feature;
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "\"" + printable(path) +
-                           "\" is not a single image of uint8: image operators can't change it"});
+    if (leaf.lengths.empty() && leaf.feature->dtype != TensorType::float32) return std::move(leaf);
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "\"" + printable(path) +
+                   "\" is not a single image of integers: image operators can't change it"});
   }
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "there is no image \"" + printable(path) + "\""});
@@ -39,6 +40,8 @@ TensorType type_of(DType dtype) {
   switch (dtype) {
     case DType::uint8:
       return TensorType::uint8;
+    case DType::uint16:
+      return TensorType::uint16;
     case DType::float16:
       return TensorType::float16;
     case DType::bfloat16:
@@ -49,9 +52,41 @@ TensorType type_of(DType dtype) {
   return TensorType::float32;
 }
 
-std::vector<size_t> shape_of(const ImageFormat& format, size_t rows) {
-  if (format.layout == Layout::nchw) return {rows, format.channels, format.height, format.width};
-  return {rows, format.height, format.width, format.channels};
+std::vector<size_t> shape_of(const ImageFormat& format) {
+  if (format.layout == Layout::nchw) return {format.channels, format.height, format.width};
+  return {format.height, format.width, format.channels};
+}
+
+// Moves a column's images to the value at `path`.
+void move_images(ImageColumn& column, std::span<const std::string> path, Dict& columns) {
+  Dict* dict = &columns;
+  for (const std::string& name : path.first(path.size() - 1)) dict = &dict->at(name).dict();
+  DictValue& value = dict->at(path.back());
+  if (!column.images.empty()) {
+    DictValue::List& list = value.become<DictValue::List>();
+    value.stacking = Stacking::list;
+    list.resize(column.images.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      Array& array = list[i].become<Array>();
+      array.type = type_of(column.images[i].format.dtype);
+      array.shape = shape_of(column.images[i].format);
+      array.bytes.swap(column.images[i].values);
+    }
+    return;
+  }
+  Array& array = value.become<Array>();
+  value.stacking = Stacking::dense;
+  array.type = type_of(column.batch.format().dtype);
+  array.shape = shape_of(column.batch.format());
+  array.shape.insert(array.shape.begin(), column.batch.size());
+  column.batch.exchange_bytes(array.bytes);
+  if (column.sizes.empty()) return;
+  std::vector<int64_t> sizes;
+  for (const ImageSize& size : column.sizes) {
+    sizes.push_back(static_cast<int64_t>(size.height));
+    sizes.push_back(static_cast<int64_t>(size.width));
+  }
+  dict->set(path.back() + "/size", make_array<int64_t>({column.sizes.size(), 2}, sizes));
 }
 
 // The feature inside of sequences, whose names are those of the Dict.
@@ -105,13 +140,16 @@ ExamplesCollator::ExamplesCollator(const Feature& features, const ExampleOptions
       plain_(std::make_shared<const PlainColumns>(decoder_.leaves())),
       rest_(features, without(options, images), plain_->are_plain()),
       images_(images.begin(), images.end()) {
-  for (const ImageSpec& spec : images) image_feature(features, spec.feature);
+  for (const ImageSpec& spec : images) {
+    image_paths_.push_back(image_leaf(features, spec.feature).path);
+  }
 }
 
 ImageSpec ExamplesCollator::image(const std::string& feature) const {
-  const Feature& image = image_feature(decoder_.features(), feature);
+  const Feature& image = *image_leaf(decoder_.features(), feature).feature;
   return {.feature = feature,
           .source = DecodeOptions{.channels = static_cast<int>(image.shape[2]),
+                                  .bits = image.dtype == TensorType::uint16 ? 16 : 8,
                                   .max_pixels = options_.max_pixels,
                                   .dct = options_.dct}};
 }
@@ -187,12 +225,16 @@ void ExamplesCollator::finish(ExamplesBatch& batch) const {
   Merge(*plain_, batch.plain).columns(decoder_.features(), leaf, rest, batch.columns);
   for (size_t i = 0; i < images_.size(); ++i) {
     images_[i].finish(batch.images[i]);
-    ImageBatch& pixels = batch.images[i].batch;
-    Array& array = batch.columns.at(images_[i].spec().feature).become<Array>();
-    array.type = type_of(pixels.format().dtype);
-    array.shape = shape_of(pixels.format(), pixels.size());
-    pixels.exchange_bytes(array.bytes);
+    move_images(batch.images[i], image_paths_[i], batch.columns);
   }
+}
+
+Record ExamplesCollator::checked(Record record) const {
+  const Dict dict = decoder_(record);
+  for (const ImageColumnCollator& image : images_) {
+    image.check(dict.at(image.spec().feature).bytes()[0], {record.path, record.offset});
+  }
+  return record;
 }
 
 std::vector<Parameter> ExamplesCollator::parameters() const {

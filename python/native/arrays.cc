@@ -44,17 +44,16 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
   return flat.attr("reshape")(nb::tuple(dimensions));
 }
 
-nb::object image_array(const ImageBatch& batch, nb::handle owner) {
-  const ImageFormat& format = batch.format();
-  std::vector<size_t> shape{batch.size(), format.height, format.width, format.channels};
-  if (format.layout == Layout::nchw) {
-    shape = {batch.size(), format.channels, format.height, format.width};
-  }
-  const auto code =
-      format.dtype == DType::uint8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
+nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
+                       std::optional<size_t> images, nb::handle owner) {
+  std::vector<size_t> shape{format.height, format.width, format.channels};
+  if (format.layout == Layout::nchw) shape = {format.channels, format.height, format.width};
+  if (images) shape.insert(shape.begin(), *images);
+  const bool is_integer = format.dtype == DType::uint8 || format.dtype == DType::uint16;
+  const auto code = is_integer ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Float;
   const nb::dlpack::dtype dtype{static_cast<uint8_t>(code),
                                 static_cast<uint8_t>(8 * size_of(format.dtype)), 1};
-  return array(batch.bytes().data(), dtype, shape, owner);
+  return array(values.data(), dtype, shape, owner);
 }
 
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {

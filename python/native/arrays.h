@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,10 @@ nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb
 // lengths.
 nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle owner);
 
-// The images: [size, height, width, channels], or [size, channels, height, width].
-nb::object image_array(const ImageBatch& batch, nb::handle owner);
+// [images, height, width, channels], or [images, channels, height, width]; without `images`, of one
+// image without that dimension.
+nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
+                       std::optional<size_t> images, nb::handle owner);
 
 // A recordpipe.Ragged.
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner);

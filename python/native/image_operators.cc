@@ -32,7 +32,7 @@ using Self = const PythonDataset&;
 
 // The names are checked in Python.
 DType dtype_of(const std::string& name) {
-  for (const DType dtype : {DType::float32, DType::float16}) {
+  for (const DType dtype : {DType::uint16, DType::float32, DType::float16}) {
     if (to_string(dtype) == name) return dtype;
   }
   return DType::uint8;
@@ -47,26 +47,51 @@ PythonDataset distorted(Self dataset, const std::string& feature, const Distorti
   if (image.distortion.index() != 0) {
     refuse("image '" + printable(feature) + "' has a crop already");
   }
-  if (image.normalization) {
-    refuse("image '" + printable(feature) + "' is cropped after its normalisation");
+  if (image.normalization || image.color_jitter) {
+    refuse("image '" + printable(feature) + "' is cropped after its " +
+           (image.normalization ? "normalisation" : "color_jitter"));
   }
   image.distortion = distortion;
   image.seed = seed;
   return dataset.with_image(image);
 }
 
-Resampling resampling_of(const std::string& interpolation, bool antialias) {
+Resampling resampling_of(const std::string& interpolation, bool antialias, bool rounded) {
   for (const Interpolation known : {Interpolation::nearest, Interpolation::bicubic}) {
-    if (to_string(known) == interpolation) return {known, antialias};
+    if (to_string(known) == interpolation) return {known, antialias, rounded};
   }
-  return {Interpolation::bilinear, antialias};
+  return {Interpolation::bilinear, antialias, rounded};
+}
+
+ImageSizes sizes_of(const std::string& name) {
+  for (const ImageSizes sizes : {ImageSizes::padded, ImageSizes::list}) {
+    if (to_string(sizes) == name) return sizes;
+  }
+  return ImageSizes::equal;
+}
+
+// Without a seed, the image has a random distortion, whose numbers go on.
+PythonDataset color_jittered(Self dataset, const std::string& feature,
+                             const ColorJitterRanges& ranges, std::optional<uint64_t> seed) {
+  ImageSpec image = dataset.pending_spec().image(feature);
+  if (image.color_jitter) refuse("image '" + printable(feature) + "' has a color_jitter already");
+  if (image.normalization) {
+    refuse("image '" + printable(feature) + "' changes its colours after its normalisation");
+  }
+  if (image.is_random() && seed) {
+    refuse("the seed of the crop of image '" + printable(feature) +
+           "' is that of color_jitter, too");
+  }
+  image.color_jitter = ranges;
+  if (!image.is_random() || seed) image.seed = seed.value_or(0);
+  return dataset.with_image(image);
 }
 
 // Crops the centre of what resize() has made, or of the image.
 PythonDataset center_cropped(Self dataset, const std::string& feature, const ImageSize& crop) {
   ImageSpec image = dataset.pending_spec().image(feature);
   auto* const resized = std::get_if<ResizeAndCrop>(&image.distortion);
-  if (!resized || resized->crop || image.normalization) {
+  if (!resized || resized->crop || image.normalization || image.color_jitter) {
     return distorted(dataset, feature, ResizeAndCrop{.crop = crop});
   }
   resized->crop = crop;
@@ -133,11 +158,16 @@ void define_image_operators(nb::module_& module) {
   module.def("parse_spec",
              [](Self dataset) { return std::const_pointer_cast<ParseSpec>(dataset.spec()); });
   module.def("decode_image", [](Self dataset, const std::string& feature, int channels,
-                                uint64_t max_pixels, bool fast) {
+                                uint64_t max_pixels, bool fast, bool wide, bool upright,
+                                bool dct_scaling) {
     return decoded(dataset, {.feature = feature,
                              .source = DecodeOptions{.channels = channels,
+                                                     .bits = wide ? 16 : 8,
                                                      .max_pixels = max_pixels,
-                                                     .dct = fast ? Dct::fast : Dct::accurate}});
+                                                     .dct = fast ? Dct::fast : Dct::accurate,
+                                                     .orientation = upright ? Orientation::upright
+                                                                            : Orientation::ignored},
+                             .dct_scaling = dct_scaling});
   });
   module.def("decode_raw", [](Self dataset, const std::string& feature, size_t height, size_t width,
                               size_t channels, const std::string& layout) {
@@ -163,40 +193,53 @@ void define_image_operators(nb::module_& module) {
   module.def("random_resized_crop",
              [](Self dataset, const std::string& feature, size_t height, size_t width,
                 std::pair<double, double> scale, std::pair<double, double> ratio, bool flip,
-                const std::string& interpolation, bool antialias, uint64_t seed) {
+                const std::string& interpolation, bool antialias, bool rounded, uint64_t seed) {
                return distorted(
                    dataset, feature,
                    RandomResizedCrop{{height, width},
                                      {scale.first, scale.second, ratio.first, ratio.second, flip},
-                                     resampling_of(interpolation, antialias)},
+                                     resampling_of(interpolation, antialias, rounded)},
                    seed);
              });
   module.def("resize_short_side", [](Self dataset, const std::string& feature, size_t side,
-                                     const std::string& interpolation, bool antialias) {
+                                     const std::string& interpolation, bool antialias,
+                                     bool rounded) {
     return distorted(
         dataset, feature,
-        ResizeAndCrop{.to = side, .resampling = resampling_of(interpolation, antialias)});
+        ResizeAndCrop{.to = side, .resampling = resampling_of(interpolation, antialias, rounded)});
   });
   module.def("resize", [](Self dataset, const std::string& feature, size_t height, size_t width,
-                          const std::string& interpolation, bool antialias) {
+                          const std::string& interpolation, bool antialias, bool rounded) {
     return distorted(dataset, feature,
                      ResizeAndCrop{.to = ImageSize{height, width},
-                                   .resampling = resampling_of(interpolation, antialias)});
+                                   .resampling = resampling_of(interpolation, antialias, rounded)});
   });
   module.def("center_crop",
              [](Self dataset, const std::string& feature, size_t height, size_t width) {
                return center_cropped(dataset, feature, {height, width});
              });
+  module.def(
+      "color_jitter",
+      [](Self dataset, const std::string& feature, std::pair<float, float> brightness,
+         std::pair<float, float> contrast, std::pair<float, float> saturation,
+         std::pair<float, float> hue, std::optional<uint64_t> seed) {
+        return color_jittered(dataset, feature,
+                              {brightness.first, brightness.second, contrast.first, contrast.second,
+                               saturation.first, saturation.second, hue.first, hue.second},
+                              seed);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("normalize", &normalize);
   module.def("per_image_standardization", [](Self dataset, const std::string& feature) {
     return normalized(dataset, feature, {.per_image = true}, 0);
   });
   module.def("image_format",
              [](Self dataset, const std::string& feature, std::optional<std::string> dtype,
-                std::optional<std::string> layout) {
+                std::optional<std::string> layout, std::optional<std::string> sizes) {
                ImageSpec image = dataset.pending_spec().image(feature);
                if (dtype) image.dtype = dtype_of(*dtype);
                if (layout) image.layout = layout_of(*layout);
+               if (sizes) image.sizes = sizes_of(*sizes);
                return dataset.with_image(image);
              });
 

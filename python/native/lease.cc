@@ -1,6 +1,8 @@
 #include "python/native/lease.h"
 
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <nanobind/ndarray.h>
@@ -78,15 +80,35 @@ class Columns {
           : feature.kind == FeatureKind::int64s ? of<FeatureKind::int64s>(columns, rows, feature)
                                                 : of<FeatureKind::bytes>(columns, rows, feature);
       result[nb::str(feature.name.data(), feature.name.size())] = value;  // may hold null bytes
+      if (feature.form == FeatureForm::image && !images_[feature.image].sizes.empty()) {
+        const std::string name = size_feature(feature.name);
+        result[nb::str(name.data(), name.size())] = sizes_of(images_[feature.image]);
+      }
     }
     return result;
   }
 
  private:
+  // [batch, 2]: heights and widths.
+  nb::object sizes_of(const ImageColumn& column) const {
+    static_assert(sizeof(ImageSize) == 2 * sizeof(int64_t));
+    const nb::object all =
+        array(column.sizes.data(), nb::dtype<int64_t>(), {column.sizes.size(), 2}, owner_);
+    return single_ ? nb::object(all[0]) : all;
+  }
+
   nb::object of_images(const OutputFeature& feature) const {
-    const ImageBatch& batch = images_[feature.image].batch;
+    const ImageColumn& column = images_[feature.image];
+    if (!column.images.empty()) {
+      nb::list list;
+      for (const SizedImage& image : column.images) {
+        list.append(image_array(image.values, image.format, std::nullopt, owner_));
+      }
+      return single_ ? nb::object(list[0]) : nb::object(list);
+    }
+    const ImageBatch& batch = column.batch;
     nb::object all = feature.form == FeatureForm::image
-                         ? image_array(batch, owner_)
+                         ? image_array(batch.bytes(), batch.format(), batch.size(), owner_)
                          : array(batch.labels(), {batch.size()}, owner_);
     return single_ ? nb::object(all[0]) : all;
   }

@@ -175,6 +175,8 @@ ImageSpec ParseSpec::image(const std::string& feature) const {
                .hint = "call decode_image() or decode_raw() for it first"});
 }
 
+std::string size_feature(const std::string& image) { return image + "/size"; }
+
 ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   if (collator.steps()) return step_spec_with(image);
   if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
@@ -186,6 +188,14 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "'" + printable(image.feature) + "' is not a feature of bytes",
                  .hint = "an image needs parse() with FixedLenFeature([], \"bytes\") for it"});
+  }
+  if (image.sizes == ImageSizes::padded &&
+      std::ranges::find(outputs, size_feature(image.feature), &OutputFeature::name) !=
+          outputs.end()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the sizes of the padded images become '" +
+                           printable(size_feature(image.feature)) + "', which is a feature already",
+                 .hint = "leave it out of parse()"});
   }
   ParseSpec changed = *this;
   std::vector<ImageSpec> images;

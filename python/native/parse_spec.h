@@ -47,6 +47,9 @@ struct OutputFeature {
   size_t image = 0;  // the index of ParsedBatch::images, if image or image_label
 };
 
+// The key of the sizes of padded images: "image/size".
+std::string size_feature(const std::string& image);
+
 // The collator, and what to_python() makes of its batches.
 struct ParseSpec {
   std::vector<OutputFeature> outputs;        // in the order of the batch's keys

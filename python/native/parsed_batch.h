@@ -54,6 +54,10 @@ class ParseCollator {
   explicit ParseCollator(rlds::StepCollator collator) : collator_(std::move(collator)) {}
 
   bool is_sequence() const { return collator_.index() == 1; }
+  // Of Examples; null for others.
+  const ExampleImagesCollator* examples() const {
+    return std::get_if<ExampleImagesCollator>(&collator_);
+  }
   // Of Examples of TFDS; null for others.
   const tfds::ExamplesCollator* tfds() const {
     return std::get_if<tfds::ExamplesCollator>(&collator_);
@@ -112,7 +116,7 @@ class ParseCollator {
     if (const auto* of_tfds = tfds()) {
       of_tfds->set(batch.tfds, row, std::move(drawn));
     } else {
-      std::get<ExampleImagesCollator>(collator_).set(batch, row, std::move(drawn), next);
+      examples()->set(batch, row, std::move(drawn), next);
     }
   }
   void finish(ParsedBatch& batch) const {
@@ -140,7 +144,7 @@ class ParseCollator {
   }
   template <class Visit>
   void visit_records(ParsedBatch& batch, const Visit& visit) const {
-    if (const auto* example = std::get_if<ExampleImagesCollator>(&collator_)) {
+    if (const auto* example = examples()) {
       visit(*example, static_cast<ExampleImagesBatch&>(batch));
     } else if (const auto* of_tfds = tfds()) {
       visit(*of_tfds, batch.tfds);

@@ -227,7 +227,15 @@ def convert(
 ) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...
 def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
 def decode_image(
-    dataset: Dataset, feature: str, channels: int, max_pixels: int, fast: bool, /
+    dataset: Dataset,
+    feature: str,
+    channels: int,
+    max_pixels: int,
+    fast: bool,
+    wide: bool,
+    upright: bool,
+    dct_scaling: bool,
+    /,
 ) -> Dataset: ...
 def decode_raw(
     dataset: Dataset, feature: str, height: int, width: int, channels: int, layout: str, /
@@ -256,11 +264,18 @@ def random_resized_crop(
     flip: bool,
     interpolation: str,
     antialias: bool,
+    rounded: bool,
     seed: int,
     /,
 ) -> Dataset: ...
 def resize_short_side(
-    dataset: Dataset, feature: str, side: int, interpolation: str, antialias: bool, /
+    dataset: Dataset,
+    feature: str,
+    side: int,
+    interpolation: str,
+    antialias: bool,
+    rounded: bool,
+    /,
 ) -> Dataset: ...
 def resize(
     dataset: Dataset,
@@ -269,15 +284,26 @@ def resize(
     width: int,
     interpolation: str,
     antialias: bool,
+    rounded: bool,
     /,
 ) -> Dataset: ...
 def center_crop(dataset: Dataset, feature: str, height: int, width: int, /) -> Dataset: ...
+def color_jitter(
+    dataset: Dataset,
+    feature: str,
+    brightness: tuple[float, float],
+    contrast: tuple[float, float],
+    saturation: tuple[float, float],
+    hue: tuple[float, float],
+    seed: int | None,
+    /,
+) -> Dataset: ...
 def normalize(
     dataset: Dataset, feature: str, mean: list[float], std: list[float], scale: float, /
 ) -> Dataset: ...
 def per_image_standardization(dataset: Dataset, feature: str, /) -> Dataset: ...
 def image_format(
-    dataset: Dataset, feature: str, dtype: str | None, layout: str | None, /
+    dataset: Dataset, feature: str, dtype: str | None, layout: str | None, sizes: str | None, /
 ) -> Dataset: ...
 def cifar10_files(data_dir: str, subset: str, /) -> list[str]: ...
 def cifar10_batches(

@@ -13,6 +13,9 @@ from recordpipe.image import channel_values, known_image_dtype, known_layout
 __all__ = ["cifar10_batches"]
 
 
+_DTYPES = ("uint8", "float32", "float16")
+
+
 def cifar10_batches(
     data_dir: str | os.PathLike[str],
     subset: str = "train",
@@ -75,7 +78,7 @@ def cifar10_batches(
         shuffle == "global",
         distort,
         -1 if epochs is None else epochs,
-        known_image_dtype(dtype),
+        known_image_dtype(dtype, _DTYPES),
         known_layout(layout),
         per_image_standardization,
         means,
@@ -94,7 +97,7 @@ def cifar10_batches(
         "shuffle_buffer": shuffle_buffer,
         "distort": distort,
         "epochs": epochs,
-        "dtype": known_image_dtype(dtype),
+        "dtype": known_image_dtype(dtype, _DTYPES),
         "layout": layout,
         "mean": means,
         "std": stds,

@@ -37,14 +37,16 @@ class ImageOperators:
     :meth:`decode_image` or :meth:`decode_raw` makes an image of a feature of bytes; the others take
     the feature's name. An image has at most one crop (:meth:`random_resized_crop`,
     :meth:`resize`, :meth:`center_crop`, also after resize(), :meth:`pad_crop_flip`,
-    :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), and then at most one normalisation
-    (:meth:`normalize`, :meth:`per_image_standardization`). Of a JPEG file, only the part that the
-    crop needs is decoded.
+    :meth:`crop_flip_color`, :meth:`resize_with_crop_or_pad`), then at most one
+    :meth:`color_jitter`, and then at most one normalisation (:meth:`normalize`,
+    :meth:`per_image_standardization`). Of a JPEG file, only the part that the crop needs is
+    decoded.
 
     In a batch, an image is an array [batch, height, width, channels], or [batch, channels, height,
     width]; in a single element, without the batch dimension. Values are 0 to 255, uint8, unless an
     operator changes them. All images of a batch must have the same size after the crop; another
-    size raises :class:`UnsupportedError`, which names the record.
+    size raises :class:`UnsupportedError`, which names the record, unless :meth:`image_format`
+    says "padded" or "list".
 
     Random numbers depend on the seed, the epoch and the element's place in its source only. They
     are drawn where the batch is built: :meth:`Dataset.cache` keeps records, and each epoch has its
@@ -69,9 +71,12 @@ class ImageOperators:
         channels: int = 3,
         *,
         max_pixels: int = 2**26,
+        dtype: Any = "uint8",
         dct: Literal["accurate", "fast"] = "accurate",
+        dct_scaling: bool = False,
+        exif_orientation: bool = False,
     ) -> Dataset:
-        """Decodes JPEG and PNG files (tf.io.decode_image) to 8 bits per channel.
+        """Decodes JPEG and PNG files (tf.io.decode_image).
 
         Raises for an element: :class:`UnsupportedError` for another format,
         :class:`DataLossError` for a damaged file, :class:`LimitExceededError` for a larger image.
@@ -81,21 +86,40 @@ class ImageOperators:
             feature: the name of a feature that was parsed as ``FixedLenFeature([], "bytes")``.
             channels: 1: grey; 3: RGB; 4: RGBA; 0: as in the file.
             max_pixels: of one image.
+            dtype: "uint8" or "uint16". uint16 keeps PNG files of 16 bits, and multiplies values of
+                8 bits by 257, as tf.io.decode_image does; uint8 keeps the upper 8 bits.
             dct: the inverse transform of JPEG files: "accurate", as PIL's, or "fast", as
                 tf.io.decode_image's. Values differ by up to 5.
+            dct_scaling: whether JPEG files are decoded at 1/2, 1/4 or 1/8 of their size where a
+                crop is resized to at most that, in both dimensions. Faster for large images, but
+                pixels differ: docs/photographs.md says by how much.
+            exif_orientation: whether images are turned and mirrored as their EXIF data say
+                (PIL.ImageOps.exif_transpose), before anything else. tf.io.decode_image and PIL
+                ignore it.
         """
         if channels not in (0, 1, 3, 4):
             raise ValueError(f"channels is 0, 1, 3 or 4, not {channels!r}")
         if dct not in ("accurate", "fast"):
             raise ValueError(f'dct is "accurate" or "fast", not {dct!r}')
+        wide = known_image_dtype(dtype, ("uint8", "uint16")) == "uint16"
         return self._image(
             "decode_image",
             (feature, channels),
             lambda dataset: native.decode_image(
-                dataset, feature, channels, max_pixels, dct == "fast"
+                dataset,
+                feature,
+                channels,
+                max_pixels,
+                dct == "fast",
+                wide,
+                exif_orientation,
+                dct_scaling,
             ),
             max_pixels=max_pixels,
+            dtype=dtype,
             dct=dct,
+            dct_scaling=dct_scaling,
+            exif_orientation=exif_orientation,
         )
 
     def decode_raw(self, feature: str, shape: Sequence[int], *, layout: str = "NHWC") -> Dataset:
@@ -198,19 +222,19 @@ class ImageOperators:
         flip: bool = True,
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
+        rounded: bool = True,
     ) -> Dataset:
         """Crops an area at random, resizes it, and flips (torchvision's RandomResizedCrop).
 
         The crop's area is uniform in ``scale``, and its ratio in the logarithm of ``ratio``; if it
-        doesn't fit, it is drawn again, up to ten times; then it is the centre. Values are rounded
-        to uint8 before they are normalised, as those of a PIL image.
+        doesn't fit, it is drawn again, up to ten times; then it is the centre.
 
         Args:
             height, width: of the result. Default of width: the height.
             scale: of the crop's area, as a part of the image's, above 0 and at most 1.
             ratio: of the crop's width to its height, before it is resized.
             flip: whether to mirror left and right, with a probability of 1/2.
-            interpolation, antialias: as of :meth:`resize`.
+            interpolation, antialias, rounded: as of :meth:`resize`.
         """
         wide = height if width is None else width
         _check_size(height, wide)
@@ -220,7 +244,17 @@ class ImageOperators:
             "random_resized_crop",
             (feature, height, wide),
             lambda dataset: native.random_resized_crop(
-                dataset, feature, height, wide, scales, ratios, flip, known, antialias, seed
+                dataset,
+                feature,
+                height,
+                wide,
+                scales,
+                ratios,
+                flip,
+                known,
+                antialias,
+                rounded,
+                seed,
             ),
             random=True,
             seed=seed,
@@ -229,6 +263,7 @@ class ImageOperators:
             flip=flip,
             interpolation=known,
             antialias=antialias,
+            rounded=rounded,
         )
 
     def resize(
@@ -238,12 +273,12 @@ class ImageOperators:
         *,
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
+        rounded: bool = True,
     ) -> Dataset:
         """Resizes (torchvision's Resize, PIL's Image.resize, tf.image.resize).
 
         With antialiasing, pixels equal those of Pillow 11; Pillow 13 differs by 1 where it filters
-        columns before rows. Values are rounded to uint8, and those of "bicubic" are clipped to 0 to
-        255.
+        columns before rows.
 
         Args:
             size: (height, width); or the shorter side, where the longer one keeps the ratio,
@@ -252,6 +287,10 @@ class ImageOperators:
             antialias: where the image shrinks, the filter is as wide as the pixels of the result.
                 The default of tf.image.resize is False; PIL's resize has no other way. No effect
                 on "nearest".
+            rounded: True: values are rounded to uint8, those of "bicubic" clipped to 0 to 255,
+                before they are normalised, as those of a PIL image. False: they are neither, and
+                become float32, as those of tf.image.resize. Images of uint16 are rounded only to
+                become uint16.
         """
         known = _known_interpolation(interpolation)
         if isinstance(size, int):
@@ -259,17 +298,22 @@ class ImageOperators:
             _check_size(side, side)
 
             def make(dataset: native.Dataset) -> native.Dataset:
-                return native.resize_short_side(dataset, feature, side, known, antialias)
+                return native.resize_short_side(dataset, feature, side, known, antialias, rounded)
 
         else:
             height, width = size
             _check_size(height, width)
 
             def make(dataset: native.Dataset) -> native.Dataset:
-                return native.resize(dataset, feature, height, width, known, antialias)
+                return native.resize(dataset, feature, height, width, known, antialias, rounded)
 
         return self._image(
-            "resize", (feature, size), make, interpolation=known, antialias=antialias
+            "resize",
+            (feature, size),
+            make,
+            interpolation=known,
+            antialias=antialias,
+            rounded=rounded,
         )
 
     def center_crop(self, feature: str, height: int, width: int | None = None) -> Dataset:
@@ -299,6 +343,42 @@ class ImageOperators:
             "resize_with_crop_or_pad",
             (feature, height, width),
             lambda dataset: native.central_crop(dataset, feature, height, width),
+        )
+
+    def color_jitter(
+        self,
+        feature: str,
+        brightness: float | tuple[float, float] = 0.0,
+        contrast: float | tuple[float, float] = 0.0,
+        saturation: float | tuple[float, float] = 0.0,
+        hue: float | tuple[float, float] = 0.0,
+        *,
+        seed: int | None = None,
+    ) -> Dataset:
+        """Changes the colours at random, in random order (torchvision's ColorJitter).
+
+        It is applied to the crop, in the same pass. Values are those of torchvision for uint8
+        tensors, or differ by 1; PIL images differ more in their hue.
+
+        Args:
+            brightness, contrast, saturation: factors are uniform in [max(0, 1 - x), 1 + x], or
+                between two numbers. 0: no change.
+            hue: uniform in [-hue, hue], or between two numbers, of -0.5 to 0.5.
+            seed: of an image that has no random crop before. With a random crop, its numbers go on,
+                and seed is None.
+        """
+        by_brightness = _jitter_range("brightness", brightness, 1.0)
+        by_contrast = _jitter_range("contrast", contrast, 1.0)
+        by_saturation = _jitter_range("saturation", saturation, 1.0)
+        by_hue = _jitter_range("hue", hue, 0.0)
+        return self._image(
+            "color_jitter",
+            (feature, brightness, contrast, saturation, hue),
+            lambda dataset: native.color_jitter(
+                dataset, feature, by_brightness, by_contrast, by_saturation, by_hue, seed
+            ),
+            random=True,
+            seed=seed,
         )
 
     def normalize(
@@ -334,22 +414,36 @@ class ImageOperators:
         )
 
     def image_format(
-        self, feature: str, dtype: Any = None, *, layout: str | None = None
+        self,
+        feature: str,
+        dtype: Any = None,
+        *,
+        layout: str | None = None,
+        sizes: Literal["equal", "padded", "list"] | None = None,
     ) -> Dataset:
         """Sets the dtype and the layout of the arrays. Doesn't scale the values.
 
         Args:
-            dtype: "uint8", "float32" or "float16". Default: uint8; after operators that change the
-                values, float32.
+            dtype: "uint8", "uint16", "float32" or "float16". Default: uint8 or uint16, as it was
+                decoded; after operators that change the values, float32. uint8 and uint16 are for
+                images that were decoded to them.
             layout: "NHWC" (default) or "NCHW".
+            sizes: of the images of a batch. "equal" (default): another size than the first raises
+                :class:`UnsupportedError`. "padded": images are padded to the largest height and
+                width of the batch, with zeros (also after a normalisation) below and on the right,
+                and a batch has their heights and widths as ``feature + "/size"``, int64 [batch, 2].
+                "list": a batch has a list of arrays.
         """
         known = None if dtype is None else known_image_dtype(dtype)
         order = None if layout is None else known_layout(layout)
+        if sizes not in (None, "equal", "padded", "list"):
+            raise ValueError(f'sizes is "equal", "padded" or "list", not {sizes!r}')
         return self._image(
             "image_format",
             (feature, known),
-            lambda dataset: native.image_format(dataset, feature, known, order),
+            lambda dataset: native.image_format(dataset, feature, known, order, sizes),
             layout=layout,
+            sizes=sizes,
         )
 
 
@@ -375,6 +469,22 @@ def _range(name: str, bounds: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+def _jitter_range(
+    name: str, value: float | tuple[float, float], center: float
+) -> tuple[float, float]:
+    """Returns the bounds, as torchvision's ColorJitter makes them."""
+    if isinstance(value, (int, float)):
+        low, high = center - value, center + value
+        if center:
+            low = max(0.0, low)
+    else:
+        low, high = value
+    most = 0.5 if name == "hue" else 1e6
+    if not (-0.5 if name == "hue" else 0.0) <= low <= high <= most:
+        raise ValueError(f"{name} is a number, or two in order, not {value!r}")
+    return float(low), float(high)
+
+
 def _check_size(height: int, width: int) -> None:
     if not (1 <= height <= _MAX_SIZE and 1 <= width <= _MAX_SIZE):
         raise ValueError(f"height and width are 1 to {_MAX_SIZE}, not {height!r} and {width!r}")
@@ -387,11 +497,14 @@ def channel_values(values: float | Sequence[float]) -> list[float]:
     return [float(value) for value in values]
 
 
-def known_image_dtype(dtype: Any) -> str:
+def known_image_dtype(
+    dtype: Any, allowed: tuple[str, ...] = ("uint8", "uint16", "float32", "float16")
+) -> str:
     """Returns the library's name of a dtype of images."""
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    if name not in ("uint8", "float32", "float16"):
-        raise ValueError(f'dtype is "uint8", "float32" or "float16", not {dtype!r}')
+    if name not in allowed:
+        names = " or ".join(f'"{one}"' for one in allowed)
+        raise ValueError(f"dtype is {names}, not {dtype!r}")
     return str(name)
 
 

@@ -8,8 +8,12 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+import records  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_EXAMPLES"])
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent.parent / "data/golden"
@@ -52,6 +56,24 @@ class OwnHook(Example):
     def test_what_cant_be_written_is_an_error(self):
         (self.folder / "job").write_bytes(b"")
         self.assertIn("job", self.run_it("own_hook", "job", status=1))
+
+
+class Photographs(Example):
+    def test_leaves_broken_images_out(self):
+        images = GOLDEN.parent / "images"
+        files = [(images / name).read_bytes() for name in ("rgb420.jpg", "rgb8.png", "rgb444.jpg")]
+        files[1] = files[1][:-200]
+        records.write(self.folder / "photos", [
+            records.example({"image/encoded": [file], "image/class/label": [i]})
+            for i, file in enumerate(files)])
+        lines = self.run_it("photographs", "photos").splitlines()
+        self.assertRegex(lines[0], r"^2 images, first label [02], mean -?[\d.]+$")
+        self.assertRegex(lines[1], "^skipped: image 'image/encoded': PNG: ")
+        self.assertEqual(len(lines), 2)
+
+    def test_errors_name_the_file(self):
+        self.assertIn("nowhere", self.run_it("photographs", "nowhere", status=1))
+        self.assertIn("usage", self.run_it("photographs", status=2))
 
 
 class ReadTfrecords(Example):

@@ -67,6 +67,9 @@ std::vector<int> direct(const std::vector<uint8_t>& image, const PadCropFlip& cr
     case DType::uint8:
       for (const uint8_t value : batch.uint8s().first(n)) out.push_back(value);
       break;
+    case DType::uint16:
+      for (const uint16_t value : batch.uint16s().first(n)) out.push_back(value);
+      break;
     case DType::float32:
       for (const float value : batch.floats().first(n)) push(value);
       break;

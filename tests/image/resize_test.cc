@@ -60,6 +60,20 @@ std::vector<uint8_t> resized_by(const ResizeImplementation& implementation, cons
   return {out.begin(), out.end()};
 }
 
+template <class Value>
+std::vector<float> floats_by(const ResizeImplementation& implementation, const Pixels& image,
+                             const Resized& resized, Layout layout = Layout::nhwc) {
+  Resizer resizer(implementation);
+  const std::vector<uint8_t> source = image.part(resized.source());
+  std::unique_ptr<Value[]> values(new Value[source.size()]);
+  for (size_t i = 0; i < source.size(); ++i) {
+    values[i] = static_cast<Value>(source[i] * (sizeof(Value) == 2 ? 257 : 1));
+  }
+  const auto out = resizer.resize_to_floats(std::span<const Value>(values.get(), source.size()),
+                                            image.channels, resized, layout);
+  return {out.begin(), out.end()};
+}
+
 // The parameter is one of Highway's targets.
 class ResizeOn : public testing::TestWithParam<int64_t> {
  protected:
@@ -74,6 +88,10 @@ class ResizeOn : public testing::TestWithParam<int64_t> {
           << image.size.height << "x" << image.size.width << "x" << image.channels << " to "
           << resized.to.height << "x" << resized.to.width << " "
           << to_string(resized.resampling.interpolation) << " " << resized.resampling.antialias;
+      ASSERT_EQ(floats_by<uint8_t>(all.back(), image, resized, layout),
+                floats_by<uint8_t>(all.front(), image, resized, layout));
+      ASSERT_EQ(floats_by<uint16_t>(all.back(), image, resized, layout),
+                floats_by<uint16_t>(all.front(), image, resized, layout));
     }
   }
 
@@ -134,10 +152,11 @@ double filter_at(Interpolation interpolation, double x) {
   return x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0;
 }
 
-// The weight of each of `from` pixels in pixel `i` of `to`.
-std::vector<double> weights_at(const Resampling& resampling, size_t from, size_t to, size_t i) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
-  const double center = (static_cast<double>(i) + 0.5) * scale;
+// The weight of each of `from` pixels in pixel `i` of `to`. `begin`, `size`: of the box.
+std::vector<double> weights_at(const Resampling& resampling, size_t from, size_t to, size_t i,
+                               double begin, double size) {
+  const double scale = size / static_cast<double>(to);
+  const double center = begin + (static_cast<double>(i) + 0.5) * scale;
   std::vector<double> weights(from);
   if (resampling.interpolation == Interpolation::nearest) {
     weights[static_cast<size_t>(center)] = 1;
@@ -151,6 +170,58 @@ std::vector<double> weights_at(const Resampling& resampling, size_t from, size_t
   }
   for (double& weight : weights) weight /= sum;
   return weights;
+}
+
+std::vector<double> weights_at(const Resampling& resampling, size_t from, size_t to, size_t i) {
+  return weights_at(resampling, from, to, i, 0, static_cast<double>(from));
+}
+
+TEST(Resize, FloatsAndBoxesFollowTheFilters) {
+  Random random(derive_key(6, 0), 0, 0);
+  const auto side = [&] { return size_t{2} + random.below(20); };
+  for (uint64_t i = 0; i < 40; ++i) {
+    const Pixels image({side(), side()}, 3, i);
+    const ImageSize to = {side(), side()};
+    const ResizeBox box{.top = random.uniform(),
+                        .left = random.uniform(),
+                        .height = static_cast<double>(image.size.height) - 1.5,
+                        .width = static_cast<double>(image.size.width) - 1.5};
+    for (const Resampling& resampling : all_resamplings()) {
+      Resized resized = Resized::whole(image.size, to, resampling);
+      resized.box = box;
+      const auto got = floats_by<uint8_t>(resize_implementations().front(), image, resized);
+      const auto wide = floats_by<uint16_t>(resize_implementations().front(), image, resized);
+      for (size_t y = 0; y < to.height; ++y) {
+        const auto down =
+            weights_at(resampling, image.size.height, to.height, y, box.top, box.height);
+        for (size_t x = 0; x < to.width; ++x) {
+          const auto across =
+              weights_at(resampling, image.size.width, to.width, x, box.left, box.width);
+          for (size_t c = 0; c < 3; ++c) {
+            double value = 0;
+            for (size_t v = 0; v < down.size(); ++v) {
+              for (size_t u = 0; u < across.size(); ++u) {
+                value += down[v] * across[u] * image.at(v, u, c);
+              }
+            }
+            const size_t at = (y * to.width + x) * 3 + c;
+            ASSERT_NEAR(got[at], value, 255 * 1e-6);
+            ASSERT_NEAR(wide[at], value * 257, 65535 * 1e-6);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Resize, WrongBoxesAreRefused) {
+  for (const ResizeBox& box :
+       {ResizeBox{0, 0, 0, 4}, ResizeBox{-0.5, 0, 4, 4}, ResizeBox{0, 2.5, 4, 4},
+        ResizeBox{0, 0, std::nan(""), 4}, ResizeBox{0, 0, 4, INFINITY}}) {
+    Resized resized = Resized::whole({6, 6}, {3, 3});
+    resized.box = box;
+    EXPECT_EQ(error_of([&] { resized.source(); }).kind(), ErrorKind::invalid_argument);
+  }
 }
 
 TEST(Resize, FollowsItsFilters) {

@@ -49,3 +49,6 @@ class PythonPackage(unittest.TestCase):
 
     def test_tensors_are_tensorflows(self):
         self.run_tests("python/peers/tensorflow_test.py", "TensorFlow")
+
+    def test_photographs_are_tensorflows(self):
+        self.run_tests("python/peers/tensorflow_photos_test.py", "Photographs")

@@ -37,7 +37,7 @@ LAYERS = {
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
-    "examples": ["trainer"],
+    "examples": ["trainer", "dataset/image/batches"],
     "python": ["dataset/applications/cifar", "dataset/rlds", "dataset/toolkit"],
     "tests": ["trainer/programs", "tools", "dataset/rlds"],
 }
@@ -85,7 +85,7 @@ PUBLIC_ONLY = ["examples/", *PUBLIC]
 # A reader of records needs only zlib and zstd (and ISA-L if available); logging and option parsing
 # are for programs.
 LIBRARIES = {
-    "hwy/": ["dataset/image/crop_highway", "dataset/image/highway_targets", "dataset/image/resize_highway"],
+    "hwy/": ["dataset/image/color_jitter_highway", "dataset/image/crop_highway", "dataset/image/highway_targets", "dataset/image/resize_highway"],
     "jerror.h": ["dataset/image/jpeg_"],
     "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],

@@ -64,6 +64,39 @@ class TfrecordFiles : public ::testing::Test {
   }
 };
 
+TEST_F(TfrecordFiles, NumbersOfRecordsThatAreKnown) {
+  const std::vector<CountedRecordFile> files = {
+      {write("a", 0, 5), 5}, {write("b", 1, 0), 0}, {write("c", 2, 7), 7}};
+  const Dataset<Record> counted = tfrecord_files(posix_file_system(), files);
+  EXPECT_EQ(texts(counted), expected({5, 0, 7}));
+  EXPECT_EQ(texts(counted.global_shuffle(3)),
+            texts(tfrecord_files({files[0].path, files[1].path, files[2].path}).global_shuffle(3)));
+  EXPECT_EQ(texts(counted.skip(4).take(3)),
+            texts(tfrecord_files({files[0].path, files[2].path}).skip(4).take(3)));
+  EXPECT_EQ(counted.cardinality(), 12);
+}
+
+TEST_F(TfrecordFiles, AnotherNumberOfRecordsThanIsKnown) {
+  const std::vector<CountedRecordFile> files = {{write("a", 0, 5), 5}, {write("b", 1, 3), 4}};
+  const Dataset<Record> counted = tfrecord_files(posix_file_system(), files);
+  for (const size_t threads : {1, 3}) {
+    const auto records = counted.with_options({.threads = threads});
+    std::vector<std::string> before;
+    const Error error = error_of([&] {
+      for (const std::string& text :
+           records.map([](const Record& record) { return as_text(record.data); })) {
+        before.push_back(text);
+      }
+    });
+    EXPECT_EQ(before, expected({5}));
+    EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+    EXPECT_EQ(error.path(), files[1].path);
+    EXPECT_THAT(error.reason(), HasSubstr("3 records, where 4 are expected"));
+    EXPECT_EQ(error_of([&] { texts(records.global_shuffle(1)); }).kind(), ErrorKind::corrupted);
+  }
+  EXPECT_EQ(texts(counted.take(5)), expected({5}));
+}
+
 TEST_F(TfrecordFiles, YieldsFileAfterFileWhateverTheirCompression) {
   const std::vector<std::string> paths = {write("a", 0, 700),
                                           write("b", 1, 0),

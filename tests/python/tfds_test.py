@@ -278,6 +278,17 @@ class Images(TfdsTest):
                 for a, b in zip(ours.epoch(1), theirs.epoch(1), strict=True):
                     np.testing.assert_array_equal(a[name], b[name])
 
+    def test_images_of_any_size(self):
+        ds = rp.tfds(sets.write_all(self.folder))
+        padded = next(iter(ds.image_format("image", sizes="padded").batch(5)))
+        listed = next(iter(ds.image_format("image", sizes="list").batch(5)))
+        for i in range(5):
+            expected = sets.values(i)["image"]
+            height, width = padded["image/size"][i]
+            self.assertEqual((height, width), expected.shape[:2])
+            np.testing.assert_array_equal(padded["image"][i][:height, :width], expected)
+            np.testing.assert_array_equal(listed["image"][i], expected)
+
     def test_two_images(self):
         ds = rp.tfds(sets.write_all(self.folder))
         ds = ds.random_resized_crop("image", 8, seed=1).random_resized_crop("thumbnail", 4, seed=1)
@@ -300,7 +311,7 @@ class Images(TfdsTest):
         ds = rp.tfds(sets.write_all(self.folder))
         for name, reason in {
             "label": 'no image "label"',
-            "steps/view": "not a single image",
+            "steps/view": "not a single image of integers",
             "none": 'no image "none"',
         }.items():
             with self.assertRaisesRegex(rp.InvalidArgumentError, reason):

@@ -73,6 +73,8 @@ std::vector<uint8_t> summary_pixels(const ImageBatch& batch, size_t row) {
   switch (batch.format().dtype) {
     case DType::uint8:
       return interleaved(batch.uint8s(), batch.format(), row);
+    case DType::uint16:
+      break;  // no batch of the trainer
     case DType::float32:
       return pixels_of(batch.floats(), batch.format(), row);
     case DType::float16:

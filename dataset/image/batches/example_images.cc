@@ -81,6 +81,17 @@ void ExampleImagesCollator::set(ExampleImagesBatch& batch, size_t row, DrawnReco
   set_images(batch, row, drawn, next.record.data);
 }
 
+Record ExampleImagesCollator::checked(Record record) const {
+  thread_local ExampleBatch row;
+  features_.reset(row, 1);
+  features_.set(row, 0, record);
+  for (const ImageColumnCollator& image : images_) {
+    image.check(row.view(0, image.spec().feature), {record.path, record.offset});
+  }
+  features_.finish(row);
+  return record;
+}
+
 void ExampleImagesCollator::finish(ExampleImagesBatch& batch) const {
   for (size_t i = 0; i < images_.size(); ++i) images_[i].finish(batch.images[i]);
   features_.finish(batch.example);

@@ -16,7 +16,23 @@ namespace {
 
 std::string describe(const Resampling& resampling) {
   return std::string(to_string(resampling.interpolation)) +
-         (resampling.antialias ? " antialias" : "");
+         (resampling.antialias ? " antialias" : "") + (resampling.rounded ? "" : " unrounded");
+}
+
+std::string range(float low, float high) { return shortest_text(low) + ".." + shortest_text(high); }
+
+std::string describe(const ColorJitterRanges& ranges) {
+  return ", color_jitter brightness=" + range(ranges.min_brightness, ranges.max_brightness) +
+         " contrast=" + range(ranges.min_contrast, ranges.max_contrast) +
+         " saturation=" + range(ranges.min_saturation, ranges.max_saturation) +
+         " hue=" + range(ranges.min_hue, ranges.max_hue);
+}
+
+// Of a resize, or null.
+const Resampling* resampling_of(const Distortion& distortion) {
+  if (const auto* random = std::get_if<RandomResizedCrop>(&distortion)) return &random->resampling;
+  const auto* resize = std::get_if<ResizeAndCrop>(&distortion);
+  return resize && resize->to.index() != 0 ? &resize->resampling : nullptr;
 }
 
 std::string describe(const Distortion& distortion) {
@@ -52,20 +68,72 @@ std::string describe(const Distortion& distortion) {
   return {};
 }
 
+void check_dtype(const ImageSpec& spec, DType dtype) {
+  const char* const hint =
+      "the dtype is uint8 for images of 8 bits, uint16 for images of 16 bits, "
+      "or floating-point";
+  if (dtype == DType::uint8 && (spec.is_wide() || spec.is_unrounded())) {
+    refuse(spec.is_wide() ? "values of 16 bits don't fit uint8"
+                          : "a resize that is not rounded needs a floating-point dtype",
+           hint);
+  }
+  if (dtype == DType::uint16 && !spec.is_wide()) refuse("the image has 8 bits, not uint16", hint);
+  if (dtype == DType::float16 && spec.is_wide() && !spec.normalization) {
+    refuse("values of 16 bits don't fit float16 without a normalisation");
+  }
+}
+
+// `channels`: of the image, 0 if not known.
+void check_jitter(const ImageSpec& spec, size_t channels) {
+  check(*spec.color_jitter);
+  if (spec.is_wide()) refuse("color_jitter needs images of 8 bits");
+  if (spec.is_unrounded()) refuse("color_jitter needs a resize that is rounded");
+  if (std::holds_alternative<RandomCropFlipColor>(spec.distortion)) {
+    refuse("color_jitter can't be combined with crop_flip_color");
+  }
+  if (channels != 0 && channels != 1 && channels != 3) {
+    refuse("color_jitter needs images of 1 or 3 channels, not of " + std::to_string(channels));
+  }
+}
+
 }  // namespace
 
+std::string_view to_string(ImageSizes sizes) {
+  switch (sizes) {
+    case ImageSizes::equal:
+      return "equal";
+    case ImageSizes::padded:
+      return "padded";
+    case ImageSizes::list:
+      return "list";
+  }
+  return {};
+}
+
+bool ImageSpec::is_wide() const {
+  const auto* decode = std::get_if<DecodeOptions>(&source);
+  return decode && decode->bits == 16;
+}
+
+bool ImageSpec::is_unrounded() const {
+  const Resampling* resampling = resampling_of(distortion);
+  return resampling && !resampling->rounded;
+}
+
 bool ImageSpec::is_random() const {
-  return std::holds_alternative<RandomPadCropFlip>(distortion) ||
+  return color_jitter || std::holds_alternative<RandomPadCropFlip>(distortion) ||
          std::holds_alternative<RandomCropFlipColor>(distortion) ||
          std::holds_alternative<RandomResizedCrop>(distortion);
 }
 
 ImageFormat ImageSpec::format() const {
-  const bool changed = normalization || std::holds_alternative<RandomCropFlipColor>(distortion);
+  const bool changed =
+      normalization || is_unrounded() || std::holds_alternative<RandomCropFlipColor>(distortion);
+  const DType unchanged = is_wide() ? DType::uint16 : DType::uint8;
   ImageFormat format{.height = 0,
                      .width = 0,
                      .channels = 0,
-                     .dtype = dtype.value_or(changed ? DType::float32 : DType::uint8),
+                     .dtype = dtype.value_or(changed ? DType::float32 : unchanged),
                      .layout = layout};
   ImageSize size{0, 0};
   if (const auto* raw = std::get_if<RawPixels>(&source)) {
@@ -97,8 +165,14 @@ void ImageSpec::check() const {
   if (const auto* resized = std::get_if<RandomResizedCrop>(&distortion)) {
     recordpipe::check(resized->ranges);
   }
+  check_dtype(*this, rows.dtype);
+  if (dct_scaling && std::holds_alternative<RawPixels>(source)) {
+    refuse("raw pixels have no DCT to be scaled");
+  }
+  if (color_jitter) check_jitter(*this, rows.channels);
   const auto* color = std::get_if<RandomCropFlipColor>(&distortion);
   if (!color) return;
+  if (is_wide()) refuse("crop_flip_color needs images of 8 bits");
   if (normalization) {
     refuse("crop_flip_color can't be combined with a normalisation", "it has standardize");
   }
@@ -116,8 +190,13 @@ Parameter ImageSpec::parameter() const {
     value += "decoded channels=" + std::to_string(decode.channels) +
              " max_pixels=" + std::to_string(decode.max_pixels);
     if (decode.dct != Dct::accurate) value += " dct=" + std::string(to_string(decode.dct));
+    if (decode.bits != 8) value += " bits=" + std::to_string(decode.bits);
+    if (decode.orientation == Orientation::upright) value += " upright";
+    if (decode.accept_damaged) value += " accept_damaged";
+    if (dct_scaling) value += " dct_scaling";
   }
   value += describe(distortion);
+  if (color_jitter) value += describe(*color_jitter);
   if (is_random()) value += " seed=" + std::to_string(seed);
   if (normalization) {
     for (const Parameter& parameter : normalization->parameters()) {
@@ -126,6 +205,7 @@ Parameter ImageSpec::parameter() const {
   }
   const ImageFormat rows = format();
   value += ", " + std::string(to_string(rows.dtype)) + " " + std::string(to_string(rows.layout));
+  if (sizes != ImageSizes::equal) value += " " + std::string(to_string(sizes));
   return {"image", value};
 }
 

@@ -1,5 +1,6 @@
-"""recordpipe's rows of bench_photos. usage: photos.py train|evaluate uint8|float32 fast|accurate
-FILE...; turns.py describes the output."""
+"""recordpipe's rows of bench_photos. usage: photos.py train|evaluate uint8|float32
+fast|accurate|scaled FILE...; scaled: the accurate DCT, of fewer values where crops shrink. turns.py
+describes the output."""
 import sys
 
 import photo_work
@@ -13,7 +14,8 @@ def main():
     ds = (rp.tfrecords(files)
           .parse({image: rp.FixedLenFeature([], "bytes"),
                   "image/class/label": rp.FixedLenFeature([], "int64")})
-          .decode_image(image, channels=3, dct=dct))
+          .decode_image(image, channels=3, dct="fast" if dct == "fast" else "accurate",
+                        dct_scaling=dct == "scaled"))
     if train:
         ds = ds.random_resized_crop(image, photo_work.CROP, seed=7)
     else:

@@ -197,7 +197,7 @@ TEST_F(ExampleImagesTest, ImagesWithoutRandomNumbersNeedNoDraw) {
   EXPECT_TRUE(bytes_of(*plain.next()) == bytes_of(*drawn.next()));
 }
 
-TEST(ImageColumnTest, TakesBytesFromAnywhere) {
+TEST(ImageColumnOfExamples, TakesBytesFromAnywhere) {
   const std::string file = read_file(RECORDPIPE_DATA_DIR "/images/rgb8.png");
   const ImageColumnCollator collator({.feature = "front"});
   ImageColumn column;

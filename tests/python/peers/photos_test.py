@@ -3,6 +3,7 @@
 # ruff: noqa: E402 (require() comes before the imports of what may be missing)
 
 import io
+import itertools
 import unittest
 
 from peers import require
@@ -14,7 +15,7 @@ import recordpipe as rp
 import torch
 from PIL import Image
 from support import FilesTest
-from torchvision.transforms import InterpolationMode
+from torchvision.transforms import InterpolationMode, v2
 from torchvision.transforms import functional as F
 
 FILTERS = {
@@ -168,6 +169,66 @@ class Crops(PhotosTest):
                             continue
                         part = image.crop((x, y, x + w, y + h))
                         yield part.resize(size, Image.Resampling.BILINEAR)
+
+
+class ColorJitter(PhotosTest):
+    def changed(self, pixels, **factors):
+        rows = self.images([encoded(p) for p in pixels]).decode_image("image")
+        ranges = {name: (factor, factor) for name, factor in factors.items()}
+        (batch,) = rows.color_jitter("image", **ranges, seed=4).batch(len(pixels))
+        return batch["image"]
+
+    def single_changes(self):
+        """Pixels, and the name, the factor and our result of single changes."""
+        pixels = np.stack([scene(120, 90, i) for i in range(3)])
+        for name, factors in (
+            ("brightness", (0.0, 0.3, 0.87, 1.4, 3.0)),
+            ("contrast", (0.0, 0.3, 0.87, 1.4, 3.0)),
+            ("saturation", (0.0, 0.3, 0.87, 1.4, 3.0)),
+            ("hue", (-0.5, -0.13, 0.02, 0.25, 0.4)),
+        ):
+            for factor in factors:
+                yield pixels, name, factor, self.changed(pixels, **{name: factor})
+
+    def test_single_changes_of_tensors(self):
+        for pixels, name, factor, got in self.single_changes():
+            with self.subTest(name=name, factor=factor):
+                tensors = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+                expected = getattr(v2.functional, f"adjust_{name}")(tensors, factor)
+                difference = np.abs(got.astype(int) - expected.permute(0, 2, 3, 1).numpy())
+                exact = name in ("brightness", "contrast")
+                self.assertLessEqual(difference.max(), 0 if exact else 1)
+                # Of grey pixels, a saturation gives integers, which either rounding may miss.
+                share = 0.1 if name == "saturation" else 1e-3
+                self.assertLess((difference > 0).mean(), share)
+
+    def test_single_changes_of_pil_images(self):
+        for pixels, name, factor, got in self.single_changes():
+            with self.subTest(name=name, factor=factor):
+                for image, ours in zip(pixels, got, strict=True):
+                    expected = getattr(F, f"adjust_{name}")(Image.fromarray(image), factor)
+                    difference = np.abs(ours.astype(int) - np.asarray(expected, int))
+                    # PIL's mean is rounded, its hues are of 8 bits.
+                    most = {"brightness": 0, "contrast": 1, "saturation": 2, "hue": 12}[name]
+                    self.assertLessEqual(difference.max(), most)
+                    self.assertLessEqual(difference.mean(), 1)
+
+    def test_all_changes_in_one_of_their_orders(self):
+        factors = {"brightness": 1.2, "contrast": 0.8, "saturation": 1.3, "hue": 0.07}
+        pixels = np.stack([scene(60, 50, i) for i in range(12)])
+        orders = set()
+        for image, got in zip(pixels, self.changed(pixels, **factors), strict=True):
+            differences = {}
+            for order in itertools.permutations(factors):
+                tensor = torch.from_numpy(image).permute(2, 0, 1)
+                for name in order:
+                    tensor = getattr(v2.functional, f"adjust_{name}")(tensor, factors[name])
+                difference = np.abs(got.astype(int) - tensor.permute(1, 2, 0).numpy())
+                differences[order] = difference.mean()
+            best = min(differences, key=differences.__getitem__)
+            self.assertLess(differences[best], 0.2)
+            orders.add(best)
+        self.assertGreater(len(orders), 5)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@
 
 namespace recordpipe {
 
-struct CropWindow {
-  const uint8_t* image = nullptr;  // [format.channels, image_height, image_width]
+template <class Value>
+struct CropWindowOf {
+  const Value* image = nullptr;  // [format.channels, image_height, image_width]
   size_t image_height = 0;
   size_t image_width = 0;
   // First row and column of the window in the image, each from -2^30 to 2^30. The window has the
@@ -24,8 +25,9 @@ struct CropWindow {
   bool flip = false;  // horizontally, after the crop
   // The image of the same size that will be read next, if known. It is prefetched into the CPU
   // cache.
-  const uint8_t* next = nullptr;
+  const Value* next = nullptr;
 };
+using CropWindow = CropWindowOf<uint8_t>;
 
 // A linear function per channel: a value x of channel c becomes (x * multiply[c] + add[c]) /
 // divide[c], in float, each operation rounded. Default: the identity.
@@ -43,6 +45,13 @@ struct ChannelMap {
 // implementation for this processor; all implementations write the same bytes.
 void write_window(const CropWindow& window, const ImageFormat& format, const ChannelMap& map,
                   std::byte* out);
+
+// The same for images of 16 bits, and for values that were resized to floats. Not to uint8; floats
+// are rounded to uint16, half up, and clipped. A plain implementation.
+void write_window(const CropWindowOf<uint16_t>& window, const ImageFormat& format,
+                  const ChannelMap& map, std::byte* out);
+void write_window(const CropWindowOf<float>& window, const ImageFormat& format,
+                  const ChannelMap& map, std::byte* out);
 
 // One implementation, for tests and benchmarks.
 struct CropImplementation {

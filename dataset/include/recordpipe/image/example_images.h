@@ -85,6 +85,10 @@ class ExampleImagesCollator {
   void set(ExampleImagesBatch& batch, size_t row, Record record, const Record& next) const;
   void set(ExampleImagesBatch& batch, size_t row, DrawnRecord drawn) const;
   void set(ExampleImagesBatch& batch, size_t row, DrawnRecord drawn, const DrawnRecord& next) const;
+  // Throws what a batch of the record can throw, whatever its random numbers are, and returns the
+  // record: records.map([=](Record record) { return collator.checked(record); }).ignore_errors()
+  // leaves broken records out, before batch(). See ImageColumnCollator::check.
+  Record checked(Record record) const;
   // Completes the columns. Throws as ImageColumnCollator::finish.
   void finish(ExampleImagesBatch& batch) const;
 

@@ -14,7 +14,7 @@
 
 namespace recordpipe {
 
-enum class DType { uint8, float32, float16, bfloat16 };
+enum class DType { uint8, uint16, float32, float16, bfloat16 };
 enum class Layout { nhwc, nchw };
 std::string_view to_string(DType dtype);    // "uint8", ...
 std::string_view to_string(Layout layout);  // "nhwc", "nchw"
@@ -24,7 +24,7 @@ constexpr size_t size_of(DType dtype) {
 }
 
 // The memory format of the images of a batch. Values are exactly 0..255 in every dtype, unless they
-// are normalised.
+// are normalised, or were decoded to 16 bits (0..65535).
 struct ImageFormat {
   size_t height = 32;
   size_t width = 32;
@@ -54,6 +54,7 @@ class ImageBatch {
   // Error{invalid_argument}.
   std::span<const float> floats() const;
   std::span<const uint8_t> uint8s() const;
+  std::span<const uint16_t> uint16s() const;
   std::span<const Float16> float16s() const;
   std::span<const BFloat16> bfloat16s() const;
   // The same values as bytes, for any dtype.

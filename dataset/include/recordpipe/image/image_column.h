@@ -1,5 +1,6 @@
-// A column of images in a batch: each image is decoded, cropped, resized, flipped and normalised in
-// one pass, from its stored bytes to its row. CMake target: recordpipe::image_batches.
+// A column of images in a batch: each image is decoded, cropped, resized, flipped, changed in its
+// colours and normalised in one pass, from its stored bytes to its row. CMake target:
+// recordpipe::image_batches.
 //
 //     const ImageColumnCollator images(spec);
 //     images.reset(column, 64);
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/image_size.h"
 #include "recordpipe/image/image_spec.h"
-#include "recordpipe/image/resized_crop.h"
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {
@@ -36,26 +36,27 @@ struct ImageOrigin {
 };
 
 namespace internal {
+class ImagePass;
+}  // namespace internal
 
-class ImageCodecs;
-struct PixelView;
-
-// An image whose row has no place before the size of the batch's images is known.
-struct WaitingImage {
-  ImageSize size = {};
-  size_t channels = 0;
-  std::vector<uint8_t> pixels = {};  // [channels, height, width]
-  Random random = Random(0, 0, 0);
-  std::string path = {};  // of its origin
+// One image of a list.
+struct SizedImage {
+  ImageFormat format = {};
+  // As ImageBatch::image_at: format.bytes_per_image() bytes.
+  internal::AlignedVector<std::byte> values = {};
+  std::string path = {};  // of its origin, for errors of finish()
   uint64_t offset = 0;
 };
 
-}  // namespace internal
-
+// Complete after finish().
 struct ImageColumn {
-  ImageBatch batch = {};  // complete after finish()
-
-  std::vector<internal::WaitingImage> waiting = {};  // between reset() and finish()
+  // With ImageSizes::equal and ImageSizes::padded.
+  ImageBatch batch = {};
+  // With ImageSizes::padded: of each image. What is below it and on its right is 0, also after a
+  // normalisation.
+  std::vector<ImageSize> sizes = {};
+  // With ImageSizes::list: the images, which may also differ in their number of channels.
+  std::vector<SizedImage> images = {};
 };
 uint64_t heap_bytes(const ImageColumn& column);
 
@@ -63,10 +64,12 @@ uint64_t heap_bytes(const ImageColumn& column);
 // may be set by several threads, each with its own rows.
 class ImageColumnCollator {
  public:
+  static constexpr size_t kMaxPadding = 64;
+
   // Throws Error{invalid_argument} as spec.check().
   explicit ImageColumnCollator(const ImageSpec& spec);
 
-  const ImageSpec& spec() const { return spec_; }
+  const ImageSpec& spec() const;
 
   // Starts a column of `rows` rows, and reuses its memory.
   void reset(ImageColumn& column, size_t rows) const;
@@ -77,31 +80,24 @@ class ImageColumnCollator {
   // Throws Error with the path and offset of `origin`:
   //   unsupported, truncated, corrupted, limit_exceeded   as decode_image() and Resizer
   //   unsupported   raw pixels of another size, an image that is smaller than its crop, or of
-  //                 another number of channels than ImageSpec::normalized_channels
+  //                 another number of channels than ImageSpec::normalized_channels, or a color
+  //                 jitter of another number than 1 or 3
   void set(ImageColumn& column, size_t row, std::span<const std::byte> bytes, const Random& random,
            const ImageOrigin& origin = {}, const uint8_t* next = nullptr) const;
-  // Completes the batch, after all rows were set. Throws Error{unsupported}, with the origin of the
-  // image, for an image of another size than the first.
+  // Throws what set() can throw, whatever the random numbers are: for pipelines that leave broken
+  // images out. Decodes the whole file, so it also notices damage outside of a crop. Takes less
+  // time than set(): of a JPEG file, the pixels are not computed.
+  void check(std::span<const std::byte> bytes, const ImageOrigin& origin = {}) const;
+  // Completes the column, after all rows were set. Throws, with the origin of the image:
+  //   unsupported     an image has another number of channels than the first, or, with
+  //                   ImageSizes::equal, another size
+  //   limit_exceeded  ImageSizes::padded: the padded batch has more than kMaxPadding times the
+  //                   values of its images, and more than 2^28 values
   void finish(ImageColumn& column) const;
 
  private:
-  // Where the resized crop of the image is; nothing for another distortion.
-  std::optional<ResizedCrop> resized_crop(const ImageSize& image, Random random) const;
-  void read_raw(ImageColumn& column, size_t row, std::span<const std::byte> bytes,
-                const Random& random, const ImageOrigin& origin, const uint8_t* next) const;
-  void read_file(ImageColumn& column, size_t row, std::span<const std::byte> bytes,
-                 const Random& random, const ImageOrigin& origin) const;
-  void place(ImageColumn& column, size_t row, const internal::PixelView& image,
-             const Random& random, const ImageOrigin& origin, const uint8_t* next) const;
-  // `pixels`: [channels, size.height, size.width].
-  void write(std::span<const uint8_t> pixels, const ImageSize& size, Random random,
-             const ImageFormat& format, std::byte* out, const uint8_t* next) const;
-  void check_channels(size_t channels) const;
-
-  ImageSpec spec_;
-  ImageFormat format_;
-  bool is_sized_;  // the format is known before the images
-  std::shared_ptr<internal::ImageCodecs> codecs_;
+  std::shared_ptr<const internal::ImagePass> pass_;
+  bool is_sized_ = false;  // rows are written to the batch: their format is known before the images
 };
 
 }  // namespace recordpipe

@@ -16,8 +16,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
+#include "recordpipe/image/color_jitter.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/image_batch.h"
@@ -67,20 +69,43 @@ struct ResizeAndCrop {
 using Distortion = std::variant<std::monostate, RandomPadCropFlip, RandomCropFlipColor, CentralCrop,
                                 RandomResizedCrop, ResizeAndCrop>;
 
+// How images of different size become a batch.
+enum class ImageSizes {
+  equal,   // they are not: another size than the first is an error
+  padded,  // to the largest height and width of the batch, with zeros, below and on the right:
+           // ImageColumn::batch and ImageColumn::sizes
+  list,    // each keeps its size: ImageColumn::images
+};
+std::string_view to_string(ImageSizes sizes);  // "equal", ...
+
 struct ImageSpec {
   std::string feature = {};  // the name, in errors and descriptions, and of an Example's feature
   // DecodeOptions: the stored bytes are a JPEG or PNG file.
   std::variant<RawPixels, DecodeOptions> source = DecodeOptions{};
+  // true: a JPEG file is decoded at 1/2, 1/4 or 1/8 of its size (scaled_image()) if
+  // RandomResizedCrop or ResizeAndCrop shrink it by at least that factor in both dimensions.
+  // Faster, but the pixels differ: docs/photographs.md says by how much. Default: false.
+  bool dct_scaling = false;
   Distortion distortion = {};
+  // Drawn after the distortion, applied behind it; for uint8 images of 1 or 3 channels.
+  std::optional<ColorJitterRanges> color_jitter = {};
   std::optional<Normalization> normalization = {};
   // The number of channels that the normalisation is for; 0 (default): any.
   size_t normalized_channels = 0;
-  std::optional<DType> dtype = {};  // default: uint8; float32 if values are not those of the image
+  // Default: float32 after a normalisation, RandomCropFlipColor, or a resize that is not rounded;
+  // else uint8, and uint16 for images that are decoded to 16 bits (DecodeOptions::bits). uint8
+  // can't hold more than 8 bits, and only images of 16 bits become uint16.
+  std::optional<DType> dtype = {};
   Layout layout = Layout::nhwc;
-  uint64_t seed = 0;  // of the random numbers that a pipeline draws for the distortion
+  ImageSizes sizes = ImageSizes::equal;
+  uint64_t seed = 0;  // of the random numbers that a pipeline draws for an image
 
-  // Whether the distortion draws random numbers.
+  // Whether random numbers are drawn.
   bool is_random() const;
+  // Whether the source has 16 bits per channel.
+  bool is_wide() const;
+  // Whether the resized values are floats that nothing rounds before the normalisation.
+  bool is_unrounded() const;
   // The format of rows. If the height and width, or the number of channels, are those of each
   // image, they are 0.
   ImageFormat format() const;

@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// A value x in 0..255 of channel c becomes
+// A value x of channel c, in 0..255 (of images of 16 bits, 0..65535), becomes
 //
 //     (x * scale - mean[c]) / stddev[c]
 //
@@ -29,7 +29,7 @@ struct Normalization {
   // must have their defaults): all N values x of the image after crop and padding become
   //     (x - mean) / max(stddev, 1 / sqrt(N))
   // with one mean and one population standard deviation for all channels, both rounded to float
-  // after being computed from exact sums. Default: false.
+  // after being computed from exact sums (for floats: from sums in double). Default: false.
   bool per_image = false;
 
   // Empty for the default.
@@ -46,6 +46,10 @@ void check(const Normalization& normalization, const ImageFormat& format);
 // Returns the channel map for one window; with per_image, computed from the values of the window.
 // `normalization` must have passed check().
 ChannelMap channel_map(const Normalization& normalization, const CropWindow& window,
+                       const ImageFormat& format);
+ChannelMap channel_map(const Normalization& normalization, const CropWindowOf<uint16_t>& window,
+                       const ImageFormat& format);
+ChannelMap channel_map(const Normalization& normalization, const CropWindowOf<float>& window,
                        const ImageFormat& format);
 
 }  // namespace recordpipe

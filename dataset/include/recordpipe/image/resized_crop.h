@@ -42,6 +42,13 @@ struct ResizedCrop {
 
   // The part of the image that must be decoded. Throws as Resized::source().
   ImagePart source() const;
+
+  // The largest of 8, 4, 2 and 1 that the crop is as many times larger than its result, in both
+  // dimensions.
+  int shrinks_by() const;
+  // The same crop of the image at 1/denominator of its size: pixel (y, x) of the `scaled` image is
+  // at row y * denominator - top, column x * denominator - left of this one.
+  ResizedCrop of_scaled(const ImageSize& scaled, int denominator, size_t top, size_t left) const;
 };
 
 // Returns the size of `image` when its shorter side becomes `short_side`, and its longer side keeps

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -74,7 +75,7 @@ class ExamplesCollator {
   std::span<const ImageColumnCollator> images() const { return images_; }
 
   // How an image becomes a row without an operator: decoded as TFDS does. Throws
-  // Error{invalid_argument} for a feature that is not a single image of uint8.
+  // Error{invalid_argument} for a feature that is not a single image of uint8 or uint16.
   ImageSpec image(const std::string& feature) const;
   // Returns the collator with this image, instead of the one of its feature.
   ExamplesCollator with_image(const ImageSpec& image) const;
@@ -85,7 +86,12 @@ class ExamplesCollator {
   // `next` is the record that is read next, and may be prefetched into the CPU cache.
   void set(ExamplesBatch& batch, size_t row, const Record& record, const Record& next = {}) const;
   void set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const;
-  // Throws Error{unsupported} for images whose rows have different sizes.
+  // Throws what set() can throw, or returns the record: to leave broken Examples out
+  // (ignore_errors). Images are checked as by ImageColumnCollator::check().
+  Record checked(Record record) const;
+  // Completes the columns. Images with ImageSizes::list become a list; those with
+  // ImageSizes::padded have "<name>/size" at the end of their Dict: int64 [rows, 2]. Throws as
+  // ImageColumnCollator::finish.
   void finish(ExamplesBatch& batch) const;
 
   std::vector<Parameter> parameters() const;
@@ -99,6 +105,7 @@ class ExamplesCollator {
   std::shared_ptr<const PlainColumns> plain_;
   ExampleDecoder rest_;  // the leaves that are not plain
   std::vector<ImageColumnCollator> images_;
+  std::vector<std::vector<std::string>> image_paths_;  // names of Dicts, and of the image
 };
 
 }  // namespace recordpipe::tfds
