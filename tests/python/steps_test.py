@@ -407,6 +407,21 @@ class Errors(StepsTest):
         # Steps that don't need the image are not affected.
         self.assertEqual(len(list(self.steps(features=["action"]))), len(self.numbered))
 
+    def test_ignore_errors_of_datasets_with_other_columns_at_a_time(self):
+        names = (["action"], ["tick"], ["language_instruction", "observation/image"])
+        passes = [
+            iter(self.steps(features=chosen).ignore_errors().with_options(threads=1))
+            for chosen in names
+        ]
+        for rows in zip(*passes, strict=True):
+            self.assertEqual([[*row] for row in rows], [["action"], ["tick"], [*rows[2]]])
+
+    def test_images_of_different_size_are_refused(self):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "resize"):
+            self.steps().decode_image("observation/image").image_format(
+                "observation/image", sizes="list"
+            )
+
     def test_steps_have_no_arrow_columns(self):
         with self.assertRaises(rp.UnsupportedError):
             self.steps().__arrow_c_stream__()
