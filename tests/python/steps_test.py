@@ -382,6 +382,11 @@ class Errors(StepsTest):
             else:
                 os.environ["XDG_CACHE_HOME"] = before
 
+    def test_patterns_of_files_leave_the_index_out(self):
+        before = list(rp.tfrecords(self.data / "arm-train*"))
+        self.steps()
+        self.assertEqual(list(rp.tfrecords(self.data / "arm-train*")), before)
+
     def test_a_damaged_record_is_named(self):
         path = sorted(self.data.glob("*.tfrecord-*"))[0]
         content = bytearray(path.read_bytes())
