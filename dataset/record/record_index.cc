@@ -94,12 +94,17 @@ std::string record_index_path(const std::string& path) {
 
 std::vector<std::string> glob_record_files(FileSystem& file_system, const std::string& pattern) {
   const std::vector<std::string> found = glob(file_system, pattern);
-  const std::string ending = record_index_path("");
+  // Of the records, and of the steps of episodes (rlds/step_index.h).
+  const std::string endings[] = {record_index_path(""), ".steps"};
+  const auto is_index = [&](const std::string& path) {
+    return std::ranges::any_of(endings, [&](const std::string& ending) {
+      return path.ends_with(ending) &&
+             std::ranges::binary_search(found, path.substr(0, path.size() - ending.size()));
+    });
+  };
   std::vector<std::string> files;
-  std::ranges::copy_if(found, std::back_inserter(files), [&](const std::string& path) {
-    return !path.ends_with(ending) ||
-           !std::ranges::binary_search(found, path.substr(0, path.size() - ending.size()));
-  });
+  std::ranges::copy_if(found, std::back_inserter(files),
+                       [&](const std::string& path) { return !is_index(path); });
   return files;
 }
 

@@ -89,6 +89,12 @@ StepCollator::StepCollator(std::shared_ptr<const StepReader> reader,
       throw Error({.kind = ErrorKind::invalid_argument,
                    .reason = "'" + printable(spec.feature) + "' is not an image of the steps"});
     }
+    if (spec.sizes != ImageSizes::equal) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .reason = "image '" + printable(spec.feature) +
+                             "': images of steps are not of different size",
+                   .hint = "resize or crop it"});
+    }
     const auto column = static_cast<size_t>(at - columns.begin());
     images_.emplace_back(spec);
     image_of_[column] = image_columns_.size();
@@ -185,7 +191,8 @@ void StepCollator::set_images(StepBatch& batch, size_t row, const StepReader::Ro
   }
 }
 
-void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
+template <class Read>
+void StepCollator::with_row(const Step& step, const Read& read) const {
   const StepReader& reader = *step.reader;
   if (!reader.fits(*reader_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
@@ -193,6 +200,18 @@ void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
   }
   const StepReader::Row at = reader.row(step.number);
   try {
+    read(reader, at);
+  } catch (const Error& error) {
+    if (!error.path().empty()) throw;
+    Error::Parts parts = error.parts();
+    parts.path = at.record.path;
+    parts.offset = at.record.offset;
+    throw Error(std::move(parts));
+  }
+}
+
+void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
+  with_row(step, [&](const StepReader& reader, const StepReader::Row& at) {
     const auto columns = reader.columns();
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].type) {
@@ -205,13 +224,32 @@ void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
       reader.write_mask(at, i, batch.slots[columns.size() + i] + row * reader.masks()[i].window);
     }
     set_images(batch, row, at, step, reader);
-  } catch (const Error& error) {
-    if (!error.path().empty()) throw;
-    Error::Parts parts = error.parts();
-    parts.path = at.record.path;
-    parts.offset = at.record.offset;
-    throw Error(std::move(parts));
-  }
+  });
+}
+
+Step StepCollator::checked(Step step) const {
+  with_row(step, [&](const StepReader& reader, const StepReader::Row& at) {
+    const auto columns = reader.columns();
+    StepBatch::BytesRow scratch;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].type) {
+        scratch.bytes.resize(row_bytes(columns[i]));
+        reader.write(at, i, scratch.bytes.data());
+      } else if (!image_of_[i]) {
+        set_bytes(scratch, i, at, reader);
+      }
+    }
+    for (size_t i = 0; i < images_.size(); ++i) {
+      const size_t column = image_columns_[i];
+      for (size_t place = 0; place < columns[column].window.value_or(1); ++place) {
+        const auto found = reader.step_of(at, column, place);
+        if (!found) continue;
+        images_[i].check(reader.bytes(at, column, *found, 0, scratch.bytes),
+                         {at.record.path, at.record.offset});
+      }
+    }
+  });
+  return step;
 }
 
 void StepCollator::set(StepBatch& batch, size_t row, Step&& step, const Step& next) const {

@@ -34,12 +34,14 @@ std::unique_ptr<internal::BatchFunction> collect_objects() {
 
 DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : DropRemainder::no; }
 
-// Throws what a batch of the record would throw, or returns the record.
+// Throws what a batch of the record or step would throw, or returns it.
 struct TryParse {
   ParseCollator collator;
 
-  template <class Element>
-  Element operator()(Element element) const {
+  rlds::Step operator()(rlds::Step step) const {
+    return collator.steps()->checked(std::move(step));
+  }
+  Record operator()(Record record) const {
     thread_local ParsedBatch row;
     if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
       return of_tfds->checked(std::move(record));
@@ -48,9 +50,9 @@ struct TryParse {
       if (!examples->images().empty()) return examples->checked(std::move(record));
     }
     collator.reset(row, 1);
-    collator.set(row, 0, element);
+    collator.set(row, 0, record);
     collator.finish(row);
-    return element;
+    return record;
   }
   std::vector<Parameter> parameters() const { return collator.parameters(); }
 };

@@ -45,7 +45,8 @@ nb::object steps_to_python(const rlds::StepBatch& batch, const rlds::StepCollato
   nb::dict result = dict_of(batch.columns, owner);
   for (size_t i = 0; i < collator.images().size(); ++i) {
     const std::string& name = collator.images()[i].spec().feature;
-    nb::object images = image_array(batch.images[i].batch, owner);
+    const ImageBatch& pixels = batch.images[i].batch;
+    nb::object images = image_array(pixels.bytes(), pixels.format(), pixels.size(), owner);
     for (const rlds::StepColumn& column : collator.reader().columns()) {
       if (column.name == name && column.window) {
         images = windows_of(images, batch.rows, *column.window);

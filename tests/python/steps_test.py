@@ -382,6 +382,11 @@ class Errors(StepsTest):
             else:
                 os.environ["XDG_CACHE_HOME"] = before
 
+    def test_patterns_of_files_leave_the_index_out(self):
+        before = list(rp.tfrecords(self.data / "arm-train*"))
+        self.steps()
+        self.assertEqual(list(rp.tfrecords(self.data / "arm-train*")), before)
+
     def test_a_damaged_record_is_named(self):
         path = sorted(self.data.glob("*.tfrecord-*"))[0]
         content = bytearray(path.read_bytes())
@@ -406,6 +411,21 @@ class Errors(StepsTest):
         self.assertEqual(iterator.stats()["first_skipped"][0][:2], (str(path), 0))
         # Steps that don't need the image are not affected.
         self.assertEqual(len(list(self.steps(features=["action"]))), len(self.numbered))
+
+    def test_ignore_errors_of_datasets_with_other_columns_at_a_time(self):
+        names = (["action"], ["tick"], ["language_instruction", "observation/image"])
+        passes = [
+            iter(self.steps(features=chosen).ignore_errors().with_options(threads=1))
+            for chosen in names
+        ]
+        for rows in zip(*passes, strict=True):
+            self.assertEqual([[*row] for row in rows], [["action"], ["tick"], [*rows[2]]])
+
+    def test_images_of_different_size_are_refused(self):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "resize"):
+            self.steps().decode_image("observation/image").image_format(
+                "observation/image", sizes="list"
+            )
 
     def test_steps_have_no_arrow_columns(self):
         with self.assertRaises(rp.UnsupportedError):

@@ -39,7 +39,7 @@ struct RecordIndexEntry {
 std::string record_index_path(const std::string& path);
 
 // Returns the paths that match `pattern`, as glob() (glob.h), without the indexes beside them:
-// PATH.idx is left out if PATH matches, too.
+// PATH.idx, and PATH.steps (rlds/step_index.h), are left out if PATH matches, too.
 std::vector<std::string> glob_record_files(FileSystem& file_system, const std::string& pattern);
 
 // Reads the entries in order. The first record must start at 0 and each further record at the end

@@ -49,7 +49,8 @@ class StepCollator {
 
   // `images`: the columns that are decoded (ImageSpec::feature is the name of one), in the order of
   // StepBatch::images. All images of a window have the same random numbers. Throws
-  // Error{invalid_argument} for a column that is not an image, and as ImageSpec::check().
+  // Error{invalid_argument} for a column that is not an image, for other ImageSizes than
+  // equal, and as ImageSpec::check().
   explicit StepCollator(std::shared_ptr<const StepReader> reader,
                         const std::vector<ImageSpec>& images = {});
 
@@ -66,9 +67,16 @@ class StepCollator {
   // The same. Starts to read the images of `next`, which is read next, from the disk.
   void set(StepBatch& batch, size_t row, Step&& step, const Step& next) const;
   void finish(StepBatch& batch) const;
+  // Throws what set() can throw, whatever the random numbers are, or returns the step:
+  // steps.map([=](Step step) { return collator.checked(std::move(step)); }).ignore_errors() leaves
+  // broken steps out, before batch(). Images as by ImageColumnCollator::check().
+  Step checked(Step step) const;
   std::vector<Parameter> parameters() const;
 
  private:
+  // Calls read(row) of the step; its errors get the path and offset of the record.
+  template <class Read>
+  void with_row(const Step& step, const Read& read) const;
   void check_sizes() const;
   void set_images(StepBatch& batch, size_t row, const StepReader::Row& at, const Step& step,
                   const StepReader& reader) const;
