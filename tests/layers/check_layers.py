@@ -69,7 +69,7 @@ for layer, names in {
                   "temporary_file",
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",
-    "dataset/example": "columns dict dict_batch example_builder example_schema example_view feature_values "
+    "dataset/example": "columns dict dict_batch dict_sequences example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
