@@ -46,7 +46,8 @@ class JpegWriter {
     std::free(file_);
   }
 
-  void write(const uint8_t* pixels, size_t height, size_t width, size_t channels, int quality) {
+  void write(const uint8_t* pixels, size_t height, size_t width, size_t channels,
+             const JpegOptions& options) {
     const bool complete = completes([&] {
       jpeg_create_compress(&codec_);
       jpeg_mem_dest(&codec_, &file_, &size_);
@@ -55,8 +56,9 @@ class JpegWriter {
       codec_.input_components = static_cast<int>(channels);
       codec_.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
       jpeg_set_defaults(&codec_);
-      jpeg_set_quality(&codec_, quality, TRUE);
+      jpeg_set_quality(&codec_, options.quality, TRUE);
       jpeg_start_compress(&codec_, TRUE);
+      if (options.orientation != 1) write_orientation(options.orientation);
       while (codec_.next_scanline < codec_.image_height) {
         auto* row = const_cast<JSAMPROW>(pixels + codec_.next_scanline * width * channels);
         jpeg_write_scanlines(&codec_, &row, 1);
@@ -73,6 +75,16 @@ class JpegWriter {
   }
 
  private:
+  // EXIF with one entry, the orientation (tag 0x0112, a short): a TIFF header, big-endian, and a
+  // directory.
+  void write_orientation(int orientation) {
+    const uint8_t exif[] = {
+        'E', 'x', 'i', 'f', 0,    0, 'M', 'M', 0, 42, 0, 0, 0,
+        8,   0,   1,   1,   0x12, 0, 3,   0,   0, 0,  1, 0, static_cast<uint8_t>(orientation),
+        0,   0,   0,   0,   0,    0};
+    jpeg_write_marker(&codec_, JPEG_APP0 + 1, exif, sizeof exif);
+  }
+
   // Runs `step`, which must not own resources. Returns false after an error of libjpeg.
   template <class Step>
   __attribute__((noinline)) bool completes(Step step) {
@@ -90,7 +102,7 @@ class JpegWriter {
 }  // namespace
 
 std::vector<std::byte> encode_jpeg(std::span<const uint8_t> pixels, size_t height, size_t width,
-                                   size_t channels, int quality) {
+                                   size_t channels, const JpegOptions& options) {
   const bool fits = height > 0 && width > 0 && (channels == 1 || channels == 3) &&
                     height <= kLongestSide && width <= kLongestSide &&
                     pixels.size() == height * width * channels;
@@ -100,13 +112,16 @@ std::vector<std::byte> encode_jpeg(std::span<const uint8_t> pixels, size_t heigh
                            std::to_string(height) + " x " + std::to_string(width) + " x " +
                            std::to_string(channels)});
   }
-  if (quality < 1 || quality > 100) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "the quality of a JPEG image is 1 to 100, not " + std::to_string(quality)});
-  }
+  const auto require = [](const char* what, int value, int most) {
+    if (value >= 1 && value <= most) return;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string(what) + " of a JPEG image is 1 to " + std::to_string(most) +
+                           ", not " + std::to_string(value)});
+  };
+  require("the quality", options.quality, 100);
+  require("the orientation", options.orientation, 8);
   JpegWriter writer;
-  writer.write(pixels.data(), height, width, channels, quality);
+  writer.write(pixels.data(), height, width, channels, options);
   const auto file = writer.file();
   return {file.begin(), file.end()};
 }

@@ -175,7 +175,7 @@ def convert(
         rename: new names of features, by their old names.
         resize: make JPEG and PNG images smaller: their shorter side becomes so many pixels, by
             PIL's bilinear filter. Smaller images stay as they are. Features with the old height and
-            width get the new ones; EXIF is dropped.
+            width get the new ones; of EXIF, only a JPEG's orientation is kept.
         quality: of resized JPEG images, 1 to 100.
         images: the features that ``resize`` resizes, with one image or any number in each record.
             Default: image/encoded, image or the like.

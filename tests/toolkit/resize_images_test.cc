@@ -65,7 +65,7 @@ class Edited {
 };
 
 TEST(ResizeImages, KeepsTheFormatAndTheRatio) {
-  const auto file = encode_jpeg(noise(40, 61, 3), 40, 61, 3, 95);
+  const auto file = encode_jpeg(noise(40, 61, 3), 40, 61, 3, {.quality = 95});
   const std::string record = ExampleBuilder()
                                  .set_bytes("image/encoded", file)
                                  .set_int64("image/height", 40)
@@ -87,7 +87,16 @@ TEST(ResizeImages, KeepsTheFormatAndTheRatio) {
   const DecodedImage decoded = decode_image(file);
   Resizer resizer;
   const auto pixels = resizer.resize(decoded.pixels, 3, Resized::whole({40, 61}, {16, 24}));
-  EXPECT_EQ(as_text(image), as_text(encode_jpeg(pixels, 16, 24, 3, 80)));
+  EXPECT_EQ(as_text(image), as_text(encode_jpeg(pixels, 16, 24, 3, {.quality = 80})));
+}
+
+TEST(ResizeImages, KeepsTheOrientation) {
+  const auto file = encode_jpeg(noise(40, 60, 3), 40, 60, 3, {.orientation = 6});
+  ASSERT_EQ(image_info(file).orientation, 6);
+  const Edited edited(ExampleBuilder().set_bytes("image", file).serialize(), {.short_side = 20});
+  const ImageInfo info = image_info(edited.images("image").front());
+  EXPECT_EQ(info.orientation, 6);
+  EXPECT_EQ(info.height, 20u);
 }
 
 TEST(ResizeImages, KeepsTheChannelsOfPngs) {

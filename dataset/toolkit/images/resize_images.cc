@@ -110,7 +110,8 @@ class ImageEdit {
     const auto pixels = resizer.resize(image.pixels, image.channels, Resized::whole(from, to));
     images.files.push_back(
         info.format == ImageFileFormat::jpeg
-            ? encode_jpeg(pixels, to.height, to.width, image.channels, resizing_.quality)
+            ? encode_jpeg(pixels, to.height, to.width, image.channels,
+                          {.quality = resizing_.quality, .orientation = info.orientation})
             : encode_png(pixels, to.height, to.width, image.channels));
     file = images.files.back();
     images.old_size = from;

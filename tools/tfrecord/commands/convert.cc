@@ -247,8 +247,8 @@ of the input; add --shuffle to mix the records.
 
 --resize decodes the JPEG and PNG images of a feature, with one image or any number in each record,
 resizes them (bilinear with antialiasing, as PIL and torchvision), and encodes them in their format:
-JPEG with --quality, 4:2:0; PNG with its channels. The longer side keeps the ratio, rounded down. EXIF
-is dropped, and pixels keep the order in which they are stored. int64 features named height and width,
+JPEG with --quality, 4:2:0; PNG with its channels. The longer side keeps the ratio, rounded down. Of EXIF,
+only the orientation of a JPEG is kept. int64 features named height and width,
 beside the image feature or alone, that hold its old size get the new one. Without --image, a record
 without an image is an error.
 

@@ -26,10 +26,10 @@ struct ImageResizing {
 
 // Returns an edit that decodes each image, resizes it (bilinear, with antialiasing: as PIL and
 // torchvision) and encodes it in its format: JPEG (encode_jpeg.h) or PNG. Grey images stay grey;
-// CMYK becomes RGB, and palettes colours. EXIF is dropped: the pixels keep the order in which they
-// are stored. Features that hold the old height and width (one int64, named "height" and "width"
-// beside the image feature, or alone) get the new ones. Images in feature lists of SequenceExamples
-// are left as they are.
+// CMYK becomes RGB, and palettes colours. Pixels keep the order in which they are stored; of
+// EXIF, only a JPEG's orientation is kept. Features that hold the old height and width (one int64,
+// named "height" and "width" beside the image feature, or alone) get the new ones. Images in
+// feature lists of SequenceExamples are left as they are.
 //
 // The edit throws, for a record: Error{not_found} without any of the usual features, the errors of
 // decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with
