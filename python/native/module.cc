@@ -188,7 +188,11 @@ void define_dataset(nb::module_& module) {
               nb::object collect) {
              return self.window(size, shift, drop_remainder, shared(std::move(collect)));
            })
-      .def("is_parsed", &PythonDataset::rows)
+      .def("is_parsed",
+           [](Self self) {
+             return self.rows() && std::holds_alternative<Dataset<Record>>(self.elements()) &&
+                    self.spec()->collator.tfds() == nullptr;
+           })
       .def("bucket_features",
            [](Self self, const std::string& feature, std::vector<size_t> boundaries,
               std::vector<size_t> batch_sizes, bool drop_remainder, std::optional<size_t> most) {

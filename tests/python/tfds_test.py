@@ -171,6 +171,17 @@ class Pipelines(TfdsTest):
         self.assertEqual(numbered, [(i, i) for i in range(20)])
         self.assertEqual(self.ids(ds.cache().repeat(2).prefetch()), [*range(20), *range(20)])
 
+    def test_by_length(self):
+        ds = rp.tfds(sets.write_all(self.folder))
+        self.assertIn("bucket", ds.bucket_by_sequence_length("tokens", [2], [4, 4]).explain())
+        rows = ds.map(lambda element: {"id": element["id"], "tokens": element["tokens"]})
+        batches = list(rows.bucket_by_sequence_length("tokens", [2], [4, 4]))
+        self.assertEqual(sorted(int(i) for batch in batches for i in batch["id"]), [*range(20)])
+        self.assertEqual({batch["tokens"].shape[1] for batch in batches}, {1, 3})
+        tokens = rows.map(lambda row: {"tokens": row["tokens"]})
+        (row,) = tokens.pack_sequences({"tokens": 100})
+        self.assertEqual(int((row["tokens_segment_ids"] > 0).sum()), sum(i % 4 for i in range(20)))
+
     def test_states(self):
         folder = sets.write_all(self.folder)
         ds = rp.tfds(folder, "train[2:]+val").shuffle(seed=3).repeat(2).batch(4).prefetch()
