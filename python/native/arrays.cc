@@ -44,10 +44,6 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
   return flat.attr("reshape")(nb::tuple(dimensions));
 }
 
-nb::object image_array(const ImageBatch& batch, nb::handle owner) {
-  return image_array(batch.bytes(), batch.format(), batch.size(), owner);
-}
-
 nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
                        std::optional<size_t> images, nb::handle owner) {
   std::vector<size_t> shape{format.height, format.width, format.channels};

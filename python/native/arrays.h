@@ -34,7 +34,6 @@ nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb
 nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle owner);
 
 // The images of a batch: [size, height, width, channels], or [size, channels, height, width].
-nb::object image_array(const ImageBatch& batch, nb::handle owner);
 // `images`: their number, which becomes the first dimension; nothing for a single image without it.
 nb::object image_array(std::span<const std::byte> values, const ImageFormat& format,
                        std::optional<size_t> images, nb::handle owner);
