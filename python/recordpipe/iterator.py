@@ -81,6 +81,11 @@ class Iterator(_native.Iterator):
         or if its files have changed, or if its fields contradict each other; the iterator then
         keeps its place. Ctrl-C ends a long way to the place; the iterator then starts its epoch
         again.
+
+        Of the plan, operators and their parameters are compared, functions by their ``name``; not
+        the initial state of scan(), nor the Datasets that a function of interleave() returns. Of
+        files, names and sizes are compared, and of those that were opened, the content: all of it
+        up to 72 KiB, 18 blocks of 4 KiB of a larger one.
         """
         try:
             version = state_dict["version"]
