@@ -1,6 +1,10 @@
 #include "python/native/gil.h"
 
+#include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
+#include <type_traits>
 
 #include <cxxabi.h>
 #include <pthread.h>
@@ -12,14 +16,35 @@ namespace {
 std::mutex making_state;
 PyInterpreterState* interpreter = nullptr;
 
-[[maybe_unused]] const int registered = pthread_atfork(
-    [] { making_state.lock(); }, [] { making_state.unlock(); }, [] { making_state.unlock(); });
+// Since the interpreter's end; other threads than this one sleep instead of taking the GIL.
+std::atomic<bool> is_refused = false;
+std::atomic<std::thread::id> ending_thread;
+std::atomic<int> takers = 0;  // threads that are taking the GIL
+
+[[maybe_unused]] const int registered =
+    pthread_atfork([] { making_state.lock(); }, [] { making_state.unlock(); },
+                   [] {
+                     making_state.unlock();
+                     takers = 0;
+                   });
 
 // Calls a function that takes the GIL.
 template <class Take>
 auto take_gil(const Take& take) {
+  ++takers;
+  if (is_refused && ending_thread.load() != std::this_thread::get_id()) {
+    --takers;
+    while (true) pause();
+  }
   try {
-    return take();
+    if constexpr (std::is_void_v<decltype(take())>) {
+      take();
+      --takers;
+    } else {
+      const auto taken = take();
+      --takers;
+      return taken;
+    }
   } catch (const abi::__forced_unwind&) {
     while (true) pause();
   }
@@ -28,6 +53,15 @@ auto take_gil(const Take& take) {
 }  // namespace
 
 void define_gil() { interpreter = PyInterpreterState_Get(); }
+
+void refuse_gil() {
+  ending_thread = std::this_thread::get_id();
+  is_refused = true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (takers > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 GilScope::GilScope() {
   if (PyGILState_GetThisThreadState()) {

@@ -7,6 +7,11 @@ namespace recordpipe::python {
 
 // Must be called when the module is made.
 void define_gil();
+// For the interpreter's end, which calls it without the GIL: from now on, other threads that would
+// take the GIL sleep until the process has ended. Python would end such a thread by unwinding its
+// stack, which aborts where this library has a C++ runtime of its own (in wheels). Waits for
+// threads that are taking it now.
+void refuse_gil();
 
 // Like nb::gil_scoped_acquire, but safe beside fork(): the first use of Python by a thread makes a
 // PyThreadState, under a lock of the interpreter but without the GIL. If another thread calls

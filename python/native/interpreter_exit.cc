@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "python/native/gil.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/work_owner.h"
 
@@ -34,6 +35,7 @@ void wait_for_guards() {
   while (guards > 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kInterval);
   }
+  refuse_gil();
 }
 
 }  // namespace
