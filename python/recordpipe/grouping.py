@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from recordpipe import _native as native
 from recordpipe import stack
-from recordpipe.ragged import Ragged
+from recordpipe.ragged import Ragged, padding_of
 
 __all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues", "padded_batches"]
 
@@ -230,7 +230,7 @@ class Packing:
         else:
             arrays = [np.asarray(sequence) for sequence in sequences]
             sizes = np.asarray([len(array) for array in arrays])
-            values = np.concatenate([array for array in arrays if len(array)] or arrays)
+            values = _concatenated(arrays, name)
         if len(sizes) and sizes.max() > length:  # at most one: it fills the row
             starts = np.cumsum(sizes) - sizes
             cut = np.minimum(sizes, length)
@@ -242,8 +242,7 @@ class Packing:
         padding = self._padding
         if isinstance(padding, Mapping):
             padding = padding.get(name)
-        if padding is None:
-            padding = b"" if values.dtype.hasobject else 0
+        padding = padding_of(values.dtype, padding)
         row = np.full((length, *values.shape[1:]), padding, dtype=values.dtype)
         row[:used] = values
         segment_ids = np.zeros(length, np.int32)
@@ -251,6 +250,17 @@ class Packing:
         positions = np.zeros(length, np.int32)
         positions[:used] = np.arange(used) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return row, segment_ids, positions
+
+
+def _concatenated(arrays: list[npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:
+    """The values of a row's sequences, whose dtype must not depend on which of them meet."""
+    full = [array for array in arrays if len(array)]
+    if not full:  # an empty list has no type, and becomes float64
+        return np.concatenate(arrays) if arrays[0].dtype != np.float64 else np.zeros(0, np.int64)
+    if len({array.dtype.kind for array in full}) > 1:
+        dtypes = sorted({str(array.dtype) for array in full})
+        raise ValueError(f"key {name!r}: sequences of the dtypes {' and '.join(dtypes)}")
+    return np.concatenate(full)
 
 
 def _text(**options: Any) -> str:

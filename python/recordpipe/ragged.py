@@ -132,7 +132,14 @@ def padding_of(dtype: np.dtype[Any], padding: Any) -> Any:
     """
     if padding is None:
         return b"" if dtype.hasobject else 0
-    held = np.asarray(padding).astype(dtype)
-    if held != padding and dtype.kind in "biu":
+    try:
+        with np.errstate(all="ignore"):
+            held = np.asarray(padding).astype(dtype)
+        fits = held.ndim == 0 and (
+            np.isfinite(held) == np.isfinite(padding) if dtype.kind == "f" else held == padding
+        )
+    except (OverflowError, TypeError, ValueError):
+        fits = False
+    if not (fits or dtype.hasobject):
         raise ValueError(f"padding {padding!r} is no {dtype} value")
     return padding

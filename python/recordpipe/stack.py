@@ -107,13 +107,18 @@ def _stack_values(rows: list[Any], key: str) -> Any:
         )
     try:
         arrays = [np.asarray(row) for row in rows]
+        dtypes = {row.dtype for row in rows if isinstance(row, (np.ndarray, np.generic))}
+        if len(dtypes) > 1:  # a batch's dtype would depend on which rows it has
+            names = " and ".join(sorted(map(str, dtypes)))
+            raise ValueError(f"rows have the dtypes {names}; map() makes them one")
         shapes = {array.shape for array in arrays}
         if len(shapes) == 1:
             return np.stack(arrays)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{_named(key)}: {error}") from error
     raise ValueError(
-        f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
+        f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up (in a "
+        "mixture, the Datasets need the same shapes and windows)"
     )
 
 

@@ -181,10 +181,21 @@ class Dataset(FilesTest):
             iter(rows.padded_batch(3, padding=2)).load_state_dict(state)
 
     def test_padding_that_the_values_cannot_be(self):
-        for values, padding in (([[1], [1, 2]], 0.5), ([[True], [True, False]], 2)):
+        for values, padding in (
+            ([[1], [1, 2]], 0.5),
+            ([[True], [True, False]], 2),
+            ([[1], [1, 2]], 2**70),
+            ([np.float16([1]), np.float16([1, 2])], 1e10),
+            ([["a"], ["a", "b"]], "long"),
+        ):
             arrays = rp.from_list([np.array(value) for value in values])
             with self.assertRaisesRegex(ValueError, "padding"):
                 list(arrays.padded_batch(2, padding=padding))
+
+    def test_rows_of_several_dtypes_are_no_batch(self):
+        mixed = rp.from_list([{"x": np.int64(1)}, {"x": np.float32(2)}])
+        with self.assertRaisesRegex(ValueError, "'x'.*float32 and int64"):
+            list(mixed.batch(2))
 
     def test_shuffle_true_is_refused(self):
         # PyTorch's shuffle=True, which would be a buffer of one element.

@@ -324,5 +324,17 @@ class Choosing(GroupingTest):
         self.assertEqual(len(list(pickle.loads(pickle.dumps(mixed)))), 10)
 
 
+class Dtypes(unittest.TestCase):
+    def test_do_not_depend_on_the_company(self):
+        packed = rp.from_list([[2**62 + 1, 2, 3, 4], []]).pack_sequences(4, open_rows=1)
+        batch = next(iter(packed.batch(2)))
+        self.assertEqual(batch["values"].dtype, np.int64)
+        self.assertEqual(batch["values"][0, 0], 2**62 + 1)
+        with self.assertRaisesRegex(ValueError, "float64 and int64"):
+            list(rp.from_list([[1], [1.5]]).pack_sequences(4))
+        with self.assertRaisesRegex(ValueError, "padding"):
+            list(rp.from_list([[1]]).pack_sequences(4, padding_values=1.5))
+
+
 if __name__ == "__main__":
     unittest.main()
