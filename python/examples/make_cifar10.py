@@ -33,7 +33,9 @@ def images(archive: tarfile.TarFile, member: str) -> Iterator[dict[str, int | by
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("archive")
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()

@@ -26,8 +26,8 @@ class Robotics(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
-        rlds.write(pathlib.Path(), 1, (40, 60, 3), name="bridge")
-        rlds.write(pathlib.Path(), 2, (50,), 1, name="kuka", version="0.1.0")
+        rlds.write(pathlib.Path(), 1, (400, 600, 3), name="robot_a")
+        rlds.write(pathlib.Path(), 2, (50,), 1, name="robot_b", camera="front_image", parts=True)
         blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"),
                             re.MULTILINE | re.DOTALL)
         self.assertGreater(len(blocks), 6)

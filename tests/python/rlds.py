@@ -8,6 +8,11 @@ from image_test import png
 
 TENSOR = "tensorflow_datasets.core.features.tensor_feature.Tensor"
 CLASSES = "tensorflow_datasets.core.features"
+ACTION_PARTS = {  # where an action is a FeaturesDict, as in some sets of Open X-Embodiment
+    "world_vector": slice(0, 3),
+    "rotation_delta": slice(3, 6),
+    "gripper_closedness_action": slice(6, 7),
+}
 
 
 def tensor(dtype, *shape, encoding="none"):
@@ -61,15 +66,23 @@ def random_episode(rng, number, steps, camera="image"):
     }
 
 
-def example(episode, camera="image"):
+def example(episode, camera="image", parts=False):
     steps = len(episode["action"])
+    action = (
+        {
+            f"steps/action/{name}": episode["action"][:, columns].ravel()
+            for name, columns in ACTION_PARTS.items()
+        }
+        if parts
+        else {"steps/action": episode["action"].ravel()}
+    )
     return (
         {
             f"steps/observation/{camera}": [png(pixels) for pixels in episode[camera]],
             "steps/observation/wrist_image": [png(pixels) for pixels in episode["wrist_image"]],
             "steps/reward": np.zeros(steps, np.float32),
             "steps/observation/state": episode["state"].ravel(),
-            "steps/action": episode["action"].ravel(),
+            **action,
             "steps/is_first": episode["is_first"].astype(np.int64),
             "steps/tick": episode["tick"],
             "steps/language_instruction": episode["language_instruction"],
@@ -89,8 +102,12 @@ def write(
     name="arm",
     camera="image",
     version="1.0.0",
+    parts=False,
 ):
-    """Writes NAME/VERSION below `folder`; returns its path and the episodes."""
+    """Writes NAME/VERSION below `folder`; returns its path and the episodes.
+
+    With `parts`, the action is a FeaturesDict of ACTION_PARTS.
+    """
     rng = np.random.default_rng(seed)
     episodes = [random_episode(rng, i, steps, camera) for i, steps in enumerate(lengths)]
     folder = folder / name / version
@@ -99,7 +116,7 @@ def write(
     for shard in range(shards):
         part = episodes[len(episodes) * shard // shards : len(episodes) * (shard + 1) // shards]
         path = folder / f"{name}-train.tfrecord-{shard:05}-of-{shards:05}"
-        rp.write_tfrecords(path, [example(episode, camera) for episode in part])
+        rp.write_tfrecords(path, [example(episode, camera, parts) for episode in part])
         shard_lengths.append(str(len(part)))
     step = features_dict(
         observation=features_dict(
@@ -107,7 +124,16 @@ def write(
             wrist_image=image(6, 7, 3),
             state=tensor("float32", 3),
         ),
-        action=tensor("float32", 7),
+        action=(
+            features_dict(
+                **{
+                    name: tensor("float32", columns.stop - columns.start)
+                    for name, columns in ACTION_PARTS.items()
+                }
+            )
+            if parts
+            else tensor("float32", 7)
+        ),
         is_first=tensor("bool"),
         tick=tensor("int64"),
         reward=tensor("float32"),

@@ -58,14 +58,31 @@ class Examples(FilesTest):
     @unittest.skipIf(importlib.util.find_spec("torch") is None, "torch is not installed")
     def test_octo_loader(self):
         folders = [
-            rlds.write(self.folder, seed, (20, 30), name=name)[0]
-            for seed, name in enumerate(("bridge", "fractal", "kuka"))
+            rlds.write(self.folder, seed, (20, 30), name=name, camera=camera)[0]
+            for seed, (name, camera) in enumerate(
+                (("robot_a", "image"), ("robot_b", "front_image"), ("robot_c", "image_0"))
+            )
         ]
-        lines = self.run_example("octo_loader.py", *folders)
+        lines = self.run_example("octo_loader.py", *folders, "--weights", 5, 3, 2, "--batches", 9)
         self.assertIn("'primary': (64, 224, 224, 3)", lines[0])
         self.assertIn("'wrist': (64, 128, 128, 3)", lines[0])
         self.assertIn("'action_mask': (64, 8)", lines[0])
         self.assertIn("torch.Size([64, 8, 7]) torch.float32", lines[1])
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "torch is not installed")
+    def test_octo_loader_arguments(self):
+        usage = self.run_example("octo_loader.py", "--help")
+        self.assertTrue(usage[0].startswith("usage: octo_loader.py"), usage[0])
+        unknown = rlds.write(self.folder, lengths=(2,), shards=1, name="unknown")[0]
+        for arguments, message in (((), "folders"), ((unknown,), "FEATURES has no 'unknown'")):
+            ended = subprocess.run(
+                [sys.executable, "-B", EXAMPLES / "octo_loader.py", *map(str, arguments)],
+                capture_output=True,
+                text=True,
+                timeout=200,
+            )
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn(message, ended.stderr)
 
     @unittest.skipIf(importlib.util.find_spec("jax") is None, "jax is not installed")
     def test_jax(self):
