@@ -142,7 +142,7 @@ std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::str
   if (load32(bytes, content.size()) != mask_crc(crc32c(content)) ||
       !index.open(mapped, content, leaves, file.size()) ||
       load64(content, kLeavesHashAt) != hash_of(leaves) ||
-      load64(content, kFingerprintAt) != fingerprint_of(file)) {
+      load64(content, kFingerprintAt) != fingerprint_of(file) || !index.has_records_of(file)) {
     return std::nullopt;
   }
   return index;
@@ -199,6 +199,15 @@ bool StepIndex::open(std::shared_ptr<const void> owner, std::span<const std::byt
     steps = steps_end;
   }
   return end == file_size;
+}
+
+// The fingerprint covers only parts of a large file.
+bool StepIndex::has_records_of(const RandomAccessFile& file) const {
+  for (uint64_t i = 0; i < records_; ++i) {
+    const uint64_t footer = offset(i) + kRecordHeaderSize + length(i);
+    if (load32(file.read(footer, kRecordFooterSize, {})) != crc(i)) return false;
+  }
+  return true;
 }
 
 std::span<const std::byte> StepIndex::record_at(uint64_t record) const {
@@ -263,7 +272,9 @@ std::optional<UnitPlace> StepIndex::unit(uint64_t record, size_t leaf, uint64_t 
 }
 
 uint64_t StepIndex::fingerprint() const {
-  return derive_key(load64(content_, kFingerprintAt), load64(content_, kLeavesHashAt));
+  uint64_t hash = derive_key(load64(content_, kFingerprintAt), load64(content_, kLeavesHashAt));
+  for (uint64_t i = 0; i < records_; ++i) hash = derive_key(hash, crc(i));
+  return hash;
 }
 
 std::string step_index_path(const std::string& path) { return path + ".steps"; }
