@@ -70,12 +70,13 @@ uint64_t fingerprint_of(const RandomAccessFile& file) {
 
 StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
                           size_t threads, const std::stop_token& stop) {
+  const uint64_t fingerprint = fingerprint_of(file);
   const std::vector<ScannedEpisode> episodes = scan_episodes(file, leaves, threads, stop);
 
   Encoder out;
   for (const char c : kMagic) out.add(static_cast<uint8_t>(c));
   out.add(file.size());
-  out.add(fingerprint_of(file));
+  out.add(fingerprint);
   out.add(hash_of(leaves));
   out.add(uint64_t{episodes.size()});
   out.add(uint64_t{leaves.size()});
@@ -90,7 +91,7 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
     out.add(record.offset);
     out.add(steps);
     out.add(static_cast<uint32_t>(record.length()));
-    out.add(load32(file.read(record.end() - kRecordFooterSize, kRecordFooterSize, {})));
+    out.add(episode.crc);
   }
   uint64_t first_range = 0;
   for (const ScannedEpisode& episode : episodes) {
@@ -116,7 +117,8 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
 
   StepIndex index;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(out.content));
-  if (!index.open(owner, *owner, leaves, file.size())) {
+  if (!index.open(owner, *owner, leaves, file.size()) || fingerprint_of(file) != fingerprint ||
+      !index.has_records_of(file)) {
     throw Error({.kind = ErrorKind::io,
                  .path = file.path(),
                  .reason = "the file has changed while its steps were found"});

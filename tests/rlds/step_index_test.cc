@@ -241,6 +241,49 @@ TEST_F(StepIndexes, AScanStops) {
       ErrorKind::cancelled);
 }
 
+// A file that another program replaces after the first record was read.
+class ReplacedFile final : public RandomAccessFile {
+ public:
+  ReplacedFile(const RandomAccessFile& before, const RandomAccessFile& after)
+      : before_(before), after_(after) {}
+  uint64_t size() const override { return before_.size(); }
+  bool stable() const override { return true; }
+  const std::string& path() const override { return before_.path(); }
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
+    return (is_replaced_ ? after_ : before_).read(offset, size, scratch);
+  }
+  void hint(uint64_t offset, uint64_t /*size*/, ReadHint hint) const override {
+    if (offset == 0 && hint == ReadHint::done) is_replaced_ = true;
+  }
+
+ private:
+  const RandomAccessFile& before_;
+  const RandomAccessFile& after_;
+  mutable bool is_replaced_ = false;
+};
+
+TEST_F(StepIndexes, AFileThatChangesDuringTheScanIsRefused) {
+  const std::shared_ptr<const MappedFile> before = files().map(path);
+  for (const bool is_damage : {true, false}) {  // or another record
+    std::string content = read_file(path);
+    if (!is_damage) {
+      episodes[0].actions.at(0) += 1;
+      write_episodes(directory / "others", episodes);
+      content = read_file(directory / "others");
+    } else {
+      content[100] ^= 1;
+    }
+    write_file(directory / "after", content);
+    const std::shared_ptr<const MappedFile> after = files().map(directory / "after");
+    const Error error =
+        error_of([&] { StepIndex::scan(ReplacedFile(*before, *after), leaves, 1); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_EQ(error.path(), path);
+    EXPECT_NE(error.reason().find("has changed"), std::string::npos) << error.reason();
+  }
+}
+
 TEST_F(StepIndexes, EpisodeFilesFindEachStep) {
   read_all(*EpisodeFiles::open({{path}}, leaves));
   read_all(*EpisodeFiles::open({{path}}, leaves));  // with the kept index

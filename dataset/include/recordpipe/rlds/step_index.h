@@ -40,7 +40,8 @@ class StepIndex {
   // Reads all records of `file`, which must be stable() and uncompressed. Throws the errors of
   // RecordReader::read and of lay_out_episode(), with the path and the offset of the record: of the
   // first one that fails. `threads`: in addition to none, the caller's is one of them; 0:
-  // available_cpus(). Throws Error{cancelled} soon after a stop is requested.
+  // available_cpus(). Throws Error{cancelled} soon after a stop is requested, and Error{io} if
+  // another program changes the file meanwhile.
   static StepIndex scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
                         size_t threads = 0, const std::stop_token& stop = {});
   // Opens the index at `path`. Nothing if there is no such file, or if it is damaged, or if it is
