@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/rlds/kept_file.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
@@ -130,6 +131,14 @@ TEST_F(StepIndexes, AreKeptInTheCacheIfTheFolderCantBeWritten) {
   EXPECT_FALSE(made_new(mapped));
   EXPECT_EQ(find_step_index(files(), *mapped, leaves).steps(), steps());
   EXPECT_FALSE(std::filesystem::is_empty(directory / "cache/recordpipe/rlds"));
+}
+
+TEST_F(StepIndexes, AreNotKeptInTheCacheWhileAnotherProcessWritesTheSameOne) {
+  AtomicFile other(files(), path + ".steps");
+  const std::shared_ptr<const MappedFile> mapped = files().map(path);
+  EXPECT_EQ(find_step_index(files(), *mapped, leaves).steps(), steps());
+  EXPECT_FALSE(std::filesystem::exists(path + ".steps"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "cache"));
 }
 
 TEST_F(StepIndexes, WorkWithoutAnyPlaceForThem) {
