@@ -101,7 +101,7 @@ class EpisodeFile {
                    .path = path(),
                    .offset = offset,
                    .reason = "another record than the one in the index of steps",
-                   .hint = remove_hint()});
+                   .hint = "the file has changed: open it again, which makes its index again"});
     }
     if (file_->damaged()) throw cut_while_mapped(path(), offset);
     frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;

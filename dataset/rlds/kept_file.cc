@@ -40,7 +40,8 @@ void keep_file(FileSystem& file_system, const std::string& path,
     try {
       if (place != path) file_system.make_directories(parent_directory(place));
       return save(place);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::busy) return;  // another process keeps the same file there
       // The next place may work.
     }
   }

@@ -15,8 +15,8 @@ namespace recordpipe::rlds {
 // absolute path and the file's own name. Only the first without XDG_CACHE_HOME and HOME.
 std::vector<std::string> kept_paths(const std::string& path);
 
-// Calls save(path) for the first of kept_paths(path) where it works. It works nowhere if folders
-// can't be written, or if other processes write the same file: then nothing is kept.
+// Calls save(path) for the first of kept_paths(path) where it works. Nothing is kept if no folder
+// can be written, or if another process is writing the same file.
 void keep_file(FileSystem& file_system, const std::string& path,
                const std::function<void(const std::string&)>& save);
 

@@ -246,6 +246,7 @@ class Resolver {
       if (i > 0) out_.text += ", ";
       out_.text += printable(column.name);
       if (paths_[i] != column.name) out_.text += "=" + printable(paths_[i]);
+      describe_values(column);
       if (!column.window) continue;
       out_.text += "[";
       for (size_t at = 0; at < source.offsets.size(); ++at) {
@@ -254,6 +255,13 @@ class Resolver {
       out_.text += "]";
     }
     for (const StepMask& mask : out_.masks) hash(mask.name);
+  }
+  // " float32 7": the dtype and shape of a step, as in descriptions of tfds().
+  void describe_values(const StepColumn& column) {
+    out_.text += column.is_image ? " image" : " ";
+    if (column.is_image) return;
+    out_.text += column.type ? to_string(*column.type) : "bytes";
+    for (const size_t dimension : column.shape) out_.text += " " + std::to_string(dimension);
   }
   void hash(uint64_t number) { out_.format = derive_key(out_.format, number); }
   void hash(std::string_view text) {

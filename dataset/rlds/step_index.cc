@@ -70,12 +70,13 @@ uint64_t fingerprint_of(const RandomAccessFile& file) {
 
 StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
                           size_t threads, const std::stop_token& stop) {
+  const uint64_t fingerprint = fingerprint_of(file);
   const std::vector<ScannedEpisode> episodes = scan_episodes(file, leaves, threads, stop);
 
   Encoder out;
   for (const char c : kMagic) out.add(static_cast<uint8_t>(c));
   out.add(file.size());
-  out.add(fingerprint_of(file));
+  out.add(fingerprint);
   out.add(hash_of(leaves));
   out.add(uint64_t{episodes.size()});
   out.add(uint64_t{leaves.size()});
@@ -90,7 +91,7 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
     out.add(record.offset);
     out.add(steps);
     out.add(static_cast<uint32_t>(record.length()));
-    out.add(load32(file.read(record.end() - kRecordFooterSize, kRecordFooterSize, {})));
+    out.add(episode.crc);
   }
   uint64_t first_range = 0;
   for (const ScannedEpisode& episode : episodes) {
@@ -116,7 +117,8 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
 
   StepIndex index;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(out.content));
-  if (!index.open(owner, *owner, leaves, file.size())) {
+  if (!index.open(owner, *owner, leaves, file.size()) || fingerprint_of(file) != fingerprint ||
+      !index.has_records_of(file)) {
     throw Error({.kind = ErrorKind::io,
                  .path = file.path(),
                  .reason = "the file has changed while its steps were found"});
@@ -142,7 +144,7 @@ std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::str
   if (load32(bytes, content.size()) != mask_crc(crc32c(content)) ||
       !index.open(mapped, content, leaves, file.size()) ||
       load64(content, kLeavesHashAt) != hash_of(leaves) ||
-      load64(content, kFingerprintAt) != fingerprint_of(file)) {
+      load64(content, kFingerprintAt) != fingerprint_of(file) || !index.has_records_of(file)) {
     return std::nullopt;
   }
   return index;
@@ -199,6 +201,15 @@ bool StepIndex::open(std::shared_ptr<const void> owner, std::span<const std::byt
     steps = steps_end;
   }
   return end == file_size;
+}
+
+// The fingerprint covers only parts of a large file.
+bool StepIndex::has_records_of(const RandomAccessFile& file) const {
+  for (uint64_t i = 0; i < records_; ++i) {
+    const uint64_t footer = offset(i) + kRecordHeaderSize + length(i);
+    if (load32(file.read(footer, kRecordFooterSize, {})) != crc(i)) return false;
+  }
+  return true;
 }
 
 std::span<const std::byte> StepIndex::record_at(uint64_t record) const {
@@ -263,7 +274,9 @@ std::optional<UnitPlace> StepIndex::unit(uint64_t record, size_t leaf, uint64_t 
 }
 
 uint64_t StepIndex::fingerprint() const {
-  return derive_key(load64(content_, kFingerprintAt), load64(content_, kLeavesHashAt));
+  uint64_t hash = derive_key(load64(content_, kFingerprintAt), load64(content_, kLeavesHashAt));
+  for (uint64_t i = 0; i < records_; ++i) hash = derive_key(hash, crc(i));
+  return hash;
 }
 
 std::string step_index_path(const std::string& path) { return path + ".steps"; }

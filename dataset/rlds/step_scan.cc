@@ -8,6 +8,7 @@
 #include "dataset/rlds/parallel.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 #include "recordpipe/stop.h"
 
 namespace recordpipe::rlds {
@@ -38,6 +39,7 @@ void scan(ScannedEpisode& episode, const RandomAccessFile& file, std::span<const
     frame.fault = FramingFault::data_crc;
     throw framing_error(frame, file.path(), entry.offset, record);
   }
+  episode.crc = load_little_endian<uint32_t>(frame.footer(record).data());
   try {
     lay_out(episode, frame.data(record), leaves);
   } catch (const Error& error) {

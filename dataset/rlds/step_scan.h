@@ -15,6 +15,7 @@ namespace recordpipe::rlds {
 
 struct ScannedEpisode {
   RecordIndexEntry record;
+  uint32_t crc = 0;  // the masked CRC of the data, which was right
   EpisodeLayout layout;
   std::vector<uint32_t> leaf_crcs;   // of strided leaves: of the bytes of all units
   std::vector<uint32_t> range_crcs;  // of the layout's ranges

@@ -109,9 +109,15 @@ void decode_unit(std::span<const std::byte> unit, const StoredAs& stored, size_t
   if (stored.kind == FeatureKind::floats) return decode_floats(unit, stored.type, count, out);
   if (stored.kind == FeatureKind::int64s) return decode_int64s(unit, stored.type, count, out);
   const size_t size = count * size_of(stored.type);
-  if (stored.encoding == tfds::Encoding::zlib) return inflate_into(unit, {out, size});
-  if (unit.size() != size) refuse_count();
-  if (size > 0) std::memcpy(out, unit.data(), size);
+  if (stored.encoding == tfds::Encoding::zlib) {
+    inflate_into(unit, {out, size});
+  } else {
+    if (unit.size() != size) refuse_count();
+    if (size > 0) std::memcpy(out, unit.data(), size);
+  }
+  if (stored.type == TensorType::boolean) {
+    for (std::byte& value : std::span(out, size)) value = std::byte{value != std::byte{0}};
+  }
 }
 
 std::span<const std::byte> parse_unit(std::span<const std::byte> example, const StepLeaf& leaf,

@@ -101,7 +101,7 @@ std::vector<size_t> append_tensor(const Feature& feature, std::span<const std::b
 }
 
 std::vector<size_t> append_image(const Feature& feature, std::span<const std::byte> file,
-                                 const ExampleOptions& options, Bytes& out) {
+                                 const ExampleOptions& options, uint64_t max_bytes, Bytes& out) {
   const bool is_float = feature.dtype == TensorType::float32;  // stored as four channels of uint8
   const bool is_wide = feature.dtype == TensorType::uint16;
   ImageDecoder& decoder =
@@ -123,6 +123,12 @@ std::vector<size_t> append_image(const Feature& feature, std::span<const std::by
       throw Error(
           {.kind = ErrorKind::unsupported,
            .reason = "a JPEG file, for an image of " + std::string(to_string(*feature.dtype))});
+    }
+    // The decoder has checked max_pixels, so that this doesn't overflow.
+    const size_t pixel = size_of(*feature.dtype) * static_cast<size_t>(feature.shape[2]);
+    if (info.height * info.width > max_bytes / pixel) {
+      throw Error({.kind = ErrorKind::limit_exceeded,
+                   .reason = "the images of one sequence have too many pixels together"});
     }
     return ImagePart{0, 0, info.height, info.width};
   };

@@ -20,9 +20,9 @@ std::vector<size_t> append_tensor(const Feature& feature, std::span<const std::b
                                   std::span<const int64_t> stored_shape, uint64_t max_bytes,
                                   internal::AlignedVector<std::byte>& out);
 
-// The same for the pixels of an image.
+// The same for the pixels of an image, whose header is checked before they are decoded.
 std::vector<size_t> append_image(const Feature& feature, std::span<const std::byte> file,
-                                 const ExampleOptions& options,
+                                 const ExampleOptions& options, uint64_t max_bytes,
                                  internal::AlignedVector<std::byte>& out);
 
 }  // namespace recordpipe::tfds

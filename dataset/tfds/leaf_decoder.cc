@@ -12,6 +12,9 @@
 namespace recordpipe::tfds {
 namespace {
 
+// All images of a sequence together may have this many times the pixels of the largest image.
+constexpr uint64_t kLargestImagesInSequence = 16;
+
 [[noreturn]] void fail(ErrorKind kind, const std::string& reason, const std::string& hint = {}) {
   throw Error({.kind = kind, .reason = reason, .hint = hint});
 }
@@ -167,20 +170,28 @@ DictValue LeafDecoder::plain(const std::optional<FeatureView>& feature,
   return DictValue(std::move(array), stacking());
 }
 
+uint64_t LeafDecoder::max_bytes() const {
+  const Feature& feature = *leaf_.feature;
+  if (!feature.is_image()) return options_.max_bytes;
+  const uint64_t pixel = size_of(*feature.dtype) * static_cast<uint64_t>(feature.shape[2]);
+  uint64_t bytes = 0;
+  return __builtin_mul_overflow(options_.max_pixels, kLargestImagesInSequence * pixel, &bytes)
+             ? UINT64_MAX
+             : bytes;
+}
+
 std::vector<size_t> LeafDecoder::append(std::span<const std::byte> value,
-                                        std::span<const int64_t> shape,
+                                        std::span<const int64_t> shape, uint64_t used,
                                         internal::AlignedVector<std::byte>& out) const {
   const Feature& feature = *leaf_.feature;
-  if (feature.is_image()) return append_image(feature, value, options_, out);
-  const uint64_t left = options_.max_bytes - std::min<uint64_t>(out.size(), options_.max_bytes);
+  const uint64_t left = max_bytes() - std::min(used, max_bytes());
+  if (feature.is_image()) return append_image(feature, value, options_, left, out);
   return append_tensor(feature, value, shape, left, out);
 }
 
 void LeafDecoder::check_bytes(uint64_t bytes) const {
-  // The pixels of images are limited by max_pixels, and by what their formats compress.
-  if (leaf_.feature->is_image() || bytes <= options_.max_bytes) return;
-  fail(ErrorKind::limit_exceeded,
-       "more than " + std::to_string(options_.max_bytes) + " bytes of values");
+  if (bytes <= max_bytes()) return;
+  fail(ErrorKind::limit_exceeded, "more than " + std::to_string(max_bytes()) + " bytes of values");
 }
 
 DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& values,
@@ -198,7 +209,7 @@ DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& valu
     for (size_t i = 0; i < values.size(); ++i) {
       check_bytes(bytes);
       Array array{*feature.dtype, {}};
-      array.shape = append(values[i], shape_of(i), array.bytes);
+      array.shape = append(values[i], shape_of(i), bytes, array.bytes);
       bytes += array.bytes.size();
       list.emplace_back(std::move(array), Stacking::list);
     }
@@ -212,7 +223,7 @@ DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& valu
   }
   for (size_t i = 0; i < values.size(); ++i) {
     check_bytes(all.bytes.size());
-    std::vector<size_t> shape = append(values[i], shape_of(i), all.bytes);
+    std::vector<size_t> shape = append(values[i], shape_of(i), all.bytes.size(), all.bytes);
     if (i == 0 && all.bytes.size() <= options_.max_bytes / values.size()) {
       all.bytes.reserve(values.size() * all.bytes.size());
     }
@@ -241,7 +252,7 @@ DictValue LeafDecoder::encoded(const FoundFeatures& found) const {
       absent ? std::vector<std::span<const std::byte>>() : values->bytes_values();
   if (is_sequence()) return items(bytes, shapes);
   Array array{*leaf_.feature->dtype, {}};
-  array.shape = append(bytes.front(), shapes, array.bytes);
+  array.shape = append(bytes.front(), shapes, 0, array.bytes);
   return DictValue(std::move(array), stacking());
 }
 

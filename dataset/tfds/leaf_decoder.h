@@ -47,8 +47,11 @@ class LeafDecoder {
   // One array of all values, or a list of an array for each.
   DictValue items(const std::vector<std::span<const std::byte>>& values,
                   const std::vector<int64_t>& shapes) const;
+  // `used`: the bytes of the values before it in the sequence.
   std::vector<size_t> append(std::span<const std::byte> value, std::span<const int64_t> shape,
-                             internal::AlignedVector<std::byte>& out) const;
+                             uint64_t used, internal::AlignedVector<std::byte>& out) const;
+  // The most bytes of a value with all its items.
+  uint64_t max_bytes() const;
   void check_bytes(uint64_t bytes) const;
   DictValue ragged(const FoundFeatures& found) const;
   // The shape of a value in the Dict: with the lengths of sequences, {} if images stay encoded.

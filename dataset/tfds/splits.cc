@@ -166,7 +166,9 @@ void parse_one(std::string_view spec, const Info& info, Rounding rounding,
         fail(spec, "a single number must be a shard");
       }
       to = from;
-      to.number = std::to_string(integer_of(from.number, spec) + 1);
+      const int64_t shard = integer_of(from.number, spec);
+      if (shard == INT64_MAX) fail(spec, "there is no such shard");
+      to.number = std::to_string(shard + 1);
     } else {
       to = parse_end(slice.substr(colon + 1), spec);
       if (from.number.empty() && to.number.empty()) fail(spec, "an empty slice");

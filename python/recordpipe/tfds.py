@@ -78,7 +78,8 @@ def tfds(
             that is True where the feature is present. "fill": TensorFlow's values: the least value
             of the dtype, False, ``b""``.
         dct: the inverse transform of JPEG files: "fast", as TFDS's, or "accurate", as PIL's.
-        max_pixels: of one image.
+        max_pixels: of one image. All images of one sequence (of an episode) together may have 16
+            times as many.
         rounding: of percent, as that of ``tfds.core.ReadInstruction``: "pct1_dropremainder" makes
             all slices of n % equally large.
         check_crc: False accepts wrong CRCs.

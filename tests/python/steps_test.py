@@ -4,10 +4,13 @@ import os
 import pickle
 import random
 import unittest
+import zlib
 
 import numpy as np
 import recordpipe as rp
+import records
 import rlds
+import tfds_sets as sets
 from support import FilesTest
 
 
@@ -134,6 +137,30 @@ class Windows(StepsTest):
         steps = rp.tfds(self.data, "train[3:5]").steps()
         self.assertEqual(len(steps), 17 + 30)
         np.testing.assert_array_equal(steps[0]["action"], self.episodes[3]["action"][0])
+
+
+class Bools(FilesTest):
+    def test_encoded_ones_are_one_or_zero_as_those_of_tfds(self):
+        stored = b"\0\2\1\xff"
+        tree = sets.tree(
+            steps=sets.sequence(
+                sets.tree(
+                    plain=sets.tensor("bool", 4, encoding="bytes"),
+                    packed=sets.tensor("bool", 4, encoding="zlib"),
+                ),
+                name="Dataset",
+            )
+        )
+        example = records.example(
+            {"steps/plain": [stored] * 2, "steps/packed": [zlib.compress(stored)] * 2}
+        )
+        data = rp.tfds(sets.write(self.folder, tree, {"train": [[example]]}))
+        (batch,) = data.steps().batch(2)
+        for name in ("plain", "packed"):
+            self.assertEqual(batch[name].dtype, bool)
+            found = batch[name].view(np.uint8)
+            np.testing.assert_array_equal(found, [[0, 1, 1, 1]] * 2, name)
+            np.testing.assert_array_equal(found, data[0]["steps"][name].view(np.uint8), name)
 
 
 class Images(StepsTest):

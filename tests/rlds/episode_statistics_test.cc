@@ -158,5 +158,17 @@ TEST_F(Statistics, RefusesWhatHasNone) {
   EXPECT_EQ(kind_of({.features = {{"a", "action"}}}), ErrorKind::invalid_argument);
 }
 
+TEST_F(Statistics, KeptOnesOfAnotherRecordOfTheSameSizeAreNotUsed) {
+  episodes = random_episodes(7, 12, 400);  // larger than what a fingerprint reads
+  for (const size_t changed : {1U, 4U, 7U, 10U}) {
+    write();
+    episode_statistics(reader({{"action", "action"}}));
+    episodes[changed].actions.at(episodes[changed].actions.size() / 2) = 1000;
+    write();
+    const StepReader now = reader({{"action", "action"}});
+    EXPECT_EQ(episode_statistics(now), episode_statistics(now, {.keep = false})) << changed;
+  }
+}
+
 }  // namespace
 }  // namespace recordpipe::rlds

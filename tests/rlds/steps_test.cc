@@ -41,8 +41,9 @@ class Steps : public testing::Test {
     }
   }
 
-  std::shared_ptr<const StepReader> reader(const StepsOptions& options = {}) const {
-    return std::make_shared<StepReader>(random_features(), slices, options);
+  std::shared_ptr<const StepReader> reader(
+      const StepsOptions& options = {}, const tfds::Feature& features = random_features()) const {
+    return std::make_shared<StepReader>(features, slices, options);
   }
 };
 
@@ -287,6 +288,18 @@ TEST_F(Steps, AStateOfOtherFilesOrWindowsIsRefused) {
   };
   EXPECT_TRUE(refused(reader({.offsets = {{"action", {0, 1}}}})));
   EXPECT_TRUE(refused(reader({.pad = Pad::zero})));
+  // Of the same files, after features.json has changed.
+  tfds::Feature features = random_features();
+  tfds::Feature& step = features.children.front().second.children.front().second;
+  const auto child = [&](const std::string& name) -> tfds::Feature& {
+    const auto at = std::ranges::find(step.children, name, [](auto& each) { return each.first; });
+    return at->second;
+  };
+  child("ticks").dtype = TensorType::int32;
+  EXPECT_TRUE(refused(reader({}, features)));
+  child("ticks").dtype = TensorType::int64;
+  child("action").shape = {1, kActionSize};
+  EXPECT_TRUE(refused(reader({}, features)));
   slices[0].end = 7;
   EXPECT_TRUE(refused(reader()));
 }

@@ -119,6 +119,30 @@ TEST(Decode, SizesAreCheckedBeforeMemoryIsTaken) {
             ErrorKind::limit_exceeded);
 }
 
+TEST(Decode, AllImagesOfASequenceTogetherAreLimited) {
+  const std::vector<uint8_t> pixels(10 * 10 * 3, 7);
+  const std::vector<std::byte> png = encode_png(pixels, 10, 10, 3);
+  const std::string shape = image("[-1, -1, 3]");
+  const std::string sequences[] = {sequence(shape), sequence(shape, -1, "Dataset"),
+                                   sequence(image("[10, 10, 3]"))};
+  for (const std::string& images : sequences) {
+    const auto decode = [&](size_t count) {
+      const std::vector<std::span<const std::byte>> files(count, png);
+      ExampleBuilder example;
+      example.set_bytes_list("x", files);
+      const std::string bytes = example.serialize();
+      return decoder_of(dict({"x", images}),
+                        {.max_pixels = 100})({.data = as_bytes(bytes), .offset = 40, .path = "a"});
+    };
+    EXPECT_EQ(decode(16).size(), 1u);
+    const Error error = error_of([&] { decode(17); });
+    EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+    EXPECT_EQ(error.path(), "a");
+    EXPECT_EQ(error.offset(), 40u);
+    EXPECT_THAT(error.reason(), HasSubstr("feature \"x\": the images of one sequence"));
+  }
+}
+
 TEST(Decode, DamagedRecordsAreErrors) {
   const std::string features = dict(
       {"image", image("[-1, -1, 3]"), "deep", image("[-1, -1, 1]", "uint16"), "float",

@@ -73,7 +73,8 @@ TEST(Splits, Errors) {
                             "train[--5:]",
                             "train[_5:]",
                             "train[%:]",
-                            "train[99999999999999999999:]"}) {
+                            "train[99999999999999999999:]",
+                            "train[9223372036854775807shard]"}) {
     EXPECT_EQ(error_of([&] { parsed(split); }).kind(), ErrorKind::invalid_argument) << split;
   }
   EXPECT_THAT(error_of([&] { parsed("test"); }).reason(), HasSubstr("there are train, val-1"));

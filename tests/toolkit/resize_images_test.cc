@@ -146,7 +146,11 @@ TEST(ResizeImages, NamesWhatItCannotResize) {
   EXPECT_THAT(text.reason(), testing::StartsWith("feature image: "));
   auto cut = png(300, 300);
   cut.resize(cut.size() / 2);
-  EXPECT_EQ(error(ExampleBuilder().set_bytes("image", cut)).kind(), ErrorKind::truncated);
+  const Error truncated = error(ExampleBuilder().set_bytes("image", cut));
+  EXPECT_EQ(truncated.kind(), ErrorKind::truncated);
+  EXPECT_EQ(truncated.offset(), std::nullopt) << "which would be that of a record";
+  EXPECT_THAT(truncated.reason(),
+              HasSubstr("(byte " + std::to_string(cut.size()) + " of its value)"));
   for (const ImageResizing& bad : {ImageResizing{.short_side = 0}, ImageResizing{.quality = 101},
                                    ImageResizing{.quality = 0}}) {
     EXPECT_EQ(error_of([&] { resize_images(bad); }).kind(), ErrorKind::invalid_argument);

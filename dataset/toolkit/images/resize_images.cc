@@ -72,10 +72,13 @@ class ImageEdit {
       try {
         resize(value, images);
       } catch (const Error& error) {
-        throw Error({.kind = error.kind(),
-                     .offset = error.offset(),
-                     .reason = "feature " + printable(name) + ": " + error.reason(),
-                     .hint = error.hint()});
+        Error::Parts parts = error.parts();
+        parts.reason = "feature " + printable(name) + ": " + parts.reason;
+        if (parts.offset) {  // not of the record
+          parts.reason += " (byte " + std::to_string(*parts.offset) + " of its value)";
+        }
+        parts.offset.reset();
+        throw Error(std::move(parts));
       }
     }
     if (!images.changed) return;

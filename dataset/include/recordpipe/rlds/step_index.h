@@ -4,7 +4,8 @@
 // An index is made by one pass over the file, on several threads, which checks the CRC of each
 // record, and keeps a CRC of each value: from then on, a value can be checked without reading its
 // record. It is kept as PATH.steps (dataset/rlds/FORMAT.md), or in the user's cache if the folder
-// can't be written, and is made again if it doesn't fit the file. It takes 32 bytes for each record
+// can't be written, and is made again if it doesn't fit the file: the file's size, 72 KiB of its
+// content and the stored CRC of each record are compared. It takes 32 bytes for each record
 // and leaf, and 12 bytes for each value of a leaf of bytes whose values differ in size (of numbers:
 // for each step, if their varints differ in size). An index from a file is mapped.
 #pragma once
@@ -39,7 +40,8 @@ class StepIndex {
   // Reads all records of `file`, which must be stable() and uncompressed. Throws the errors of
   // RecordReader::read and of lay_out_episode(), with the path and the offset of the record: of the
   // first one that fails. `threads`: in addition to none, the caller's is one of them; 0:
-  // available_cpus(). Throws Error{cancelled} soon after a stop is requested.
+  // available_cpus(). Throws Error{cancelled} soon after a stop is requested, and Error{io} if
+  // another program changes the file meanwhile.
   static StepIndex scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
                         size_t threads = 0, const std::stop_token& stop = {});
   // Opens the index at `path`. Nothing if there is no such file, or if it is damaged, or if it is
@@ -65,7 +67,8 @@ class StepIndex {
   // the unit isn't inside the record.
   std::optional<UnitPlace> unit(uint64_t record, size_t leaf, uint64_t unit) const;
 
-  // A number that differs between files of other content and leaves; not of the folder.
+  // A number that differs between files of other content (the CRC of each record) and leaves; not
+  // of the folder.
   uint64_t fingerprint() const;
 
  private:
@@ -74,6 +77,8 @@ class StepIndex {
   // `file_size` bytes.
   bool open(std::shared_ptr<const void> owner, std::span<const std::byte> content,
             std::span<const StepLeaf> step_leaves, uint64_t file_size);
+  // Whether the stored CRCs of the records in `file`, of the same size, are those of the index.
+  bool has_records_of(const RandomAccessFile& file) const;
   std::span<const std::byte> record_at(uint64_t record) const;
   uint64_t leaf_units(uint64_t record, size_t leaf) const;
 

@@ -50,7 +50,8 @@ struct ExampleOptions {
   MissingValues missing = MissingValues::mask;
   // Of JPEG files. TFDS has the fast one.
   Dct dct = Dct::fast;
-  // The largest image, in pixels, and the largest value of other features, in bytes.
+  // The largest image, in pixels (all images of one sequence together: 16 times as many), and the
+  // largest value of other features, in bytes.
   uint64_t max_pixels = uint64_t{1} << 26;
   uint64_t max_bytes = uint64_t{1} << 30;
 };
