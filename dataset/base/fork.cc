@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/fork_block.h"
 
 namespace recordpipe::internal {
 
@@ -65,6 +66,10 @@ AfterFork::AfterFork(std::function<void()> function) : function_(std::move(funct
 }
 
 AfterFork::~AfterFork() { ForkHandlers::remove(*this); }
+
+ForkBlock::ForkBlock() { ForkHandlers::mutex.lock(); }
+
+ForkBlock::~ForkBlock() { ForkHandlers::mutex.unlock(); }
 
 bool renew(std::mutex& mutex) noexcept {
   const bool was_free = mutex.try_lock();

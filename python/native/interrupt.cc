@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "recordpipe/internal/fork.h"
+#include "recordpipe/internal/fork_block.h"
 
 namespace recordpipe::python {
 namespace {
@@ -62,6 +63,7 @@ const internal::AfterFork renewal([] {
 void install(int signal, struct sigaction action) {
   if (!is_watching) {
     sem_init(&interrupts, 0, 0);
+    const internal::ForkBlock no_fork;
     std::thread(watch).detach();
     is_watching = true;
   }

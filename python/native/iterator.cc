@@ -11,6 +11,7 @@
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/fork_block.h"
 
 namespace recordpipe::python {
 namespace {
@@ -57,6 +58,7 @@ PythonIterator::~PythonIterator() {
   // thread destroys the pass.
   auto pass = std::make_unique<Pass>(std::move(pass_));
   try {
+    const internal::ForkBlock no_fork;
     std::thread([pass = pass.get(), guard = guard_.get()] {
       delete pass;
       delete guard;

@@ -62,7 +62,7 @@ PUBLIC_LAYERS = {
 }
 for layer, names in {
     "dataset/base": "error internal/aligned_allocator internal/call_stop internal/endian internal/fork "
-                    "internal/permutation internal/url_path internal/utf8 internal/work_owner parameter philox "
+                    "internal/fork_block internal/permutation internal/url_path internal/utf8 internal/work_owner parameter philox "
                     "progress stop version",
     "dataset/checksum": "crc32c",
     "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/internal/fork_block.h"
 #include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::internal {
@@ -52,6 +53,7 @@ void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
   state_->queues.push_back(std::move(queue));
   if (state_->idle < state_->queues.size() && state_->threads < state_->max_threads) {
     try {
+      const ForkBlock no_fork;
       std::thread([state = state_, owner = work_owner] {
         const WorkScope scope(owner);
         state->run();

@@ -19,6 +19,7 @@
 #include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/prefetch_depth.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/fork_block.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/internal/work_owner.h"
 
@@ -102,6 +103,7 @@ class PrefetchPlan final : public StorePlan {
  private:
   void start() {
     try {
+      const ForkBlock no_fork;
       thread_ = std::thread([this, owner = work_owner] {
         const WorkScope scope(owner);
         fetch();
