@@ -1,5 +1,5 @@
-// Trains a small network until a custom hook requests a stop. A second run resumes from the newest
-// checkpoint.
+// Trains a small network with two custom hooks, until one requests a stop. A second run resumes
+// from the newest checkpoint.
 //
 //     own_hook JOB_DIR             for checkpoints; the program draws its own images
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/model/network.h"
 #include "recordpipe/trainer/session/checkpoint_saver_hook.h"
-#include "recordpipe/trainer/session/logging_hook.h"
 #include "recordpipe/trainer/session/stop_at_step_hook.h"
 #include "recordpipe/trainer/session/training_session.h"
 
@@ -41,6 +41,14 @@ class StopWhenAccurate final : public SessionHook {
   int in_a_row_ = 0;
 };
 
+// Prints the loss of every tenth step.
+class PrintLoss final : public SessionHook {
+ public:
+  void after_run(TrainingSession&, const RunValues& values) override {
+    if (values.result.step % 10 == 1) std::printf("loss = %f\n", values.result.batch.loss);
+  }
+};
+
 constexpr size_t kSize = 12, kBatchSize = 32;
 
 // Draws noisy stripes: horizontal (label 0) or vertical (label 1).
@@ -60,10 +68,17 @@ ImageBatch draw_stripes(Random& random) {
   return batch;
 }
 
+constexpr char kUsage[] = R"(usage: own_hook JOB_DIR
+
+Trains a small network on images that it draws, until a custom hook requests a stop, and keeps
+checkpoints in JOB_DIR. A second run resumes from the newest one.
+)";
+
 int main(int argc, char** argv) {
-  if (argc != 2 || argv[1][0] == '-') {
-    std::fprintf(stderr, "usage: own_hook JOB_DIR\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  if (help || argc != 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   try {
     Network network({.channels = 1, .height = kSize, .width = kSize});
@@ -79,13 +94,7 @@ int main(int argc, char** argv) {
 
     std::vector<std::unique_ptr<SessionHook>> hooks;
     hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.num_steps = 2000}));
-    hooks.push_back(std::make_unique<LoggingHook>(
-        LoggingOptions{.values = {{"loss",
-                                   [](const RunValues& values) {
-                                     return std::to_string(values.result.batch.loss);
-                                   }}},
-                       .every = Every{.steps = 10},
-                       .sink = print}));
+    hooks.push_back(std::make_unique<PrintLoss>());
     hooks.push_back(std::make_unique<StopWhenAccurate>());
     hooks.push_back(std::make_unique<CheckpointSaverHook>(
         checkpoints, CheckpointSaverOptions{.every = {.steps = 50}}));

@@ -8,6 +8,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recordpipe/dataset.h"
@@ -46,10 +47,17 @@ std::vector<int32_t> tokens_of(const Record& record) {
 
 }  // namespace
 
+constexpr char kUsage[] = R"(usage: pack_tokens FILE
+
+Writes FILE, 1000 Examples with 1 to 40 tokens each, packs them into rows of 64 tokens, batches
+them by length instead, and prints how many places are used.
+)";
+
 int main(int argc, char** argv) try {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: pack_tokens FILE\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  if (help || argc != 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   const std::string path = argv[1];
   write_examples(path);

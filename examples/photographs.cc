@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recordpipe/image/example_images.h"
@@ -12,10 +13,17 @@
 
 using namespace recordpipe;
 
+constexpr char kUsage[] = R"(usage: photographs FILE...
+
+Reads TFRecord files of Examples with "image/encoded" (JPEG or PNG) and "image/class/label" as
+batches of random crops of 224x224, and prints each batch's mean and the images left out.
+)";
+
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: photographs FILE...\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  if (help || argc < 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   const std::vector<std::string> paths(argv + 1, argv + argc);
   try {

@@ -37,10 +37,17 @@ void print_feature(std::string_view name, const FeatureView& feature) {
   std::printf("\n");
 }
 
+constexpr char kUsage[] = R"(usage: read_tfrecords FILE...
+
+Prints the features of each record of TFRecord files: plain, gzip, zlib or zstd, detected from
+their first bytes.
+)";
+
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: read_tfrecords FILE...\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  if (help || argc < 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   try {
     for (const char* const path : std::span(argv, argc).subspan(1)) {

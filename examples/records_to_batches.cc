@@ -7,6 +7,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "recordpipe/example_builder.h"
 #include "recordpipe/file.h"
@@ -29,10 +30,17 @@ void write_points(const char* path) {
   writer.close();  // the complete file appears here; without this call, no file appears
 }
 
+constexpr char kUsage[] = R"(usage: records_to_batches FILE
+
+Writes FILE, 1000 Examples with a point and a label each, reads it back as shuffled batches, and
+prints a line for each.
+)";
+
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: records_to_batches FILE\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  if (help || argc != 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   try {
     write_points(argv[1]);

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recordpipe/atomic_file.h"
@@ -17,10 +18,18 @@
 
 using namespace recordpipe;
 
+constexpr char kUsage[] = R"(usage: save_and_resume FILE STATE_FILE BATCHES
+
+Prints the next BATCHES shuffled batches of the TFRecord file FILE, and keeps the state of the
+iterator in STATE_FILE, from which the next run resumes.
+)";
+
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: save_and_resume FILE STATE_FILE BATCHES\n");
-    return 2;
+  const bool help = argc > 1 && std::string_view(argv[1]) == "--help";
+  int count = 0;
+  if (help || argc != 4 || argv[1][0] == '-' || (count = std::atoi(argv[3])) < 1) {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   const char* const state_path = argv[2];
   try {
@@ -37,7 +46,7 @@ int main(int argc, char** argv) {
       iterator.restore(std::string(std::istreambuf_iterator<char>(file), {}));
     }
 
-    for (int i = 0; i < std::atoi(argv[3]); ++i) {
+    for (int i = 0; i < count; ++i) {
       const std::vector<size_t>* const sizes = iterator.next();
       if (!sizes) {
         std::printf("the end\n");

@@ -22,8 +22,9 @@ std::optional<size_t> cgroup_cpu_quota(const std::string& root = "");
 // max(16, 4 * available_cpus()): more threads would only cost memory.
 inline size_t thread_count(size_t asked) {
   constexpr size_t kAlwaysAllowed = 16;
-  const size_t cpus = available_cpus();
-  return asked == 0 ? cpus : std::min(asked, std::max(kAlwaysAllowed, 4 * cpus));
+  if (asked == 0) return available_cpus();
+  return asked <= kAlwaysAllowed ? asked
+                                 : std::min(asked, std::max(kAlwaysAllowed, 4 * available_cpus()));
 }
 
 }  // namespace recordpipe

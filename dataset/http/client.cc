@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include <curl/curl.h>
@@ -25,6 +27,14 @@ void initialise_curl() {
 std::string header(CURL* easy, const char* name) {
   curl_header* found = nullptr;
   return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
+}
+
+// Whether a header line holds a credential.
+bool is_secret(std::string_view line) {
+  static constexpr std::string_view kSecret[] = {"authorization", "cookie", "x-amz-security-token"};
+  std::string name(line.substr(0, line.find(':')));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::ranges::find(kSecret, name) != std::end(kSecret);
 }
 
 // Whether a retry cannot succeed after this failure.
@@ -88,21 +98,26 @@ struct HttpClient::Handles {
 // One request to one URL; does not follow redirects.
 class HttpClient::Transfer {
  public:
-  Transfer(const Handles& handles, const HttpClientOptions& options, const HttpUrl& url,
-           const std::vector<std::string>& headers, const HttpHandler& handler)
+  Transfer(const Handles& handles, const HttpClientOptions& options, const HttpRequest& request,
+           const HttpHandler& handler)
       : easy_(handles.easy),
         multi_(handles.multi),
         options_(options),
+        request_(request),
         handler_(handler),
-        response_{.url = url} {
-    for (const std::string& line : headers) {
-      curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
-      if (longer == nullptr) throw std::bad_alloc();
-      (void)headers_.release();
-      headers_.reset(longer);
-    }
-    set(CURLOPT_URL, url.text().c_str());
+        response_{.url = request.url} {
+    for (const std::string& line : request.headers) add_header(line.c_str());
+    if (request.body) add_header("Expect:");  // otherwise, a large body waits for a 100 (Continue)
+    set(CURLOPT_URL, request.url.text().c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
+    if (request.path_as_is) set(CURLOPT_PATH_AS_IS, 1L);
+    if (request.method != "GET") {
+      const std::string* const body = request.body.get();
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body ? body->size() : 0));
+      set(CURLOPT_POSTFIELDS, body ? body->c_str() : "");
+      set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    }
+    if (!options.use_proxy) set(CURLOPT_PROXY, "");
     set(CURLOPT_HTTPHEADER, headers_.get());
     set(CURLOPT_USERAGENT, "recordpipe");
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -144,6 +159,13 @@ class HttpClient::Transfer {
   }
 
  private:
+  void add_header(const char* line) {
+    curl_slist* longer = curl_slist_append(headers_.get(), line);
+    if (longer == nullptr) throw std::bad_alloc();
+    (void)headers_.release();
+    headers_.reset(longer);
+  }
+
   template <typename Value>
   void set(CURLoption option, Value value) {
     const CURLcode code = curl_easy_setopt(easy_, option, value);
@@ -179,7 +201,7 @@ class HttpClient::Transfer {
     curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response_.status);
     const std::string location = header(easy_, "Location");
     const long status = response_.status;
-    if (!location.empty() &&
+    if (request_.follow_redirects && !location.empty() &&
         (status == 301 || status == 302 || status == 303 || status == 307 || status == 308)) {
       redirect_ = response_.url.redirected(location);
       unwanted_ = true;
@@ -196,6 +218,8 @@ class HttpClient::Transfer {
     response_.date = header(easy_, "Date");
     response_.etag = header(easy_, "ETag");
     response_.last_modified = header(easy_, "Last-Modified");
+    response_.bucket_region = header(easy_, "x-amz-bucket-region");
+    response_.google_hash = header(easy_, "x-goog-hash");
     unwanted_ = !handler_.on_response(response_);
   }
 
@@ -205,14 +229,17 @@ class HttpClient::Transfer {
       last_tick_ = now;
       handler_.on_tick();
     }
-    if (received_ - window_received_ >= options_.stall_bytes) {
-      window_received_ = received_;
+    curl_off_t sent = 0;
+    curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
+    const uint64_t moved = received_ + static_cast<uint64_t>(sent);
+    if (moved - window_moved_ >= options_.stall_bytes) {
+      window_moved_ = moved;
       window_start_ = now;
     } else if (now - window_start_ >= options_.stall_timeout) {
       throw TransientError({.kind = ErrorKind::network,
                             .path = response_.url.shown(),
                             .reason = "the transfer stalled: fewer than " +
-                                      std::to_string(options_.stall_bytes) + " bytes arrived in " +
+                                      std::to_string(options_.stall_bytes) + " bytes moved in " +
                                       std::to_string(options_.stall_timeout.count()) + " ms"});
     }
   }
@@ -247,6 +274,7 @@ class HttpClient::Transfer {
   CURL* easy_;
   CURLM* multi_;
   const HttpClientOptions& options_;
+  const HttpRequest& request_;
   const HttpHandler& handler_;
   HttpResponse response_;
   std::unique_ptr<curl_slist, FreeList> headers_;
@@ -256,7 +284,7 @@ class HttpClient::Transfer {
   bool head_seen_ = false;
   bool unwanted_ = false;  // skip the body
   uint64_t received_ = 0;
-  uint64_t window_received_ = 0;
+  uint64_t window_moved_ = 0;  // received and sent before the current window
   Clock::time_point window_start_;
   Clock::time_point last_tick_;
 };
@@ -268,19 +296,24 @@ HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options))
 
 HttpClient::~HttpClient() = default;
 
-void HttpClient::get(const HttpUrl& url, const std::vector<std::string>& headers,
-                     const HttpHandler& handler) {
-  HttpUrl at = url;
+void HttpClient::send(const HttpRequest& request, const HttpHandler& handler) {
+  HttpRequest at = request;
   for (int redirects = 0; redirects <= options_.max_redirects; ++redirects) {
-    std::optional<HttpUrl> next = Transfer(*handles_, options_, at, headers, handler).run();
+    std::optional<HttpUrl> next = Transfer(*handles_, options_, at, handler).run();
     if (!next) return;
-    at = std::move(*next);
+    at.url = std::move(*next);
+    if (!at.url.has_same_origin(request.url)) std::erase_if(at.headers, is_secret);
   }
   throw Error({.kind = ErrorKind::network,
-               .path = url.shown(),
+               .path = request.url.shown(),
                .reason = "redirected more than " + std::to_string(options_.max_redirects) +
-                         " times, the last time to " + printable(at.shown()),
+                         " times, the last time to " + printable(at.url.shown()),
                .hint = "the server is misconfigured: check the URL"});
+}
+
+void HttpClient::get(const HttpUrl& url, const std::vector<std::string>& headers,
+                     const HttpHandler& handler) {
+  send({.url = url, .headers = headers}, handler);
 }
 
 }  // namespace recordpipe

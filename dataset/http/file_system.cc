@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "dataset/http/client_pool.h"
-#include "dataset/http/headers.h"
 #include "dataset/http/random_access_file.h"
+#include "dataset/http/size.h"
 #include "dataset/http/source.h"
-#include "dataset/http/status.h"
+#include "dataset/http/target.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
 
@@ -26,64 +26,35 @@ void refuse_to_write(const std::string& path) {
   }
 }
 
-// Returns the size of the file, from the response to a request for its first byte.
-uint64_t size_of(const HttpResponse& response) {
-  if (response.status != 200 && response.status != 206 && response.status != 416) {
-    refuse_status(response);
-  }
-  if (is_html_type(response.content_type) && response.status != 416) refuse_web_page(response.url);
-  const auto range = parse_content_range(response.content_range);
-  const std::optional<uint64_t> size = response.status == 200 ? response.content_length
-                                       : range                ? range->total
-                                                              : std::nullopt;
-  if (size) return *size;
-  throw Error({.kind = ErrorKind::unsupported,
-               .path = response.url.shown(),
-               .reason = "the server does not report the file's size",
-               .hint = "download the file, then read it"});
-}
-
-uint64_t size_at(const HttpUrl& url, const HttpReadOptions& options, HttpClientPool& clients) {
-  HttpRetry retry(options.retry, options.http.stop, options.notice);
-  uint64_t size = 0;
-  const HttpHandler handler{.on_response =
-                                [&](const HttpResponse& response) {
-                                  retry.answered();
-                                  size = size_of(response);
-                                  return false;
-                                },
-                            .on_body = [](std::span<const std::byte>) {},
-                            .on_tick = [] {}};
-  while (true) {
-    try {
-      clients.get(url, {"Accept-Encoding: identity", "Range: bytes=0-0"}, handler);
-      return size;
-    } catch (const TransientError& error) {
-      retry.wait_after(error);
-    }
-  }
-}
-
 }  // namespace
 
 HttpFileSystem::HttpFileSystem(FileSystem& local, HttpReadOptions options)
     : local_(local),
       options_(std::move(options)),
-      clients_(std::make_shared<HttpClientPool>(options_.http)) {}
+      clients_(std::make_shared<HttpClientPool>(options_.http, options_.most_requests)) {}
 
 std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path) {
   if (!is_http_url(path)) return local_.open_source(path);
-  return std::make_unique<HttpSource>(path, options_);
+  return std::make_unique<HttpSource>(HttpTarget{.url = HttpUrl(path)}, options_);
 }
 
 std::unique_ptr<RandomAccessFile> HttpFileSystem::open_random(const std::string& path) {
   if (!is_http_url(path)) return local_.open_random(path);
-  return std::make_unique<HttpRandomAccessFile>(path, options_, clients_);
+  return std::make_unique<HttpRandomAccessFile>(HttpTarget{.url = HttpUrl(path)}, options_,
+                                                clients_);
 }
 
 std::unique_ptr<MappedFile> HttpFileSystem::map(const std::string& path) {
   if (!is_http_url(path)) return local_.map(path);
   throw unsupported(path, "a URL can't be mapped into memory", "download the file, then read it");
+}
+
+bool HttpFileSystem::can_map(const std::string& path) {
+  return !is_http_url(path) && local_.can_map(path);
+}
+
+bool HttpFileSystem::reads_ahead(const std::string& path) {
+  return !is_http_url(path) && local_.reads_ahead(path);
 }
 
 std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, CreateMode mode) {
@@ -94,7 +65,7 @@ std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, Crea
 std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
   if (!is_http_url(path)) return local_.status(path);
   try {
-    return FileStatus{FileKind::regular, size_at(HttpUrl(path), options_, *clients_)};
+    return FileStatus{FileKind::regular, size_at({.url = HttpUrl(path)}, options_, *clients_)};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::not_found) return std::nullopt;
     throw;
@@ -105,9 +76,26 @@ std::string HttpFileSystem::resolve_link(const std::string& path) {
   return is_http_url(path) ? path : local_.resolve_link(path);
 }
 
+namespace {
+
+[[noreturn]] void refuse_to_list(const std::string& url) {
+  throw unsupported(url, "a URL can't be listed", "name each file");
+}
+
+}  // namespace
+
 std::vector<std::string> HttpFileSystem::list(const std::string& directory) {
   if (!is_http_url(directory)) return local_.list(directory);
-  throw unsupported(directory, "a URL can't be listed", "name each file");
+  refuse_to_list(directory);
+}
+
+std::vector<DirectoryEntry> HttpFileSystem::list_entries(const std::string& directory) {
+  if (!is_http_url(directory)) return local_.list_entries(directory);
+  refuse_to_list(directory);
+}
+
+bool HttpFileSystem::is_directory(const std::string& path) {
+  return !is_http_url(path) && local_.is_directory(path);
 }
 
 void HttpFileSystem::make_directories(const std::string& path) {

@@ -1,153 +1,43 @@
 #include "dataset/http/random_access_file.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
-#include <optional>
+#include <future>
 #include <utility>
 
-#include "dataset/http/headers.h"
-#include "dataset/http/range.h"
-#include "dataset/http/status.h"
-
 namespace recordpipe {
+namespace {
 
-// Fills `out` with the bytes from `first` on, with one or more requests.
-class HttpRandomAccessFile::Request {
- public:
-  // `total`: the size of the file; empty if it is not known yet.
-  Request(const HttpRandomAccessFile& file, uint64_t first, std::span<std::byte> out,
-          std::optional<uint64_t> total)
-      : file_(file),
-        first_(first),
-        out_(out),
-        total_(total),
-        validator_(file.validator_),
-        retry_(file.options_.retry, file.options_.http.stop, file.options_.notice) {}
+constexpr size_t kGroupsAtOnce = 16;
 
-  void run() {
-    while (filled_ < out_.size()) {
-      try {
-        fetch();
-      } catch (const TransientError& error) {
-        retry_.wait_after(error);
-      }
-    }
-  }
+}  // namespace
 
-  // The results of run().
-  uint64_t total() const { return total_.value_or(0); }
-  std::string validator() const { return validator_; }
-  size_t filled() const { return filled_; }
-
- private:
-  void fetch() {
-    const uint64_t begin = first_ + filled_;
-    last_ = first_ + out_.size() - 1;
-    std::vector<std::string> headers{
-        "Accept-Encoding: identity",
-        "Range: bytes=" + std::to_string(begin) + "-" + std::to_string(last_)};
-    if (!validator_.empty()) headers.push_back("If-Range: " + validator_);
-    const size_t before = filled_;
-    file_.clients_->get(
-        file_.url_, headers,
-        {.on_response = [&](const HttpResponse& response) { return take(response, begin); },
-         .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
-         .on_tick = [] {}});
-    if (filled_ < out_.size() && filled_ == before) {
-      throw TransientError({.kind = ErrorKind::network,
-                            .path = file_.url_.shown(),
-                            .reason = "the server sent no bytes of the range it announced"});
-    }
-  }
-
-  bool take(const HttpResponse& response, uint64_t begin) {
-    retry_.answered();
-    switch (response.status) {
-      case 206:
-        break;
-      case 416: {
-        const auto range = parse_content_range(response.content_range);
-        if (total_ || !range || range->total != 0) throw file_changed(file_.url_);
-        return nothing_there();
-      }
-      case 200:
-        refuse_whole_file(response);
-        return nothing_there();
-      default:
-        refuse_status(response);
-    }
-    if (is_html_type(response.content_type)) refuse_web_page(file_.url_);
-    const auto part = matching_part(response, begin, total_, validator_);
-    if (!part || part->last > last_) {
-      if (total_) throw file_changed(file_.url_);
-      throw Error({.kind = ErrorKind::network,
-                   .path = file_.url_.shown(),
-                   .reason = "the server sent another range than requested",
-                   .hint = "download the file, then read it"});
-    }
-    if (!total_) {
-      total_ = part->total;
-      validator_ = validator_of(response.etag, response.last_modified, response.date);
-      out_ = out_.first(std::min<uint64_t>(out_.size(), part->total - first_));
-    }
-    return true;
-  }
-
-  // The file is empty.
-  bool nothing_there() {
-    total_ = 0;
-    out_ = {};
-    return false;
-  }
-
-  // Handles 200, that is, the whole file in place of a part. Throws, except when an empty file is
-  // opened.
-  void refuse_whole_file(const HttpResponse& response) const {
-    if (!total_ && response.content_length == 0) return;
-    if (is_html_type(response.content_type)) refuse_web_page(file_.url_);
-    const std::string validator =
-        validator_of(response.etag, response.last_modified, response.date);
-    if (total_ && validator != validator_) throw file_changed(file_.url_);
-    throw Error({.kind = ErrorKind::unsupported,
-                 .path = file_.url_.shown(),
-                 .reason = "the server does not support range requests: it answered 200",
-                 .hint = "download the file, then read it"});
-  }
-
-  void take(std::span<const std::byte> bytes) {
-    if (bytes.size() > out_.size() - filled_) {
-      throw Error({.kind = ErrorKind::network,
-                   .path = file_.url_.shown(),
-                   .offset = first_ + out_.size(),
-                   .reason = "the server sent more than it announced"});
-    }
-    std::ranges::copy(bytes, out_.begin() + static_cast<std::ptrdiff_t>(filled_));
-    filled_ += bytes.size();
-  }
-
-  const HttpRandomAccessFile& file_;
-  const uint64_t first_;
-  std::span<std::byte> out_;
-  std::optional<uint64_t> total_;
-  std::string validator_;
-  HttpRetry retry_;
-  uint64_t last_ = 0;
-  size_t filled_ = 0;
-};
-
-HttpRandomAccessFile::HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options,
+HttpRandomAccessFile::HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
                                            std::shared_ptr<HttpClientPool> clients)
-    : url_(url),
+    : target_(std::move(target)),
       options_(options),
       clients_(std::move(clients)),
       window_(std::max<size_t>(options.smallest_window, 1)),
       window_size_(window_.size()) {
-  Request request(*this, 0, window_, std::nullopt);
+  RangeRequest request(target_, options_, *clients_, 0, window_);
   request.run();
-  size_ = request.total();
-  validator_ = request.validator();
+  size_ = request.version().total;
+  validator_ = request.version().validator;
   window_.resize(request.filled());
 }
+
+HttpRandomAccessFile::HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
+                                           std::shared_ptr<HttpClientPool> clients,
+                                           const RangeVersion& version,
+                                           std::span<const std::byte> first)
+    : target_(std::move(target)),
+      options_(options),
+      clients_(std::move(clients)),
+      size_(version.total),
+      validator_(version.validator),
+      window_(first.begin(), first.end()),
+      window_size_(std::max<size_t>(options.smallest_window, 1)) {}
 
 std::span<const std::byte> HttpRandomAccessFile::read(uint64_t offset, size_t size,
                                                       std::span<std::byte> scratch) const {
@@ -189,6 +79,7 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
     if (!out.empty()) left.push_back(&request);
   }
   std::ranges::sort(left, {}, &ReadRequest::offset);
+  std::deque<std::future<void>> running;  // the destructors wait
   for (size_t begin = 0; begin < left.size();) {
     const uint64_t first = left[begin]->offset;
     uint64_t end = first;
@@ -200,9 +91,20 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
       if (next > begin && (!near || longer - first > options_.largest_window)) break;
       end = longer;
     }
-    read_group(std::span(left).subspan(begin, next - begin), end);
+    const auto group = std::span(left).subspan(begin, next - begin);
     begin = next;
+    if (begin == left.size()) {
+      read_group(group, end);
+      break;
+    }
+    if (running.size() == kGroupsAtOnce) {
+      running.front().get();
+      running.pop_front();
+    }
+    running.push_back(
+        std::async(std::launch::async, [this, group, end] { read_group(group, end); }));
   }
+  for (std::future<void>& group : running) group.get();
 }
 
 // Performs all reads of `group`, which is sorted by offset and ends at `end`, as one.
@@ -230,6 +132,8 @@ void HttpRandomAccessFile::read_group(std::span<ReadRequest* const> group, uint6
 }
 
 std::string HttpRandomAccessFile::identity() const {
+  // All empty files are the same, and have no validator.
+  if (validator_.empty() && size_ > 0) return {};
   return std::to_string(size_) + " " + validator_;
 }
 
@@ -239,7 +143,7 @@ bool HttpRandomAccessFile::in_window(uint64_t offset, size_t size) const {
 }
 
 void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const {
-  Request(*this, first, out, size_).run();
+  RangeRequest(target_, options_, *clients_, first, out, RangeVersion{size_, validator_}).run();
 }
 
 // No request of the parent arrives here.

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "dataset/http/client_pool.h"
+#include "dataset/http/range_request.h"
+#include "dataset/http/target.h"
 #include "recordpipe/file.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/http/url.h"
@@ -33,21 +35,23 @@ class HttpRandomAccessFile final : public RandomAccessFile {
  public:
   // Requests the first window; the response contains the size. Throws Error{unsupported} if the
   // server does not support range requests.
-  HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options,
+  HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
                        std::shared_ptr<HttpClientPool> clients);
+  // Requests nothing: the file was opened before. `first`: its first bytes, which are copied.
+  HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
+                       std::shared_ptr<HttpClientPool> clients, const RangeVersion& version,
+                       std::span<const std::byte> first);
 
   uint64_t size() const override { return size_; }
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override;
   // Reads with gaps of at most the smallest window size are combined into one request to the
-  // server, of at most the largest window size.
+  // server, of at most the largest window size. Up to 16 requests are sent at a time.
   void read_many(std::span<ReadRequest> requests) const override;
   std::string identity() const override;
   const std::string& path() const override { return url_.shown(); }
 
  private:
-  class Request;
-
   bool in_window(uint64_t offset, size_t size) const;
   void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
@@ -55,7 +59,8 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   // Requests a window from `offset` on. Releases `lock` meanwhile.
   void move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const;
 
-  const HttpUrl url_;
+  const HttpTarget target_;
+  const HttpUrl& url_ = target_.url;
   const HttpReadOptions options_;
   const std::shared_ptr<HttpClientPool> clients_;
   uint64_t size_ = 0;

@@ -1,8 +1,13 @@
 #include "recordpipe/http/retry.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <mutex>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "recordpipe/stop.h"
@@ -19,6 +24,15 @@ std::string in_seconds(milliseconds time) {
   return text + " s";
 }
 
+// A quarter more at most: requests that failed together don't come back together.
+milliseconds jittered(milliseconds delay) {
+  // Not std::random_device, which needs a C library of 2022 where libstdc++ is linked statically.
+  thread_local std::minstd_rand random(static_cast<unsigned>(
+      std::chrono::steady_clock::now().time_since_epoch().count() ^
+      static_cast<int64_t>(std::hash<std::thread::id>()(std::this_thread::get_id()))));
+  return delay + delay * std::uniform_int_distribution<int>(0, 250)(random) / 1000;
+}
+
 }  // namespace
 
 HttpRetry::HttpRetry(const HttpRetryOptions& options, std::stop_token stop, HttpNotice notice)
@@ -26,6 +40,7 @@ HttpRetry::HttpRetry(const HttpRetryOptions& options, std::stop_token stop, Http
 
 void HttpRetry::wait_after(const TransientError& error, const std::string& advice) {
   ++failures_;
+  if (error.answered()) answered_ = true;
   const int retries = answered_ ? options_.retries : std::min(options_.retries, 1);
   if (failures_ > retries) throw gave_up(error, advice);
   milliseconds delay = options_.first_delay;
@@ -42,7 +57,7 @@ void HttpRetry::wait_after(const TransientError& error, const std::string& advic
   std::mutex mutex;
   std::unique_lock lock(mutex);
   std::condition_variable_any never;
-  never.wait_for(lock, stop_, delay, [] { return false; });
+  never.wait_for(lock, stop_, jittered(delay), [] { return false; });
   throw_if_stopped(stop_, error.path());
 }
 

@@ -13,6 +13,7 @@
 #include "dataset/http/headers.h"
 #include "dataset/http/range.h"
 #include "dataset/http/status.h"
+#include "dataset/http/stop_relay.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
 
@@ -27,9 +28,10 @@ class ResumedGet {
  public:
   // Calls `begun` when the first response with the file begins, and `deliver` with the file's bytes
   // in order.
-  ResumedGet(const HttpUrl& url, const HttpReadOptions& options, std::function<void()> begun,
+  ResumedGet(const HttpTarget& target, const HttpReadOptions& options, std::function<void()> begun,
              std::function<void(std::span<const std::byte>)> deliver)
-      : url_(url),
+      : target_(target),
+        url_(target.url),
         begun_(std::move(begun)),
         deliver_(std::move(deliver)),
         client_(options.http),
@@ -53,10 +55,10 @@ class ResumedGet {
     std::vector<std::string> headers{"Accept-Encoding: identity"};
     if (position_ > 0) {
       headers.push_back("Range: bytes=" + std::to_string(position_) + "-");
-      headers.push_back("If-Range: " + validator_);
+      headers.push_back(target_.condition_header(validator_));
     }
     passed_over_ = 0;
-    client_.get(url_, headers,
+    target_.get(client_, std::move(headers),
                 {.on_response = [this](const HttpResponse& response) { return take(response); },
                  .on_body = [this](std::span<const std::byte> bytes) { take(bytes); },
                  .on_tick = [] {}});
@@ -84,6 +86,7 @@ class ResumedGet {
       }
       return false;
     }
+    if (position_ > 0 && response.status == 412) throw file_changed(url_);
     if (response.status != 200) refuse_status(response);
     if (is_html_type(response.content_type)) refuse_web_page(url_);
     const std::string validator =
@@ -124,6 +127,7 @@ class ResumedGet {
                   .hint = "download the file, then read it"});
   }
 
+  const HttpTarget& target_;
   const HttpUrl& url_;
   const std::function<void()> begun_;
   const std::function<void(std::span<const std::byte>)> deliver_;
@@ -141,9 +145,12 @@ class ResumedGet {
 
 // Double buffering: the thread fills one buffer while the reader empties the other.
 struct HttpSource::State {
-  State(const std::string& text, const HttpReadOptions& given)
-      : url(text), capacity(std::max<size_t>(given.read_ahead, 1)), options(given) {
-    outer_stop.emplace(given.http.stop, Relay{stop});
+  State(HttpTarget given_target, const HttpReadOptions& given)
+      : target(std::move(given_target)),
+        url(target.url),
+        capacity(std::max<size_t>(given.read_ahead, 1)),
+        options(given) {
+    outer_stop.emplace(given.http.stop, StopRelay{stop});
     options.http.stop = stop.get_token();
     thread = std::jthread([this] { fetch(); });
     std::unique_lock lock(mutex);
@@ -160,7 +167,7 @@ struct HttpSource::State {
         begun = true;
         changed.notify_all();
       };
-      ResumedGet(url, options, begin, [this](std::span<const std::byte> bytes) {
+      ResumedGet(target, options, begin, [this](std::span<const std::byte> bytes) {
         deliver(bytes);
       }).run();
     } catch (...) {
@@ -197,13 +204,9 @@ struct HttpSource::State {
     return count;
   }
 
-  struct Relay {
-    std::stop_source& stop;
-    void operator()() const { stop.request_stop(); }
-  };
-
   const internal::MakerProcess maker;
-  const HttpUrl url;
+  const HttpTarget target;
+  const HttpUrl& url;
   const size_t capacity;
   HttpReadOptions options;
   std::stop_source stop;  // ends the transfer: on destruction, or on the caller's stop request
@@ -219,12 +222,12 @@ struct HttpSource::State {
   bool ended = false;
   std::exception_ptr failure;
 
-  std::optional<std::stop_callback<Relay>> outer_stop;
+  std::optional<std::stop_callback<StopRelay>> outer_stop;
   std::jthread thread;  // last member: joined before the others are destroyed
 };
 
-HttpSource::HttpSource(const std::string& url, const HttpReadOptions& options)
-    : state_(new State(url, options)) {}
+HttpSource::HttpSource(HttpTarget target, const HttpReadOptions& options)
+    : state_(new State(std::move(target), options)) {}
 
 HttpSource::~HttpSource() = default;
 

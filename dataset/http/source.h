@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "dataset/http/target.h"
 #include "recordpipe/file.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/internal/fork.h"
@@ -14,7 +15,7 @@ namespace recordpipe {
 class HttpSource final : public ByteSource {
  public:
   // Returns when the first response has begun.
-  HttpSource(const std::string& url, const HttpReadOptions& options);
+  HttpSource(HttpTarget target, const HttpReadOptions& options);
   // Ends the transfer.
   ~HttpSource() override;
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <curl/curl.h>
 
@@ -24,11 +25,21 @@ ParsedUrl new_url() {
 }
 
 // A part of the URL; "" if the URL has no such part.
-std::string part(const ParsedUrl& url, CURLUPart which) {
+std::string part(const ParsedUrl& url, CURLUPart which, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url.get(), which, &text, 0) != CURLUE_OK) return "";
+  if (curl_url_get(url.get(), which, &text, flags) != CURLUE_OK) return "";
   const std::unique_ptr<char, void (*)(void*)> owner(text, curl_free);
   return text;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+std::string origin_of(const ParsedUrl& url) {
+  return part(url, CURLUPART_SCHEME) + "://" + lower(part(url, CURLUPART_HOST)) + ":" +
+         part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
 }
 
 std::string without_secrets(const ParsedUrl& url) {
@@ -73,7 +84,14 @@ HttpUrl::HttpUrl(std::string_view text) : text_(text) {
                  .hint = "a local file needs no download: give its path"});
   }
   shown_ = without_secrets(url);
+  origin_ = origin_of(url);
   encrypted_ = scheme == "https";
+}
+
+HttpUrl HttpUrl::shown_as(std::string shown) const {
+  HttpUrl url = *this;
+  url.shown_ = std::move(shown);
+  return url;
 }
 
 HttpUrl HttpUrl::redirected(std::string_view location) const {
@@ -93,6 +111,7 @@ HttpUrl HttpUrl::redirected(std::string_view location) const {
   const std::string scheme = part(url, CURLUPART_SCHEME);
   HttpUrl target;
   target.shown_ = without_secrets(url);
+  target.origin_ = origin_of(url);
   target.encrypted_ = scheme == "https";
   if (!is_http(scheme)) throw refuse("redirected to " + printable(scheme) + ":, which is refused");
   if (encrypted_ && !target.encrypted_) {

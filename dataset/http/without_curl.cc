@@ -25,11 +25,17 @@ HttpUrl::HttpUrl(std::string_view text) { throw refusal(text); }
 
 HttpUrl HttpUrl::redirected(std::string_view location) const { throw refusal(location); }
 
+HttpUrl HttpUrl::shown_as(std::string) const { return *this; }
+
 struct HttpClient::Handles {};
 
 HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options)) {}
 
 HttpClient::~HttpClient() = default;
+
+void HttpClient::send(const HttpRequest& request, const HttpHandler&) {
+  throw refusal(request.url.text());
+}
 
 void HttpClient::get(const HttpUrl& url, const std::vector<std::string>&, const HttpHandler&) {
   throw refusal(url.text());

@@ -45,6 +45,7 @@ auto run_for(const std::string& path, const std::string& partial, const Step& st
 }  // namespace
 
 AtomicFile::AtomicFile(FileSystem& file_system, std::string path) : file_system_(file_system) {
+  if (begin_upload(path)) return;
   find_target(std::move(path));
   partial_path_ = partial_path_of(target_);
   lock_ = locked();
@@ -53,17 +54,24 @@ AtomicFile::AtomicFile(FileSystem& file_system, std::string path) : file_system_
 
 AtomicFile::AtomicFile(FileSystem& file_system, std::string path, const AtomicFile& first)
     : file_system_(file_system) {
-  if (!first.lock_) {
+  if (!first.lock_ && !first.upload_) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = std::move(path),
                  .reason = "the first file of the set does not hold its lock"});
   }
+  if (begin_upload(path)) return;
   find_target(std::move(path));
   partial_path_ = partial_path_of(target_);
   // Throws if another process is writing this file outside the set. Writers of the same set take
   // the lock of the first file instead.
   const auto alone = locked();
   begin();
+}
+
+bool AtomicFile::begin_upload(const std::string& path) {
+  upload_.reset(file_system_.begin_upload(path).release());
+  if (upload_) path_ = path;
+  return upload_ != nullptr;
 }
 
 // require_replaceable() comes first: its stat() fails if the path is another user's symbolic link
@@ -103,13 +111,26 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> data) {
   require_open();
-  run_or_discard([&] { file_->write(data); });
+  run_or_discard([&] { upload_ ? upload_->write(data) : open_file().write(data); });
+}
+
+void AtomicFile::pause() {
+  require_open();
+  if (!file_) return;
+  run_or_discard([&] { file_->close(); });
+  file_.reset();
+}
+
+OutputFile& AtomicFile::open_file() {
+  if (!file_) file_ = file_system_.create(partial_path_, CreateMode::append);
+  return *file_;
 }
 
 void AtomicFile::finish() {
   require_open();
   run_or_discard([&] {
-    file_->sync();
+    if (upload_) return upload_->finish();
+    open_file().sync();
     file_->close();
   });
   file_.reset();
@@ -118,6 +139,13 @@ void AtomicFile::finish() {
 
 void AtomicFile::commit() {
   maker_.require_this("its writer", path_);
+  if (upload_) {
+    if (stage_ != Stage::finished) require_open();
+    run_or_discard([&] { upload_->commit(); });
+    stage_ = Stage::over;
+    upload_.reset();
+    return;
+  }
   if (stage_ != Stage::finished) finish();
   run_or_discard([&] { file_system_.rename(partial_path_, target_); });
   stage_ = Stage::over;
@@ -126,6 +154,12 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::commit_as(std::string path) {
+  if (upload_ && path != path_) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .path = path_,
+                 .reason = "an object can't be renamed to " + printable(path)});
+  }
+  if (upload_) return commit();
   find_target(std::move(path));
   commit();
 }
@@ -141,7 +175,9 @@ void AtomicFile::require_open() const {
 
 void AtomicFile::discard() noexcept {
   stage_ = Stage::over;
+  upload_.reset();
   file_.reset();
+  if (partial_path_.empty()) return;
   try {
     file_system_.remove(partial_path_);
   } catch (...) {

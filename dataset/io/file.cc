@@ -32,6 +32,8 @@ class RewoundSource final : public ByteSource {
 
 }  // namespace
 
+std::unique_ptr<RandomAccessFile> ByteSource::random_access() { return nullptr; }
+
 void RandomAccessFile::read_many(std::span<ReadRequest> requests) const {
   for (ReadRequest& request : requests) {
     request.data = read(request.offset, request.size, request.scratch);
@@ -50,10 +52,41 @@ std::span<const std::byte> MappedFile::read(uint64_t offset, size_t size,
   return rest.first(std::min(rest.size(), size));
 }
 
+std::vector<DirectoryEntry> FileSystem::list_entries(const std::string& directory) {
+  const std::string prefix = directory.ends_with('/') ? directory : directory + "/";
+  std::vector<DirectoryEntry> entries;
+  for (std::string& name : list(directory)) {
+    const std::string path = prefix + name;
+    const auto found = status(path);
+    const bool is_link = resolve_link(path) != path;
+    if (!found && !is_link) continue;
+    entries.push_back({.name = std::move(name),
+                       .kind = found ? found->kind : FileKind::other,
+                       .is_link = is_link,
+                       .size = found ? std::optional(found->size) : std::nullopt});
+  }
+  return entries;
+}
+
+std::unique_ptr<Upload> FileSystem::begin_upload(const std::string&) { return nullptr; }
+
+bool FileSystem::is_directory(const std::string& path) {
+  const auto found = status(path);
+  return found && found->kind == FileKind::directory;
+}
+
 std::string parent_directory(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::vector<DirectoryEntry> FileSystem::list_entries_with_prefix(const std::string& directory,
+                                                                 std::string_view prefix) {
+  std::vector<DirectoryEntry> entries = list_entries(directory);
+  std::erase_if(entries,
+                [&](const DirectoryEntry& entry) { return !entry.name.starts_with(prefix); });
+  return entries;
 }
 
 void require_replaceable(FileSystem& file_system, const std::string& path) {

@@ -35,8 +35,7 @@ PosixDescriptor::PosixDescriptor(std::string path, int flags, int mode)
     fd_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode);
   } while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) throw open_error(errno, flags, path_);
-  struct stat info = {};
-  const int failure = ::fstat(fd_, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+  const int failure = ::fstat(fd_, &opened_) != 0 ? errno : S_ISDIR(opened_.st_mode) ? EISDIR : 0;
   if (failure != 0) {
     ::close(fd_);
     throw system_error(failure, "open", path_);
@@ -54,7 +53,7 @@ struct stat PosixDescriptor::status() const {
 }
 
 void PosixDescriptor::require_regular() const {
-  if (S_ISREG(status().st_mode)) return;
+  if (S_ISREG(opened_.st_mode)) return;
   throw Error({.kind = ErrorKind::unsupported,
                .path = path_,
                .reason = "not a regular file",

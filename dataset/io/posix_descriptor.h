@@ -25,6 +25,8 @@ class PosixDescriptor {
 
   int get() const { return fd_; }
   const std::string& path() const { return path_; }
+  // The status when the file was opened, and now.
+  const struct stat& opened() const { return opened_; }
   struct stat status() const;
   // Throws Error{unsupported} if the file is not a regular file.
   void require_regular() const;
@@ -41,6 +43,7 @@ class PosixDescriptor {
  private:
   std::string path_;
   int fd_;
+  struct stat opened_ = {};
 };
 
 // RandomAccessFile::identity() (file.h) of a local file: size, device, inode, modification time.

@@ -4,8 +4,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <system_error>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -48,10 +51,9 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   explicit PosixRandomAccessFile(const std::string& path)
       : descriptor_(path, O_RDONLY | O_NONBLOCK) {
     descriptor_.require_regular();
-    opened_ = descriptor_.status();
   }
 
-  uint64_t size() const override { return static_cast<uint64_t>(opened_.st_size); }
+  uint64_t size() const override { return static_cast<uint64_t>(descriptor_.opened().st_size); }
 
   // Reads nothing beyond size(), even if the file has grown.
   std::span<const std::byte> read(uint64_t offset, size_t size,
@@ -61,14 +63,15 @@ class PosixRandomAccessFile final : public RandomAccessFile {
     return out.first(descriptor_.read_at(offset, out));
   }
 
-  std::string identity() const override { return posix_identity(opened_); }
-  bool damaged() const override { return descriptor_.status().st_size < opened_.st_size; }
+  std::string identity() const override { return posix_identity(descriptor_.opened()); }
+  bool damaged() const override {
+    return descriptor_.status().st_size < descriptor_.opened().st_size;
+  }
 
   const std::string& path() const override { return descriptor_.path(); }
 
  private:
   PosixDescriptor descriptor_;
-  struct stat opened_ = {};
 };
 
 class PosixOutputFile final : public OutputFile {
@@ -125,6 +128,37 @@ class PosixLock final : public FileLock {
   const internal::MakerProcess maker_;
 };
 
+FileKind kind_of(const struct stat& info) {
+  return S_ISREG(info.st_mode)   ? FileKind::regular
+         : S_ISDIR(info.st_mode) ? FileKind::directory
+                                 : FileKind::other;
+}
+
+// Returns the entry of an open directory; nullopt if it was removed meanwhile. Asks for the status
+// only of links, and on file systems whose listings have no kinds.
+std::optional<DirectoryEntry> entry_of(int directory, const dirent& listed) {
+  DirectoryEntry entry{.name = listed.d_name};
+  if (listed.d_type == DT_REG) return entry;
+  if (listed.d_type != DT_LNK && listed.d_type != DT_UNKNOWN) {
+    entry.kind = listed.d_type == DT_DIR ? FileKind::directory : FileKind::other;
+    return entry;
+  }
+  struct stat info = {};
+  if (listed.d_type == DT_UNKNOWN) {
+    if (::fstatat(directory, listed.d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+    entry.is_link = S_ISLNK(info.st_mode);
+  } else {
+    entry.is_link = true;
+  }
+  if (entry.is_link && ::fstatat(directory, listed.d_name, &info, 0) != 0) {
+    entry.kind = FileKind::other;
+    return entry;
+  }
+  entry.kind = kind_of(info);
+  entry.size = static_cast<uint64_t>(info.st_size);
+  return entry;
+}
+
 class PosixFileSystem final : public FileSystem {
  public:
   std::unique_ptr<ByteSource> open_source(const std::string& path) override {
@@ -147,14 +181,13 @@ class PosixFileSystem final : public FileSystem {
   std::optional<FileStatus> status(const std::string& path) override {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+      // No file has a name that is too long. (A pattern may be longer.)
+      if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
       throw system_error(errno, "stat", path);
     }
     FileStatus status;
     status.size = static_cast<uint64_t>(info.st_size);
-    status.kind = S_ISREG(info.st_mode)   ? FileKind::regular
-                  : S_ISDIR(info.st_mode) ? FileKind::directory
-                                          : FileKind::other;
+    status.kind = kind_of(info);
     return status;
   }
 
@@ -183,6 +216,23 @@ class PosixFileSystem final : public FileSystem {
     if (error) throw system_error(error.value(), "list", directory);
     std::sort(names.begin(), names.end());
     return names;
+  }
+
+  std::vector<DirectoryEntry> list_entries(const std::string& directory) override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
+    if (open == nullptr) throw system_error(errno, "list", directory);
+    std::vector<DirectoryEntry> entries;
+    while (true) {
+      errno = 0;
+      const dirent* const listed = ::readdir(open.get());
+      if (listed == nullptr) break;
+      const std::string_view name = listed->d_name;
+      if (name == "." || name == "..") continue;
+      if (auto entry = entry_of(::dirfd(open.get()), *listed)) entries.push_back(*std::move(entry));
+    }
+    if (errno != 0) throw system_error(errno, "list", directory);
+    std::ranges::sort(entries, {}, &DirectoryEntry::name);
+    return entries;
   }
 
   void make_directories(const std::string& path) override {

@@ -18,16 +18,26 @@
 namespace recordpipe {
 namespace {
 
+Error mapping_error(int code, const std::string& path) {
+  const Error error = system_error(code, "map", path);
+  if (code != ENOMEM) return error;
+  return Error({.kind = error.kind(),
+                .path = path,
+                .reason = error.reason(),
+                .hint = "a process may map vm.max_map_count files (sysctl): raise it, or open "
+                        "fewer files at a time"});
+}
+
 class PosixMapping final : public MappedFile {
  public:
   explicit PosixMapping(const std::string& path) : path_(path) {
     PosixDescriptor descriptor(path, O_RDONLY | O_NONBLOCK);
     descriptor.require_regular();
-    opened_ = descriptor.status();
+    opened_ = descriptor.opened();
     const auto size = static_cast<size_t>(opened_.st_size);
     if (size == 0) return;
     void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor.get(), 0);
-    if (start == MAP_FAILED) throw system_error(errno, "map", path);
+    if (start == MAP_FAILED) throw mapping_error(errno, path);
     bytes_ = {static_cast<const std::byte*>(start), size};
     try {
       guard_.emplace(bytes_);
@@ -98,7 +108,7 @@ class PosixMapping final : public MappedFile {
     if (::stat(path_.c_str(), &now) != 0 || !is_mapped_one(now)) return;
     try {
       auto descriptor = std::make_unique<PosixDescriptor>(path_, O_RDONLY | O_NONBLOCK);
-      if (is_mapped_one(descriptor->status())) descriptor_ = std::move(descriptor);
+      if (is_mapped_one(descriptor->opened())) descriptor_ = std::move(descriptor);
     } catch (const Error&) {
       // For example, too many open files.
     }

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
-#include "recordpipe/glob.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
 
@@ -90,22 +88,6 @@ bool next_is(RecordHeaderReader& headers, const RecordIndexEntry& entry) {
 
 std::string record_index_path(const std::string& path) {
   return std::string(path).insert(without_query(path).size(), ".idx");
-}
-
-std::vector<std::string> glob_record_files(FileSystem& file_system, const std::string& pattern) {
-  const std::vector<std::string> found = glob(file_system, pattern);
-  // Of the records, and of the steps of episodes (rlds/step_index.h).
-  const std::string endings[] = {record_index_path(""), ".steps"};
-  const auto is_index = [&](const std::string& path) {
-    return std::ranges::any_of(endings, [&](const std::string& ending) {
-      return path.ends_with(ending) &&
-             std::ranges::binary_search(found, path.substr(0, path.size() - ending.size()));
-    });
-  };
-  std::vector<std::string> files;
-  std::ranges::copy_if(found, std::back_inserter(files),
-                       [&](const std::string& path) { return !is_index(path); });
-  return files;
 }
 
 RecordIndexReader::RecordIndexReader(FileSystem& file_system, const std::string& path)

@@ -147,7 +147,10 @@ void check(const StepReader& reader) {
   };
   for (size_t i = 0; i < reader.columns().size(); ++i) {
     const StepColumn& column = reader.columns()[i];
-    if (!column.type || column.window || reader.is_of_episode(i)) {
+    const bool is_complex =
+        column.type == TensorType::complex64 || column.type == TensorType::complex128;
+    if (!column.type || is_complex || column.window || column.is_ragged ||
+        reader.is_of_episode(i)) {
       refuse("feature '" + printable(column.name) + "' is not numbers of a step");
     }
   }

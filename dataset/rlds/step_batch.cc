@@ -51,7 +51,9 @@ Dict empty_columns(const StepReader& reader, std::span<const std::optional<size_
   const auto columns = reader.columns();
   for (size_t i = 0; i < columns.size(); ++i) {
     DictValue value;
-    if (columns[i].type) {
+    if (columns[i].is_ragged) {
+      // finish() sets it.
+    } else if (columns[i].type) {
       value = Array{*columns[i].type, {}};
     } else if (!image_of[i]) {
       value = BytesArray{};
@@ -71,7 +73,7 @@ bool is_sized(const ImageFormat& format) {
 }  // namespace
 
 uint64_t heap_bytes(const StepBatch& batch) {
-  uint64_t bytes = heap_bytes(batch.columns);
+  uint64_t bytes = heap_bytes(batch.columns) + heap_bytes(batch.ragged);
   for (const ImageColumn& image : batch.images) bytes += heap_bytes(image);
   for (const auto& rows : batch.rows_of) {
     for (const StepBatch::BytesRow& row : rows) bytes += row.bytes.capacity();
@@ -85,7 +87,7 @@ StepCollator::StepCollator(std::shared_ptr<const StepReader> reader,
   const auto columns = reader_->columns();
   for (const ImageSpec& spec : images) {
     const auto at = std::ranges::find(columns, spec.feature, &StepColumn::name);
-    if (at == columns.end() || at->type || !at->shape.empty()) {
+    if (at == columns.end() || at->type || at->is_ragged || !at->shape.empty()) {
       throw Error({.kind = ErrorKind::invalid_argument,
                    .reason = "'" + printable(spec.feature) + "' is not an image of the steps"});
     }
@@ -123,7 +125,9 @@ void StepCollator::reset(StepBatch& batch, size_t rows) const {
   batch.rows_of.resize(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     std::byte* slot = nullptr;
-    if (columns[i].type) {
+    if (columns[i].is_ragged) {
+      DictCollator().reset(batch.ragged, rows);
+    } else if (columns[i].type) {
       Array& array = batch.columns.at(columns[i].name).array();
       resize(array, rows, columns[i].row_shape());
       slot = array.bytes.data();
@@ -141,6 +145,15 @@ void StepCollator::reset(StepBatch& batch, size_t rows) const {
   for (size_t i = 0; i < images_.size(); ++i) {
     images_[i].reset(batch.images[i], rows * columns[image_columns_[i]].window.value_or(1));
   }
+}
+
+Dict StepCollator::ragged_row(const StepReader::Row& at, const StepReader& reader) const {
+  Dict row;
+  for (size_t i = 0; i < reader.columns().size(); ++i) {
+    const StepColumn& column = reader.columns()[i];
+    if (column.is_ragged) row.append(column.name, reader.value(at, i));
+  }
+  return row;
 }
 
 void StepCollator::set_bytes(StepBatch::BytesRow& out, size_t column, const StepReader::Row& at,
@@ -213,7 +226,11 @@ void StepCollator::with_row(const Step& step, const Read& read) const {
 void StepCollator::set(StepBatch& batch, size_t row, Step&& step) const {
   with_row(step, [&](const StepReader& reader, const StepReader::Row& at) {
     const auto columns = reader.columns();
+    if (Dict ragged = ragged_row(at, reader); !ragged.empty()) {
+      DictCollator().set(batch.ragged, row, std::move(ragged));
+    }
     for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].is_ragged) continue;
       if (columns[i].type) {
         reader.write(at, i, batch.slots[i] + row * row_bytes(columns[i]));
       } else if (!image_of_[i]) {
@@ -231,7 +248,9 @@ Step StepCollator::checked(Step step) const {
   with_row(step, [&](const StepReader& reader, const StepReader::Row& at) {
     const auto columns = reader.columns();
     StepBatch::BytesRow scratch;
+    ragged_row(at, reader);
     for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].is_ragged) continue;
       if (columns[i].type) {
         scratch.bytes.resize(row_bytes(columns[i]));
         reader.write(at, i, scratch.bytes.data());
@@ -260,7 +279,7 @@ void StepCollator::set(StepBatch& batch, size_t row, Step&& step, const Step& ne
 void StepCollator::finish(StepBatch& batch) const {
   const auto columns = reader_->columns();
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].type || image_of_[i]) continue;
+    if (columns[i].type || columns[i].is_ragged || image_of_[i]) continue;
     BytesArray& out = batch.columns.at(columns[i].name).bytes();
     out.shape = batch_shape(batch.rows, columns[i].row_shape());
     out.bytes.clear();
@@ -271,6 +290,11 @@ void StepCollator::finish(StepBatch& batch) const {
         out.splits.push_back(out.splits.back() + static_cast<int64_t>(size));
       }
     }
+  }
+  const bool has_ragged = std::ranges::any_of(columns, &StepColumn::is_ragged);
+  if (has_ragged) DictCollator().finish(batch.ragged);
+  for (DictEntry& column : batch.ragged.columns.entries()) {
+    batch.columns.at(column.name) = std::move(column.value);
   }
   for (size_t i = 0; i < images_.size(); ++i) images_[i].finish(batch.images[i]);
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/tfds/numbers.h"
+#include "dataset/rlds/step_candidate.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
@@ -29,12 +29,6 @@ bool is_below(std::string_view name, std::string_view key) {
   return name.starts_with(key) && (name.size() == key.size() || name[key.size()] == '/');
 }
 
-std::string joined(std::span<const std::string> names) {
-  std::string path;
-  for (const std::string& name : names) path += (path.empty() ? "" : "/") + name;
-  return path;
-}
-
 // The name of the only Dataset feature.
 std::string steps_name(const tfds::Feature& features) {
   std::optional<std::string> found;
@@ -51,74 +45,16 @@ std::string steps_name(const tfds::Feature& features) {
   return *found;
 }
 
-// A leaf of the tree, as a row can have it.
-struct Candidate {
-  std::string path;     // in the steps, or in the episode
-  std::string problem;  // why it can't be had; empty if it can
-  StepLeaf leaf;
-  size_t number = 0;  // of the StepLeaf, if there is no problem
-  StepColumn column;  // without name and window
-  ColumnSource source;
-};
-
-std::string problem_of(const tfds::Leaf& leaf, bool is_of_step) {
-  const tfds::Feature& feature = *leaf.feature;
-  if (leaf.lengths.size() > (is_of_step ? 1 : 0)) return "is a sequence";
-  if (feature.is_optional) return "is optional";
-  if (feature.is_image()) return {};
-  for (const int64_t size : feature.shape) {
-    if (size < 1) return "has no fixed shape";
-  }
-  const bool is_complex =
-      feature.dtype == TensorType::complex64 || feature.dtype == TensorType::complex128;
-  return is_complex ? "is complex" : "";
-}
-
-Candidate candidate_of(const tfds::Leaf& leaf, const std::string& steps) {
-  const tfds::Feature& feature = *leaf.feature;
-  const bool is_of_step = leaf.in_dataset && leaf.path.front() == steps;
-  Candidate made;
-  made.path = joined(std::span(leaf.path).subspan(is_of_step ? 1 : 0));
-  made.problem = problem_of(leaf, is_of_step);
-  if (!made.problem.empty()) return made;
-  size_t count = 1;
-  if (!feature.is_image()) {
-    for (const int64_t size : feature.shape) {
-      made.column.shape.push_back(static_cast<size_t>(size));
-      if (__builtin_mul_overflow(count, static_cast<size_t>(size), &count) ||
-          count > UINT32_MAX / 16) {
-        made.problem = "has too many elements";
-        return made;
-      }
-    }
-    made.column.type = feature.dtype;
-  }
-  made.column.is_image = feature.is_image();
-  made.source.count = count;
-  made.source.is_of_episode = !is_of_step;
-  made.leaf = {.key = leaf.key, .is_of_episode = !is_of_step};
-  if (made.column.type) {
-    const bool is_encoded = feature.encoding != tfds::Encoding::none;
-    made.leaf.kind = is_encoded ? FeatureKind::bytes : tfds::kind_of(made.column.type);
-    made.leaf.values = is_encoded ? 1 : count;
-    made.source.stored = {*made.column.type, made.leaf.kind, feature.encoding};
-  } else {
-    made.leaf.kind = FeatureKind::bytes;
-    made.leaf.values = count;
-  }
-  return made;
-}
-
 class Resolver {
  public:
   Resolver(const tfds::Feature& features, const StepsOptions& options)
       : options_(options), steps_(steps_name(features)) {
     for (const tfds::Leaf& leaf : tfds::leaves(features)) {
       Candidate candidate = candidate_of(leaf, steps_);
-      if (candidate.problem.empty()) {
-        candidate.number = out_.leaves.size();
-        candidate.source.leaf = candidate.number;
-        out_.leaves.push_back(candidate.leaf);
+      candidate.source.leaf = out_.leaves.size();
+      for (StepLeaf made : candidate.leaves) {
+        for (size_t& number : made.row_lengths) number += candidate.source.leaf;
+        out_.leaves.push_back(std::move(made));
       }
       const bool is_of_step = leaf.in_dataset && leaf.path.front() == steps_;
       (is_of_step ? of_steps_ : of_episode_).push_back(std::move(candidate));
@@ -133,6 +69,7 @@ class Resolver {
     if (out_.columns.empty()) refuse("there are no features to choose from");
     check_names();
     for (const auto& [key, offsets] : options_.offsets) set_window(key, offsets);
+    for (size_t i = 0; i < out_.columns.size(); ++i) set_ragged(i);
     describe();
     return std::move(out_);
   }
@@ -172,6 +109,30 @@ class Resolver {
     source.offsets = {0};
     out_.sources.push_back(std::move(source));
     paths_.push_back(candidate.path);
+    chosen_.push_back(&candidate);
+  }
+
+  // How the values of a ragged column are decoded.
+  void set_ragged(size_t number) {
+    const StepColumn& column = out_.columns[number];
+    if (!column.is_ragged) return;
+    ColumnSource& source = out_.sources[number];
+    const Candidate& candidate = *chosen_[number];
+    if (candidate.lengths.empty() && source.is_padded && options_.pad == Pad::zero) {
+      refuse("feature " + quoted(column.name) +
+                 " has an unknown shape, which padding with zeros would need",
+             "pad with the edge");
+    }
+    source.ragged = std::make_shared<const RaggedColumn>(column.name, candidate.feature,
+                                                         candidate.lengths, column.window);
+    // A row has the values and shapes, and the inner row lengths: without a window, not those of
+    // the steps.
+    const bool has_outer = source.is_of_episode || column.window;
+    for (size_t i = 0; i < candidate.leaves.size(); ++i) {
+      const StepLeaf& leaf = candidate.leaves[i];
+      const bool is_of_steps = !leaf.is_ragged && !candidate.lengths.empty();  // row lengths
+      if (!is_of_steps || has_outer) source.ragged_leaves.push_back(source.leaf + i);
+    }
   }
 
   // Names are the paths of a tree: none may be below another.
@@ -243,6 +204,10 @@ class Resolver {
       for (const size_t size : column.shape) hash(size);
       hash(column.window ? *column.window + 1 : 0);
       hash(column.is_image ? 1 : 0);
+      if (column.is_ragged) {
+        hash(chosen_[i]->lengths.size() + 1);
+        for (const int64_t size : chosen_[i]->feature.shape) hash(static_cast<uint64_t>(size));
+      }
       if (i > 0) out_.text += ", ";
       out_.text += printable(column.name);
       if (paths_[i] != column.name) out_.text += "=" + printable(paths_[i]);
@@ -258,6 +223,7 @@ class Resolver {
   }
   // " float32 7": the dtype and shape of a step, as in descriptions of tfds().
   void describe_values(const StepColumn& column) {
+    if (column.is_ragged) out_.text += " ragged";
     out_.text += column.is_image ? " image" : " ";
     if (column.is_image) return;
     out_.text += column.type ? to_string(*column.type) : "bytes";
@@ -274,6 +240,7 @@ class Resolver {
   std::vector<Candidate> of_steps_;
   std::vector<Candidate> of_episode_;
   std::vector<std::string> paths_;  // of the columns
+  std::vector<const Candidate*> chosen_;
   ResolvedColumns out_;
 };
 

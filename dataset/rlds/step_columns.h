@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "dataset/rlds/ragged_steps.h"
 #include "dataset/rlds/step_values.h"
 #include "recordpipe/rlds/step_layout.h"
 #include "recordpipe/rlds/steps.h"
@@ -20,6 +22,9 @@ struct ColumnSource {
   std::vector<int64_t> offsets = {};  // {0} without a window
   size_t count = 1;                   // elements of one step
   StoredAs stored = {};               // of numbers
+  // Of ragged columns: how its values are decoded, and the leaves that have them.
+  std::shared_ptr<const RaggedColumn> ragged = {};
+  std::vector<size_t> ragged_leaves = {};
 };
 
 struct ResolvedColumns {

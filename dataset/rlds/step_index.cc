@@ -23,6 +23,9 @@ constexpr size_t kRecordEntrySize = 24;
 constexpr size_t kLayoutSize = 32;
 constexpr size_t kRangeSize = 12;
 constexpr size_t kCrcSize = 4;
+// Indexes up to this size are copied: Linux allows a process 65,530 mappings, and a data set of
+// thousands of shards takes one for each shard already.
+constexpr size_t kCopied = 64 * 1024;
 // Offsets in the header, and in a record's entry.
 constexpr size_t kFileSizeAt = 8;
 constexpr size_t kFingerprintAt = 16;
@@ -58,6 +61,9 @@ uint64_t hash_of(std::span<const StepLeaf> leaves) {
     for (const char c : leaf.key) hash = derive_key(hash, static_cast<unsigned char>(c));
     hash = derive_key(derive_key(hash, leaf.key.size()), static_cast<uint64_t>(leaf.kind));
     hash = derive_key(derive_key(hash, leaf.values), leaf.is_of_episode ? 1 : 0);
+    if (!leaf.is_ragged) continue;
+    for (const size_t number : leaf.row_lengths) hash = derive_key(hash, number);
+    hash = derive_key(hash, leaf.row_lengths.size() + 1);
   }
   return hash;
 }
@@ -69,9 +75,9 @@ uint64_t fingerprint_of(const RandomAccessFile& file) {
 }  // namespace
 
 StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
-                          size_t threads, const std::stop_token& stop) {
+                          const StepIndexOptions& options) {
   const uint64_t fingerprint = fingerprint_of(file);
-  const std::vector<ScannedEpisode> episodes = scan_episodes(file, leaves, threads, stop);
+  const std::vector<ScannedEpisode> episodes = scan_episodes(file, leaves, options);
 
   Encoder out;
   for (const char c : kMagic) out.add(static_cast<uint8_t>(c));
@@ -129,20 +135,28 @@ StepIndex StepIndex::scan(const RandomAccessFile& file, std::span<const StepLeaf
 std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::string& path,
                                          const RandomAccessFile& file,
                                          std::span<const StepLeaf> leaves) {
-  std::shared_ptr<const MappedFile> mapped;
+  std::shared_ptr<const void> owner;
+  std::span<const std::byte> bytes;
   try {
     const auto status = file_system.status(path);
     if (!status || status->kind != FileKind::regular) return std::nullopt;
-    mapped = file_system.map(path);
+    std::shared_ptr<const MappedFile> mapped = file_system.map(path);
+    bytes = mapped->bytes();
+    if (bytes.size() <= kCopied) {
+      auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+      bytes = *copy;
+      owner = std::move(copy);
+    } else {
+      owner = std::move(mapped);
+    }
   } catch (const Error&) {
     return std::nullopt;  // a new one is made
   }
-  const std::span<const std::byte> bytes = mapped->bytes();
   if (bytes.size() < kHeaderSize + kCrcSize) return std::nullopt;
   const auto content = bytes.first(bytes.size() - kCrcSize);
   StepIndex index;
   if (load32(bytes, content.size()) != mask_crc(crc32c(content)) ||
-      !index.open(mapped, content, leaves, file.size()) ||
+      !index.open(owner, content, leaves, file.size()) ||
       load64(content, kLeavesHashAt) != hash_of(leaves) ||
       load64(content, kFingerprintAt) != fingerprint_of(file) || !index.has_records_of(file)) {
     return std::nullopt;
@@ -285,9 +299,12 @@ StepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
                           std::span<const StepLeaf> leaves, const StepIndexOptions& options) {
   const std::string path = step_index_path(file.path());
   for (const std::string& place : kept_paths(path)) {
-    if (auto index = StepIndex::load(file_system, place, file, leaves)) return *std::move(index);
+    if (auto index = StepIndex::load(file_system, place, file, leaves)) {
+      if (options.advance) options.advance(file.size());
+      return *std::move(index);
+    }
   }
-  StepIndex index = StepIndex::scan(file, leaves, options.threads, options.stop);
+  StepIndex index = StepIndex::scan(file, leaves, options);
   keep_file(file_system, path, [&](const std::string& place) { index.save(file_system, place); });
   return index;
 }

@@ -1,10 +1,12 @@
 #include "recordpipe/rlds/step_layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "dataset/rlds/ragged_steps.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/internal/example/plain_entry.h"
@@ -81,7 +83,7 @@ class Layouter {
     for (size_t i = 0; i < leaves_.size(); ++i) {
       const StepLeaf& leaf = leaves_[i];
       const FoundLeaf& found = found_[i];
-      if (leaf.is_of_episode) continue;
+      if (leaf.is_of_episode || leaf.is_ragged) continue;
       if (found.values > 0 && found.kind != leaf.kind) {
         throw Error({.kind = ErrorKind::unsupported,
                      .reason = "feature '" + printable(leaf.key) +
@@ -120,6 +122,7 @@ class Layouter {
     const FoundLeaf& found = found_[number];
     const uint64_t parts = leaf.is_of_episode ? 1 : layout_.steps;
     if (parts == 0) return {.form = LeafLayout::Form::strided};
+    if (leaf.is_ragged) return place_ragged(leaf, found);
     if (found.entries != 1 || !found.list || found.kind != leaf.kind ||
         found.values != parts * leaf.values) {
       return {};
@@ -136,6 +139,52 @@ class Layouter {
         leaf.kind == FeatureKind::bytes ? bytes_units(values) : varint_units(values, leaf.values);
     if (units.size() != units_of(leaf, layout_.steps)) return {};
     return listed(units);
+  }
+
+  LeafLayout place_ragged(const StepLeaf& leaf, const FoundLeaf& found) {
+    const std::vector<uint64_t> counts =
+        leaf.is_of_episode ? std::vector<uint64_t>{found.values}
+                           : ragged_counts(example_, leaves_, leaf, layout_.steps);
+    const uint64_t total = std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+    if (total != found.values) {
+      throw Error({.kind = ErrorKind::corrupted,
+                   .reason = "feature '" + printable(leaf.key) + "' has " +
+                             std::to_string(found.values) + " values, and row lengths for " +
+                             std::to_string(total)});
+    }
+    if (total == 0) return {.form = LeafLayout::Form::strided};  // of no bytes
+    if (found.entries != 1 || !found.list || found.kind != leaf.kind) return {};
+    std::vector<ByteRange> units;
+    std::span<const std::byte> left = found.list->values;
+    for (const uint64_t count : counts) {
+      const auto size = size_of_values(left, leaf.kind, count);
+      if (!size) return {};
+      units.push_back({offset_of(left), static_cast<uint32_t>(*size)});
+      left = left.subspan(*size);
+    }
+    return left.empty() ? listed(units) : LeafLayout{};
+  }
+
+  // The bytes of the first `count` values; nothing if the encoding is unusual.
+  static std::optional<size_t> size_of_values(std::span<const std::byte> list, FeatureKind kind,
+                                              uint64_t count) {
+    if (kind == FeatureKind::floats) {
+      const size_t size = count * sizeof(float);
+      return size <= list.size() ? std::optional(size) : std::nullopt;
+    }
+    if (kind == FeatureKind::int64s) {
+      WireReader reader(list);
+      for (uint64_t i = 0; i < count; ++i) {
+        if (reader.done()) return std::nullopt;
+        reader.read_varint();
+      }
+      return list.size() - reader.rest().size();
+    }
+    GlanceReader reader(list);
+    for (uint64_t i = 0; i < count; ++i) {
+      if (!reader.read_bytes(kListValue)) return std::nullopt;
+    }
+    return list.size() - reader.rest().size();
   }
 
   uint32_t offset_of(std::span<const std::byte> part) const {

@@ -1,6 +1,7 @@
 // Resolves the features of a row, and reads rows.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <utility>
 
 #include "dataset/rlds/kept_file.h"
@@ -25,7 +26,7 @@ struct StepReader::State {
   std::span<const std::byte> unit(const Row& row, size_t leaf, uint64_t number,
                                   std::vector<std::byte>& scratch) const {
     if (const auto found = files->unit(row.place, leaf, number)) return *found;
-    return parse_unit(row.record.data, resolved.leaves[leaf], row.place.steps, number, scratch);
+    return parse_unit(row.record.data, resolved.leaves, leaf, row.place.steps, number, scratch);
   }
 
   // The step of an offset; nothing before the first and after the last one.
@@ -104,6 +105,24 @@ std::span<const std::byte> StepReader::bytes(const Row& row, size_t column, uint
   return state_->unit(row, source.leaf, step * source.count + number, scratch);
 }
 
+DictValue StepReader::value(const Row& row, size_t column) const {
+  const ColumnSource& source = state_->resolved.sources[column];
+  RaggedColumn::Row values(*source.ragged);
+  std::deque<std::vector<std::byte>> scratch;  // units are valid until the value is made
+  for (size_t number = 0; number < source.ragged_leaves.size(); ++number) {
+    const size_t leaf = source.ragged_leaves[number];
+    for (size_t at = 0; at < source.offsets.size(); ++at) {
+      if (const auto step = step_of(row, column, at)) {
+        values.add(number, state_->unit(row, leaf, *step, scratch.emplace_back()),
+                   state_->resolved.leaves[leaf]);
+      } else {
+        values.add_empty(number, state_->resolved.leaves[leaf]);
+      }
+    }
+  }
+  return values.value(row.record);
+}
+
 void StepReader::write_mask(const Row& row, size_t mask, std::byte* out) const {
   for (const int64_t offset : state_->resolved.mask_offsets[mask]) {
     *out++ = State::existing(row, offset) ? std::byte{1} : std::byte{0};
@@ -115,7 +134,7 @@ void StepReader::prefetch(uint64_t step) const {
   const Row row{place, {}};
   for (size_t column = 0; column < columns().size(); ++column) {
     const ColumnSource& source = state_->resolved.sources[column];
-    if (columns()[column].type) continue;
+    if (columns()[column].type || columns()[column].is_ragged) continue;
     for (size_t at = 0; at < source.offsets.size(); ++at) {
       const auto found = step_of(row, column, at);
       for (size_t i = 0; found && i < source.count; ++i) {

@@ -54,17 +54,18 @@ void scan(ScannedEpisode& episode, const RandomAccessFile& file, std::span<const
 }  // namespace
 
 std::vector<ScannedEpisode> scan_episodes(const RandomAccessFile& file,
-                                          std::span<const StepLeaf> leaves, size_t threads,
-                                          const std::stop_token& stop) {
+                                          std::span<const StepLeaf> leaves,
+                                          const StepIndexOptions& options) {
   std::vector<ScannedEpisode> episodes;
   RecordHeaderReader headers(file);
   while (const auto entry = headers.read()) {
     episodes.emplace_back();
     episodes.back().record = *entry;
   }
-  for_each_in_parallel(episodes.size(), thread_count(threads), [&](uint64_t i) {
-    throw_if_stopped(stop, file.path());
+  for_each_in_parallel(episodes.size(), thread_count(options.threads), [&](uint64_t i) {
+    throw_if_stopped(options.stop, file.path());
     scan(episodes[i], file, leaves);
+    if (options.advance) options.advance(episodes[i].record.size);
   });
   return episodes;
 }

@@ -9,6 +9,7 @@
 
 #include "recordpipe/file.h"
 #include "recordpipe/record_index.h"
+#include "recordpipe/rlds/step_index.h"
 #include "recordpipe/rlds/step_layout.h"
 
 namespace recordpipe::rlds {
@@ -23,7 +24,7 @@ struct ScannedEpisode {
 
 // As StepIndex::scan().
 std::vector<ScannedEpisode> scan_episodes(const RandomAccessFile& file,
-                                          std::span<const StepLeaf> leaves, size_t threads,
-                                          const std::stop_token& stop);
+                                          std::span<const StepLeaf> leaves,
+                                          const StepIndexOptions& options);
 
 }  // namespace recordpipe::rlds

@@ -3,9 +3,11 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <type_traits>
 
+#include "dataset/rlds/ragged_steps.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
@@ -19,6 +21,12 @@ namespace {
 [[noreturn]] void refuse_count() {
   throw Error({.kind = ErrorKind::corrupted,
                .reason = "the values of a step are not as many as features.json says"});
+}
+
+[[noreturn]] void refuse_kind(const StepLeaf& leaf) {
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = "feature '" + printable(leaf.key) +
+                         "' has values of another type or number than features.json says"});
 }
 
 class SpanSource final : public ByteSource {
@@ -102,6 +110,49 @@ void append_varint(uint64_t value, std::vector<std::byte>& out) {
   out.push_back(static_cast<std::byte>(value));
 }
 
+// Values [first, first + count) of a feature, as a unit of a ragged leaf has them.
+void encode_values(const FeatureView& feature, uint64_t first, uint64_t count,
+                   std::vector<std::byte>& out) {
+  uint64_t number = 0;
+  const auto is_wanted = [&] {
+    const uint64_t at = number++;
+    return at >= first && at - first < count;
+  };
+  for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
+    if (!is_wanted()) return;
+    append_varint(length_delimited_tag(kListValue), out);
+    append_varint(value.size(), out);
+    out.insert(out.end(), value.begin(), value.end());
+  });
+  for_each_value<FeatureKind::floats>(feature, [&](float value) {
+    if (!is_wanted()) return;
+    out.resize(out.size() + sizeof(float));
+    store_little_endian(std::bit_cast<uint32_t>(value), &*out.end() - sizeof(float));
+  });
+  for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) {
+    if (is_wanted()) append_varint(static_cast<uint64_t>(value), out);
+  });
+}
+
+std::span<const std::byte> parse_ragged_unit(std::span<const std::byte> example,
+                                             std::span<const StepLeaf> leaves, size_t leaf_number,
+                                             uint64_t steps, uint64_t unit,
+                                             std::vector<std::byte>& scratch) {
+  const StepLeaf& leaf = leaves[leaf_number];
+  scratch.clear();
+  const auto feature = find_feature(example, leaf.key);
+  if (!feature || feature->size() == 0) return scratch;  // an empty list may be left out
+  if (feature->kind() != leaf.kind) refuse_kind(leaf);
+  if (leaf.is_of_episode) {
+    encode_values(*feature, 0, feature->size(), scratch);
+    return scratch;
+  }
+  const std::vector<uint64_t> counts = ragged_counts(example, leaves, leaf, steps);
+  const auto at = counts.begin() + static_cast<ptrdiff_t>(unit);
+  encode_values(*feature, std::accumulate(counts.begin(), at, uint64_t{0}), *at, scratch);
+  return scratch;
+}
+
 }  // namespace
 
 void decode_unit(std::span<const std::byte> unit, const StoredAs& stored, size_t count,
@@ -120,20 +171,21 @@ void decode_unit(std::span<const std::byte> unit, const StoredAs& stored, size_t
   }
 }
 
-std::span<const std::byte> parse_unit(std::span<const std::byte> example, const StepLeaf& leaf,
+std::span<const std::byte> parse_unit(std::span<const std::byte> example,
+                                      std::span<const StepLeaf> leaves, size_t leaf_number,
                                       uint64_t steps, uint64_t unit,
                                       std::vector<std::byte>& scratch) {
+  const StepLeaf& leaf = leaves[leaf_number];
+  if (leaf.is_ragged) {
+    return parse_ragged_unit(example, leaves, leaf_number, steps, unit, scratch);
+  }
   const auto feature = find_feature(example, leaf.key);
   const uint64_t wanted = (leaf.is_of_episode ? 1 : steps) * leaf.values;
   if (!feature || feature->size() == 0) {
     throw Error({.kind = ErrorKind::not_found,
                  .reason = "the episode has no feature '" + printable(leaf.key) + "'"});
   }
-  if (feature->kind() != leaf.kind || feature->size() != wanted) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "feature '" + printable(leaf.key) +
-                           "' has values of another type or number than features.json says"});
-  }
+  if (feature->kind() != leaf.kind || feature->size() != wanted) refuse_kind(leaf);
   scratch.clear();
   uint64_t number = 0;
   if (leaf.kind == FeatureKind::bytes) {

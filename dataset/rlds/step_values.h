@@ -26,10 +26,11 @@ struct StoredAs {
 void decode_unit(std::span<const std::byte> unit, const StoredAs& stored, size_t count,
                  std::byte* out);
 
-// Returns unit `unit` of a leaf of the Example with any encoding: the bytes of a value, which point
-// into `example`, or packed numbers in `scratch`. Throws Error{not_found}, {unsupported} or
-// {corrupted} without such values.
-std::span<const std::byte> parse_unit(std::span<const std::byte> example, const StepLeaf& leaf,
+// Returns unit `unit` of leaf `number` of the Example with any encoding: the bytes of a value,
+// which point into `example`, or packed numbers in `scratch`; of ragged leaves always in `scratch`.
+// Throws Error{not_found}, {unsupported} or {corrupted} without such values.
+std::span<const std::byte> parse_unit(std::span<const std::byte> example,
+                                      std::span<const StepLeaf> leaves, size_t number,
                                       uint64_t steps, uint64_t unit,
                                       std::vector<std::byte>& scratch);
 

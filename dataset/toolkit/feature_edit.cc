@@ -215,6 +215,11 @@ void FirstNames::add(const MessageView& record) {
   for (const FeatureListView& list : record.feature_lists()) add(list.name());
 }
 
+void FirstNames::add(const std::vector<std::string>& names) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& name : names) add(std::string_view(name));
+}
+
 void FirstNames::add(std::string_view name) {
   if (names_.size() == kMostNames || name.size() > kLongestName || names_.contains(name)) return;
   names_.emplace(name);

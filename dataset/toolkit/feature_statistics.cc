@@ -78,7 +78,16 @@ void FeatureStatistics::add(const MessageView& message, std::span<const std::str
   add_message(*this, message, only, [&] { make_room(); });
 }
 
-void FeatureStatistics::merge(const StatisticsPart& part) {
+void FeatureStatistics::merge(const StatisticsPart& part) { merge_part(part); }
+
+void FeatureStatistics::merge(const FeatureStatistics& other) {
+  most_numbers_ = std::min(most_numbers_, other.most_numbers_);
+  most_frequent_ = std::min(most_frequent_, other.most_frequent_);
+  merge_part(other);
+}
+
+template <typename Part>
+void FeatureStatistics::merge_part(const Part& part) {
   records += part.records;
   with_features += part.with_features;
   sequences += part.sequences;

@@ -131,6 +131,20 @@ void NumberStatistics<Number>::merge(const NumberPart<Number>& part) {
   frequent.add(runs);
 }
 
+template <typename Number>
+void NumberStatistics<Number>::merge(const NumberStatistics& other) {
+  if (other.count > other.nans) {
+    const bool first = count == nans;
+    min = first ? other.min : std::min(min, other.min);
+    max = first ? other.max : std::max(max, other.max);
+  }
+  count += other.count;
+  nans += other.nans;
+  moments.merge(other.moments);
+  distribution.merge(other.distribution);
+  frequent.merge(other.frequent);
+}
+
 template struct NumberStatistics<int64_t>;
 template struct NumberStatistics<float>;
 
@@ -198,6 +212,13 @@ void ValueStatistics::merge(const ValuesPart& part) {
   int64s.merge(part.int64s);
   floats.merge(part.floats);
   bytes.merge(part.bytes);
+}
+
+void ValueStatistics::merge(const ValueStatistics& other) {
+  shape.merge(other.shape);
+  int64s.merge(other.int64s);
+  floats.merge(other.floats);
+  bytes.merge(other.bytes);
 }
 
 void ValueStatistics::limit(size_t most_numbers, size_t most_frequent) {

@@ -13,7 +13,6 @@ from typing import Any
 
 import recordpipe as rp
 import recordpipe.torch as rpt
-import torch
 
 COMMON = {  # the name in the batch: the path in the data set
     "primary": "observation/image",
@@ -46,12 +45,6 @@ def loader(folders: list[str], weights: list[float] | None, batch_size: int) -> 
     return rpt.Loader(mixture.batch(batch_size, drop_remainder=True).prefetch(), pin_memory=True)
 
 
-def scaled(action: torch.Tensor, statistics: rp.StepStatistics) -> torch.Tensor:
-    """The quantiles 0.01 and 0.99 become -1 and 1, as OpenVLA scales actions."""
-    low, high = (torch.from_numpy(q).float() for q in (statistics.q01, statistics.q99))
-    return ((action - low) / (high - low + 1e-8) * 2 - 1).clamp(-1, 1)
-
-
 def main() -> dict[str, Any]:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -69,7 +62,7 @@ def main() -> dict[str, Any]:
     statistics = rp.episode_statistics(rp.tfds(options.folders[0]), ["action"])["action"]
     mixture = loader(options.folders, options.weights, options.batch_size)
     for _, batch in zip(range(options.batches), mixture, strict=False):
-        action = scaled(batch["action"], statistics)  # [batch, 8, 7]; train(batch, action)
+        action = statistics.scaled(batch["action"])  # [batch, 8, 7]; train(batch, action)
     print({name: tuple(value.shape) for name, value in batch.items() if name != "language"})
     print(action.shape, action.dtype, batch["language"][:2])
     return mixture.state_dict()  # of loader.load_state_dict(): the next batch, in any process

@@ -2,12 +2,9 @@
 
 #include <string>
 
+#include "python/native/numpy_api.h"
+
 namespace recordpipe::python {
-namespace {
-
-nb::object numpy() { return nb::module_::import_("numpy"); }
-
-}  // namespace
 
 nb::dlpack::dtype dtype_of(std::string_view name) {
   using Code = nb::dlpack::dtype_code;
@@ -24,12 +21,7 @@ nb::dlpack::dtype dtype_of(std::string_view name) {
 
 nb::object array(const void* values, nb::dlpack::dtype dtype, const std::vector<size_t>& shape,
                  nb::handle owner) {
-  nb::object array = nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(values), shape.size(),
-                                                     shape.data(), owner, nullptr, dtype));
-  // nanobind makes long long, where NumPy's int64 is long: values would not be numpy.int64.
-  if (dtype == nb::dtype<int64_t>()) return array.attr("view")(numpy().attr("int64"));
-  if (dtype == nb::dtype<uint64_t>()) return array.attr("view")(numpy().attr("uint64"));
-  return array;
+  return numpy_array(const_cast<void*>(values), dtype, shape, owner);
 }
 
 nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle) {
@@ -38,7 +30,7 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
     const std::span<const std::byte> value = values[i];
     list.append(nb::bytes(value.data(), value.size()));
   }
-  nb::object flat = numpy().attr("array")(list, nb::arg("dtype") = "O");
+  nb::object flat = nb::module_::import_("numpy").attr("array")(list, nb::arg("dtype") = "O");
   nb::list dimensions;
   for (const size_t dimension : shape) dimensions.append(dimension);
   return flat.attr("reshape")(nb::tuple(dimensions));

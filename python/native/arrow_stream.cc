@@ -112,7 +112,14 @@ std::string name_of(const nb::python_error& error) {
 void handle_signals() {
   if (!nb::is_alive() || !on_main_thread()) return;
   const GilScope gil;
-  if (PyErr_CheckSignals() == 0) return;
+  try {
+    raise_interrupt();
+    return;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const PythonException& kept) {
+    kept.raise();
+  }
   nb::python_error raised;
   const std::string name = name_of(raised);
   auto exception = std::make_unique<PythonException>(raised);

@@ -8,11 +8,13 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "dataset/toolkit/files/convert.h"
+#include "dataset/toolkit/files/convert_plan.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "python/native/file_work.h"
 #include "python/native/toolkit.h"
@@ -27,6 +29,9 @@ struct ConvertArguments {
   std::optional<int> level;
   bool fast = false;
   size_t shards = 0;
+  bool round_robin = false;
+  std::vector<std::pair<std::string, double>> split;
+  std::optional<std::string> split_by;
   uint64_t max_bytes = 0;
   bool shuffle = false;
   FilePath tmp_dir;
@@ -66,14 +71,46 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
 RecordOutputOptions output_of(const std::string& target, const ConvertArguments& arguments) {
   std::optional<Compression> compression;
   if (arguments.compression) compression = compression_of(*arguments.compression);
-  RecordOutputOptions options = {.path = target,
-                                 .compression = compression_for(target, compression),
-                                 .level = arguments.level,
-                                 .fast = arguments.fast,
-                                 .shards = arguments.shards,
-                                 .max_bytes = arguments.max_bytes,
-                                 .threads = arguments.threads};
+  RecordOutputOptions options = {
+      .path = target,
+      .compression = compression_for(target, compression),
+      .level = arguments.level,
+      .fast = arguments.fast,
+      .shards = arguments.shards,
+      .order = arguments.round_robin ? ShardOrder::round_robin : ShardOrder::blocks,
+      .max_bytes = arguments.max_bytes,
+      .threads = arguments.threads};
   check_level(options);
+  return options;
+}
+
+RecordSplit split_of(const ConvertArguments& arguments) {
+  RecordSplit split = {.key = arguments.split_by};
+  for (const auto& [name, fraction] : arguments.split) {
+    split.parts.push_back({.name = name, .fraction = fraction});
+  }
+  return split;
+}
+
+// With what is damaged skipped silently, if it is to be.
+ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const FilePath& target,
+                          const Reading& reading, const ConvertArguments& arguments) {
+  ConvertOptions options = {.input = {.paths = inputs.paths, .reading = read_options(reading)},
+                            .output = output_of(target.bytes, arguments),
+                            .split = split_of(arguments),
+                            .selection = selection_of(arguments),
+                            .sample_count = arguments.sample_count,
+                            .shuffle = arguments.shuffle,
+                            .temporary_directory = arguments.tmp_dir.bytes};
+  options.output.splits = names_of(options.split);
+  if (arguments.skip_corrupt) {
+    options.input.on_damage = [](const auto&, const auto&) {};
+    if (arguments.resize) options.selection.on_failed_edit = [](const Error&) {};
+  }
+  check_conversion(options);
+  if (!options.keeps_everything()) {
+    require_no_input(files, inputs.paths, replaced_files(*files, options.output));
+  }
   return options;
 }
 
@@ -103,20 +140,16 @@ struct SkippedRecords {
   }
 };
 
-// Returns (files: [(path, records, bytes)], records read, regions skipped, bytes skipped, the first
-// of the regions: [(path, begin, end, reason, hint)], records skipped, the first of these: [(path,
-// offset, reason)]).
-nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
-                  const Reading& reading, const ConvertArguments& arguments,
+// Returns (files: [(path, records, bytes, split)], records read, regions skipped, bytes skipped,
+// the first of the regions: [(path, begin, end, reason, hint)], records skipped, the first of
+// these: [(path, offset, reason)]).
+nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
+                  const FilePath& target, const Reading& reading, const ConvertArguments& arguments,
                   const nb::object& progress) {
   Skipped skipped;
   SkippedRecords broken;
-  ConvertOptions options = {.input = {.reading = read_options(reading)},
-                            .output = output_of(target.bytes, arguments),
-                            .selection = selection_of(arguments),
-                            .sample_count = arguments.sample_count,
-                            .shuffle = arguments.shuffle,
-                            .temporary_directory = arguments.tmp_dir.bytes};
+  const Inputs inputs = find_inputs(files, given);
+  ConvertOptions options = options_of(files, inputs, target, reading, arguments);
   if (arguments.skip_corrupt) {
     options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
       skipped.add(path, region);
@@ -125,17 +158,12 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
       options.selection.on_failed_edit = [&](const Error& error) { broken.add(error); };
     }
   }
-  const Inputs inputs = find_inputs(given);
-  options.input.paths = inputs.paths;
-  if (!options.keeps_everything()) {
-    require_no_input(inputs.paths, replaced_files(posix_file_system(), options.output));
-  }
   ConvertReport report;
-  run_file_work(progress, inputs.bytes * (options.reads_twice() ? 2 : 1),
+  run_file_work(files, progress, inputs.bytes * (options.needs_count() ? 2 : 1),
                 [&](const FileWork& work) { report = convert_records(work, std::move(options)); });
-  nb::list files;
+  nb::list written;
   for (const WrittenFile& file : report.files) {
-    files.append(nb::make_tuple(FilePath{file.path}, file.records, file.bytes));
+    written.append(nb::make_tuple(FilePath{file.path}, file.records, file.bytes, file.split));
   }
   nb::list regions;
   for (const auto& [path, region] : skipped.first) {
@@ -146,8 +174,24 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
   for (const Error& error : broken.first) {
     records.append(nb::make_tuple(FilePath{error.path()}, error.offset(), text(error.reason())));
   }
-  return nb::make_tuple(files, report.read, skipped.regions, skipped.bytes, regions, broken.records,
-                        records);
+  return nb::make_tuple(written, report.read, skipped.regions, skipped.bytes, regions,
+                        broken.records, records);
+}
+
+// Returns (inputs, bytes, records, inputs that are read twice, outputs).
+nb::tuple plan_convert(const SharedFiles& files, const std::vector<FilePath>& given,
+                       const FilePath& target, const Reading& reading,
+                       const ConvertArguments& arguments, const nb::object& progress) {
+  const Inputs inputs = find_inputs(files, given);
+  const ConvertOptions options = options_of(files, inputs, target, reading, arguments);
+  ConvertPlan plan;
+  run_file_work(files, progress, inputs.bytes,
+                [&](const FileWork& work) { plan = plan_conversion(work, options); });
+  nb::list twice;
+  for (const std::string& path : plan.read_twice) twice.append(FilePath{path});
+  nb::list outputs;
+  for (const std::string& path : plan.outputs) outputs.append(FilePath{path});
+  return nb::make_tuple(plan.inputs, plan.bytes, plan.records, twice, outputs);
 }
 
 }  // namespace
@@ -159,6 +203,9 @@ void define_conversion(nb::module_& module) {
       .def_rw("level", &ConvertArguments::level, nb::arg().none())
       .def_rw("fast", &ConvertArguments::fast)
       .def_rw("shards", &ConvertArguments::shards)
+      .def_rw("round_robin", &ConvertArguments::round_robin)
+      .def_rw("split", &ConvertArguments::split)
+      .def_rw("split_by", &ConvertArguments::split_by, nb::arg().none())
       .def_rw("max_bytes", &ConvertArguments::max_bytes)
       .def_rw("shuffle", &ConvertArguments::shuffle)
       .def_rw("tmp_dir", &ConvertArguments::tmp_dir)
@@ -175,7 +222,10 @@ void define_conversion(nb::module_& module) {
       .def_rw("images", &ConvertArguments::images)
       .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
       .def_rw("threads", &ConvertArguments::threads);
-  module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("plan_convert", &plan_convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
 }
 
 }  // namespace recordpipe::python

@@ -117,6 +117,8 @@ void translate_errors() {
       std::rethrow_exception(thrown);
     } catch (const PythonException& exception) {
       exception.raise();
+    } catch (const PythonFileError& error) {
+      error.exception().raise();
     } catch (const Error& error) {
       set_error(error);
     }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 
@@ -34,6 +35,18 @@ class PythonException : public std::exception {
   SharedObject value_;
   std::string note_;
   SharedObject traceback_;  // as it was when the function returned
+};
+
+// The exception of a file system in Python (python_file_system.h): an Error for what asks for the
+// kind of a failure, or reports it; raised as the exception itself.
+class PythonFileError : public Error {
+ public:
+  PythonFileError(Parts parts, PythonException exception)
+      : Error(std::move(parts)), exception_(std::move(exception)) {}
+  const PythonException& exception() const { return exception_; }
+
+ private:
+  PythonException exception_;
 };
 
 // Throws what a function in Python has raised, as a PythonException, or Error{cancelled} if it was

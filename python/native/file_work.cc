@@ -1,5 +1,6 @@
 #include "python/native/file_work.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,10 +11,16 @@
 #include <thread>
 #include <utility>
 
+#include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/files/file_identity.h"
+#include "dataset/toolkit/files/many_files.h"
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
+#include "python/native/listed_sizes.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/input_files.h"
+#include "recordpipe/internal/call_stop.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe::python {
 namespace {
@@ -21,14 +28,11 @@ namespace {
 // The interval of progress calls, and of checks for signals.
 constexpr std::chrono::milliseconds kInterval{100};
 
-uint64_t size_of_input(const std::string& path) {
-  if (is_http_url(path)) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .path = path,
-                 .reason = "the Python package reads local files only",
-                 .hint = "download it first"});
-  }
-  const auto status = posix_file_system().status(path);
+// How many sizes are asked for at a time, where each is a request.
+constexpr size_t kRequests = 64;
+
+uint64_t size_of_input(FileSystem& files, const std::string& path) {
+  const auto status = files.status(path);
   if (!status) {
     throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file"});
   }
@@ -38,20 +42,14 @@ uint64_t size_of_input(const std::string& path) {
                  .reason = "a pipe or a device, not a file",
                  .hint = "copy it to a file first"});
   }
-  if (status->kind == FileKind::directory) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .path = path,
-                 .reason = "a directory, not a file",
-                 .hint = "name the files in it, for example with a pattern"});
-  }
   return status->size;
 }
 
 // The thread of an operation.
 class WorkThread {
  public:
-  explicit WorkThread(const std::function<void(const FileWork&)>& operation)
-      : thread_([this, &operation] { run(operation); }) {}
+  WorkThread(FileSystem& files, const std::function<void(const FileWork&)>& operation)
+      : files_(files), thread_([this, &operation] { run(operation); }) {}
   ~WorkThread() { thread_.join(); }
   WorkThread(const WorkThread&) = delete;
   WorkThread& operator=(const WorkThread&) = delete;
@@ -69,9 +67,9 @@ class WorkThread {
  private:
   void run(const std::function<void(const FileWork&)>& operation) {
     try {
-      operation({.files = posix_file_system(),
-                 .stop = stop_.get_token(),
-                 .advance = [this](uint64_t bytes) { done_ += bytes; }});
+      operation({.files = files_, .stop = stop_.get_token(), .advance = [this](uint64_t bytes) {
+                   done_ += bytes;
+                 }});
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -80,6 +78,7 @@ class WorkThread {
     ended_.notify_one();
   }
 
+  FileSystem& files_;
   std::stop_source stop_;
   std::atomic<uint64_t> done_ = 0;
   std::mutex mutex_;
@@ -91,14 +90,46 @@ class WorkThread {
 
 }  // namespace
 
-Inputs find_inputs(const std::vector<FilePath>& given) {
-  const GilRelease no_gil;
-  Inputs inputs = {.paths = expand_patterns(posix_file_system(), strings(given))};
-  for (const std::string& path : inputs.paths) inputs.bytes += size_of_input(path);
+Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given, bool recursive) {
+  Inputs inputs;
+  run_file_work(files, nb::none(), 0, [&](const FileWork& work) {
+    const internal::CallStopScope scope(work.stop);
+    ListedSizes listed(work.files);
+    inputs.paths = find_input_files(listed, strings(given), {.recursive = recursive});
+    const bool is_local = std::ranges::all_of(
+        inputs.paths, [&](const std::string& path) { return work.files.can_map(path); });
+    for_each_file<uint64_t>(
+        inputs.paths.size(), is_local ? available_cpus() : kRequests,
+        [&](size_t i) { return FileTurn{.is_small = work.files.can_map(inputs.paths[i])}; },
+        [&](FileShare share) {
+          const std::string& path = inputs.paths[share.number];
+          throw_if_stopped(work.stop, path);
+          if (const auto size = listed.size_of(path)) return *size;
+          const internal::CallStopScope its_scope(work.stop);
+          return size_of_input(work.files, path);
+        },
+        [&](uint64_t size) {
+          inputs.sizes.push_back(size);
+          inputs.bytes += size;
+          return true;
+        });
+  });
   return inputs;
 }
 
-void run_file_work(const nb::object& progress, uint64_t total,
+void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs) {
+  recordpipe::require_no_input(inputs, outputs);  // of files on this machine, by any name
+  for (const std::string& output : outputs) {
+    if ((*files).can_map(output) || std::ranges::find(inputs, output) == inputs.end()) continue;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = output,
+                 .reason = kReplacesInput,
+                 .hint = "give the output another name"});
+  }
+}
+
+void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation) {
   const ExitGuard guard;
   std::optional<nb::python_error> raised;
@@ -107,7 +138,7 @@ void run_file_work(const nb::object& progress, uint64_t total,
   {
     const GilRelease no_gil;
     {
-      WorkThread work(operation);
+      WorkThread work(*files, operation);
       while (!work.wait()) {
         if (ExitGuard::is_over()) work.request_stop();
         if (raised || ExitGuard::is_over()) continue;

@@ -14,6 +14,7 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/survey.h"
 #include "python/native/file_path.h"
+#include "python/native/python_file_system.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/record_reader.h"
 
@@ -22,20 +23,25 @@ namespace recordpipe::python {
 namespace nb = nanobind;
 
 struct Inputs {
-  std::vector<std::string> paths;
-  uint64_t bytes = 0;  // of all files, as they are stored
+  std::vector<std::string> paths = {};
+  std::vector<uint64_t> sizes = {};  // as they are stored
+  uint64_t bytes = 0;                // of all files
 };
 
-// Expands patterns. Throws Error{not_found} for a missing file, and Error{unsupported} for a URL, a
-// pipe or a device, so that no operation begins with inputs that it can't read. Needs the GIL,
-// which it releases.
-Inputs find_inputs(const std::vector<FilePath>& given);
+// Finds the files (input_files.h). Throws Error{not_found} for a missing file, and
+// Error{unsupported} for a pipe or a device, so that no operation begins with inputs that it can't
+// read. Needs the GIL, which it releases.
+Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
+                   bool recursive = false);
+// Throws Error{invalid_argument} if an output is one of the inputs.
+void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs);
 
-// Runs `operation` on a thread of its own, without the GIL, and throws its exception. Meanwhile,
-// the caller's thread calls progress(bytes read, `total`), unless `progress` is None: at most ten
-// times a second, and at the end. An exception of `progress` or of a signal handler (Ctrl-C) stops
-// the operation and is thrown once the operation has ended. Needs the GIL.
-void run_file_work(const nb::object& progress, uint64_t total,
+// Runs `operation`, with these files, on a thread of its own, without the GIL, and throws its
+// exception. Meanwhile, the caller's thread calls progress(bytes read, `total`), unless `progress`
+// is None: at most ten times a second, and at the end. An exception of `progress` or of a signal
+// handler (Ctrl-C) stops the operation and is thrown once the operation has ended. Needs the GIL.
+void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation);
 
 // "none", "gzip", "zlib" or "zstd".

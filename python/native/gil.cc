@@ -50,9 +50,31 @@ auto take_gil(const Take& take) {
   }
 }
 
+// Python 3.11 to 3.13 end a thread by the unwinder of libgcc_s.so, which then calls functions of
+// the unwinder that is linked to this library. In a wheel that is a copy of its own, whose table of
+// registers is made when it throws for the first time; without it, the process is aborted.
+void prepare_unwinder() {
+  try {
+    throw 0;
+  } catch (int) {
+    return;
+  }
+}
+
 }  // namespace
 
-void define_gil() { interpreter = PyInterpreterState_Get(); }
+bool is_main_interpreter() noexcept {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "recordpipe doesn't work in sub-interpreters: use it in the main interpreter "
+                  "(mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process of its own");
+  return false;
+}
+
+void define_gil() {
+  interpreter = PyInterpreterState_Get();
+  prepare_unwinder();
+}
 
 void refuse_gil() {
   ending_thread = std::this_thread::get_id();
@@ -64,6 +86,12 @@ void refuse_gil() {
 }
 
 GilScope::GilScope() {
+  if (PyGILState_Check() != 0) {
+    // This thread has the GIL: to sleep now would keep it from the thread that ends the
+    // interpreter.
+    before_ = PyGILState_Ensure();
+    return;
+  }
   if (PyGILState_GetThisThreadState()) {
     before_ = take_gil([] { return PyGILState_Ensure(); });
     return;

@@ -5,6 +5,10 @@
 
 namespace recordpipe::python {
 
+// Whether this is the main interpreter; else sets ImportError. The threads of pipelines run
+// functions in the main one, and PyGILState_Ensure(), by which they get there, waits for ever on a
+// thread that holds the GIL for a sub-interpreter.
+bool is_main_interpreter() noexcept;
 // Must be called when the module is made.
 void define_gil();
 // For the interpreter's end, which calls it without the GIL: from now on, other threads that would

@@ -15,9 +15,10 @@ void watch_interpreter_exit();
 // Called by the interpreter's end before it closes the passes.
 void begin_exit();
 
-// Called where a pass was closed. If the interpreter's end has closed it, does not return: to the
-// thread, the elements so far would look like all of them, and it might complete a file with them.
-// Needs the GIL.
+// If the interpreter's end has begun, does not return, except on the thread that ends it; throws
+// Error{cancelled} on a thread of a pass. For example, where a pass was closed: to the thread, the
+// elements so far would look like all of them, and it might complete a file with them. Before an
+// ExitGuard, it keeps the thread from beginning what nobody would wait for. Needs the GIL.
 void stay_if_exit_has_begun();
 
 // While it exists, the interpreter does not end. Needs the GIL at construction, and at destruction

@@ -3,7 +3,9 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,6 +15,7 @@
 
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/fork_block.h"
+#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::python {
 namespace {
@@ -21,19 +24,57 @@ namespace {
 // behind any signal, but each costs a system call per wait.)
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1, SIGUSR2};
 
-struct sigaction previous[NSIG];  // Python's; set where handle() is installed
+// What the handlers of kHandlers replaced, such as Python's handler; sa_handler is null if nothing.
+// Each of them calls the same one for ever: a program may put a handler of its own in front of ours
+// that passes the signal on to it (faulthandler's chain=True). The next scope puts another one of
+// ours in front of that. A single one would call the program's and be called by it, for ever.
+constexpr size_t kLevels = 8;
+struct sigaction replaced[kLevels][NSIG];
+
 sem_t interrupts;  // sem_post() is safe in a signal handler; condition variables are not
 std::mutex mutex;
 std::function<void()> stop_wait;     // of the current scope
+std::atomic<int> arriving = 0;       // handlers that are running
 std::atomic<bool> has_come = false;  // a signal, in the current scope
-std::exception_ptr raised;           // kept in the current or the last scope
-bool in_scope = false;               // used by the main thread only
-bool is_watching = false;            // the thread that waits for interrupts exists
+// The rest is used by the main thread only.
+std::exception_ptr raised;  // kept in the current or the last scope
+bool in_scope = false;
+const internal::WorkOwner* waits_for = nullptr;  // what the main thread works for, in a scope
+bool is_watching = false;                        // the thread that waits for interrupts exists
 
+template <size_t level>
 void handle(int signal) {
-  previous[signal].sa_handler(signal);
+  // Another thread may be the one that the signal interrupts. Then the main thread may run the
+  // handler in Python, and ask whether a signal has come, at any time after the call.
+  ++arriving;
+  replaced[level][signal].sa_handler(signal);
   has_come = true;
   sem_post(&interrupts);
+  --arriving;
+}
+
+using Handler = void (*)(int);
+constexpr std::array<Handler, kLevels> kHandlers =
+    []<size_t... level>(std::index_sequence<level...>) {
+  return std::array<Handler, kLevels>{&handle<level>...};
+}
+(std::make_index_sequence<kLevels>());
+
+// The one of kHandlers, or kLevels.
+size_t level_of(Handler handler) {
+  size_t level = 0;
+  while (level < kLevels && kHandlers[level] != handler) ++level;
+  return level;
+}
+
+// The one of kHandlers that calls `handler`, else the first one that calls nothing, else kLevels.
+size_t level_that_calls(Handler handler, int signal) {
+  size_t level = 0;
+  while (level < kLevels && replaced[level][signal].sa_handler != handler &&
+         replaced[level][signal].sa_handler) {
+    ++level;
+  }
+  return level;
 }
 
 void watch() {
@@ -49,14 +90,16 @@ const internal::AfterFork renewal([] {
   internal::renew(mutex);
   internal::renew_without_destruction(stop_wait);
   is_watching = in_scope = false;
+  arriving = 0;
   for (const int signal : kSignals) {
     struct sigaction action;
     sigaction(signal, nullptr, &action);
-    if (action.sa_handler == handle) sigaction(signal, &previous[signal], nullptr);
+    const size_t level = level_of(action.sa_handler);
+    if (level < kLevels) sigaction(signal, &replaced[level][signal], nullptr);
   }
 });
 
-// handle() stays installed from the first scope on, also between scopes. While the main thread
+// Our handler stays installed from the first scope on, also between scopes. While the main thread
 // blocks signals (pthread_create() does), Linux delivers a signal to any other thread, where
 // Python's own handler could set its flag just after a scope has begun and the main thread has read
 // the flag: nobody would notice the interrupt.
@@ -67,11 +110,23 @@ void install(int signal, struct sigaction action) {
     std::thread(watch).detach();
     is_watching = true;
   }
-  if (action.sa_handler != handle) {
-    previous[signal] = action;
-    action.sa_handler = handle;
-    sigaction(signal, &action, nullptr);
+  if (level_of(action.sa_handler) < kLevels) return;
+  const size_t level = level_that_calls(action.sa_handler, signal);
+  if (level == kLevels) return;  // after so many different handlers, the wait goes on
+  replaced[level][signal] = action;
+  action.sa_handler = kHandlers[level];
+  sigaction(signal, &action, nullptr);
+}
+
+// Asked in each wait: two system calls for each thread and process.
+bool on_main_thread() {
+  thread_local bool is_main;
+  thread_local std::optional<internal::MakerProcess> asked_in;
+  if (!asked_in || !asked_in->is_this()) {
+    asked_in.emplace();
+    is_main = getpid() == syscall(SYS_gettid);
   }
+  return is_main;
 }
 
 // Whether the signal runs a function, such as Python's handler, that takes a number only.
@@ -84,7 +139,7 @@ bool runs_a_function(const struct sigaction& action) {
 
 InterruptScope::InterruptScope(std::function<void()> stop) {
   // in_scope: this is a call from a function that an outer scope waits for.
-  if (getpid() != syscall(SYS_gettid) || in_scope) return;
+  if (!on_main_thread() || in_scope) return;
   bool any = false;
   for (const int signal : kSignals) {
     struct sigaction action;
@@ -96,6 +151,7 @@ InterruptScope::InterruptScope(std::function<void()> stop) {
   if (!any) return;
   has_come = false;
   raised = nullptr;
+  waits_for = internal::work_owner.get();
   is_active_ = in_scope = true;
   const std::lock_guard lock(mutex);
   stop_wait = std::move(stop);
@@ -109,8 +165,11 @@ InterruptScope::~InterruptScope() {
 }
 
 bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
-  if (getpid() != syscall(SYS_gettid) || !in_scope || !has_come) return false;
+  if (!on_main_thread() || !in_scope || waits_for != internal::work_owner.get()) return false;
+  if (arriving == 0 && !has_come) return false;
   if (!raised) raised = exception;
+  // A signal that came just before the scope may have been used up by the scope before.
+  sem_post(&interrupts);
   const GilRelease no_gil;
   while (true) {
     const std::lock_guard lock(mutex);  // held while stop_wait() runs
@@ -119,6 +178,10 @@ bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
   }
 }
 
-std::exception_ptr take_raised_by_interrupt() { return std::exchange(raised, nullptr); }
+void raise_interrupt() {
+  if (!on_main_thread()) return;
+  if (raised) std::rethrow_exception(std::exchange(raised, nullptr));
+  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
 
 }  // namespace recordpipe::python

@@ -20,11 +20,24 @@ Error closed() {
   return Error({.kind = ErrorKind::invalid_argument, .reason = "the iterator is closed"});
 }
 
-// Throws the exception of the handler of a signal that ended a wait, if it raised one.
-void raise_interrupt() {
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  // A function of the pipeline may have run the handler, on this thread.
-  if (const std::exception_ptr raised = take_raised_by_interrupt()) std::rethrow_exception(raised);
+template <class T>
+auto make_pass(Iterator<T> pass, std::shared_ptr<PassOwner> owner) {
+  return std::make_unique<InterruptiblePass<T>>(std::move(pass), std::move(owner));
+}
+
+// Calls function(InterruptiblePass<T>&); throws if the variant, PythonIterator::Pass, has none.
+template <class Pass, class Function>
+auto visit_pass(Pass& pass, const Function& function) {
+  using Any = std::invoke_result_t<const Function&, InterruptiblePass<Record>&>;
+  return std::visit(
+      [&](auto& some) -> Any {
+        if constexpr (std::is_same_v<std::decay_t<decltype(some)>, std::monostate>) {
+          throw closed();
+        } else {
+          return function(*some);
+        }
+      },
+      pass);
 }
 
 }  // namespace
@@ -41,7 +54,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
     if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
       auto pass = elements.iterate({.epoch = epoch});
       workers_ = pass.workers();
-      pass_ = std::move(pass);
+      pass_ = make_pass(std::move(pass), owner_);
     }
   });
 }
@@ -73,30 +86,35 @@ void PythonIterator::close() {
   if (!maker_.is_this()) return;
   // The threads that are waited for may need the GIL.
   const GilRelease no_gil;
-  is_closing_ = owner_->is_stopping = true;
+  owner_->close();
   // A function on a thread of the pass must not wait for locks that a closing thread holds: the
   // element in work is the last one.
   if (user_ != std::this_thread::get_id() && internal::works_for(*owner_)) return;
   {
     const std::lock_guard lock(close_mutex_);
-    std::visit(
-        [](auto& pass) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-            pass.request_stop();
-          }
-        },
-        pass_);
+    if (pass_.index() != 0) visit_pass(pass_, [](auto& pass) { pass.request_stop(); });
   }
   // Called by a signal handler, or by a function that this thread runs: next() ends now.
   if (user_ == std::this_thread::get_id()) return;
-  const std::scoped_lock locks(mutex_, close_mutex_);
-  pass_ = std::monostate();
+  const std::lock_guard lock(mutex_);
+  user_ = std::this_thread::get_id();
+  {
+    // Its elements' finalizers, and those that the garbage collector then calls, may use this
+    // iterator on this thread: no lock that they would wait for is held, but mutex_, as in next().
+    Pass ended;
+    {
+      const std::lock_guard close_lock(close_mutex_);
+      ended = std::exchange(pass_, std::monostate());
+    }
+  }
+  user_ = std::thread::id();
   guard_.reset();
 }
 
 PythonIterator::Use::Use(PythonIterator& iterator) : iterator_(iterator) {
   iterator.maker_.require_this("the iterator");
   if (iterator.user_ == std::this_thread::get_id() || internal::works_for(*iterator.owner_)) {
+    if (iterator.owner_->is_closing) throw closed();
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the iterator is in the middle of next()",
                  .hint = "in a function of its pipeline, iterate the Dataset anew; in a signal "
@@ -123,96 +141,28 @@ template <class Function>
 auto PythonIterator::locked(const Function& function) {
   const Use lock(*this);
   const GilRelease no_gil;
-  using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
-  return std::visit(
-      [&](auto& pass) -> Result {
-        if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-          throw closed();
-        } else {
-          return function(pass);
-        }
-      },
-      pass_);
-}
-
-template <class T>
-T* PythonIterator::next_of(Iterator<T>& pass) {
-  if (is_closing_) return nullptr;  // by a function of the pipeline
-  if (pass.ready() > 0) return pass.next();
-  while (true) {
-    if (is_interrupted_.exchange(false)) {
-      const GilRelease no_gil;
-      owner_->is_stopping = false;
-      pass.restore(pass.state());
-    }
-    if (is_closing_) return nullptr;  // also by the handler of a signal
-    T* element = nullptr;
-    bool has_ended = true;
-    try {
-      // The request may come at any time before the end of the scope, also after the element.
-      const InterruptScope scope([&] { interrupt(pass); });
-      // A signal that came before the scope is noticed here.
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const GilRelease no_gil;
-      element = pass.next();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::cancelled || !(is_interrupted_ || is_closing_)) throw;
-      has_ended = false;
-    }
-    try {
-      raise_interrupt();
-    } catch (...) {
-      // The exception replaces the element, which the next call must return.
-      if (element) pass.unread();
-      throw;
-    }
-    if (has_ended) return element;
-  }
-}
-
-template <class T>
-void PythonIterator::interrupt(Iterator<T>& pass) {
-  is_interrupted_ = owner_->is_stopping = true;
-  pass.request_stop();
-}
-
-template <class T>
-void PythonIterator::restore_of(Iterator<T>& pass, std::string_view state) {
-  while (true) {
-    is_interrupted_ = owner_->is_stopping = false;
-    try {
-      const InterruptScope scope([&] { interrupt(pass); });
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const GilRelease no_gil;
-      return pass.restore(state);
-    } catch (const Error& error) {
-      if (is_closing_) throw closed();  // by another thread
-      if (error.kind() != ErrorKind::cancelled || !is_interrupted_) throw;
-    }
-    is_interrupted_ = owner_->is_stopping = false;
-    raise_interrupt();
-  }
+  return visit_pass(pass_, function);
 }
 
 nb::object PythonIterator::take(Use& lock) {
-  if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
-    if (const Record* const record = next_of(*records)) {
+  if (auto* const records = std::get_if<PassOf<Record>>(&pass_)) {
+    if (const Record* const record = (*records)->next()) {
       return nb::bytes(record->data.data(), record->data.size());
     }
-  } else if (auto* const batches = std::get_if<Iterator<ParsedBatch>>(&pass_)) {
-    if (ParsedBatch* const batch = next_of(*batches)) {
+  } else if (auto* const batches = std::get_if<PassOf<ParsedBatch>>(&pass_)) {
+    if (ParsedBatch* const batch = (*batches)->next()) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
       if (!convert_) lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
-  } else if (auto* const images = std::get_if<Iterator<ImageBatch>>(&pass_)) {
-    if (ImageBatch* const batch = next_of(*images)) {
+  } else if (auto* const images = std::get_if<PassOf<ImageBatch>>(&pass_)) {
+    if (ImageBatch* const batch = (*images)->next()) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
       if (!convert_) lock.unlock();
       return to_python(std::move(lent), pool_, *spec_, rows_);
     }
-  } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
-    if (const PythonObject* const object = next_of(*objects)) return object->get();
+  } else if (auto* const objects = std::get_if<PassOf<PythonObject>>(&pass_)) {
+    if (const PythonObject* const object = (*objects)->next()) return object->get();
   }
   return {};
 }
@@ -227,45 +177,34 @@ nb::object PythonIterator::next() {
     try {
       return convert_(element);
     } catch (...) {
-      std::visit(
-          [&](auto& pass) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-              pass.unread();
-              unread_ = std::move(element);
-            }
-          },
-          pass_);
+      if (pass_.index() != 0) {
+        visit_pass(pass_, [](auto& pass) { pass.unread(); });
+        unread_ = std::move(element);
+      }
       throw;
     }
   }
   if (element) return element;
   std::optional<uint64_t> ended;  // nothing, if the pass was closed
-  if (!at_end_.is_none() && !is_closing_) {
-    std::visit(
-        [&](auto& pass) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-            ended = pass.epoch();
-          }
-        },
-        pass_);
+  if (!at_end_.is_none() && !owner_->is_closing && pass_.index() != 0) {
+    visit_pass(pass_, [&](auto& pass) { ended = pass.epoch(); });
   }
   lock.unlock();
-  if (is_closing_) stay_if_exit_has_begun();
+  if (owner_->is_closing) stay_if_exit_has_begun();
   if (ended) at_end_(*ended);
   throw nb::stop_iteration();
 }
 
 std::string PythonIterator::statistics() {
-  return locked([](auto& pass) { return pass.statistics().text(); });
+  return locked([](auto& pass) { return pass.iterator().statistics().text(); });
 }
 
 SkippedReport PythonIterator::skipped() {
-  return locked([](auto& pass) { return pass.skipped(); });
+  return locked([](auto& pass) { return pass.iterator().skipped(); });
 }
 
 nb::tuple PythonIterator::state() {
-  const auto [state, position] =
-      locked([](auto& pass) { return std::pair(pass.state(), pass.position()); });
+  const auto [state, position] = locked([](auto& pass) { return pass.place(); });
   return nb::make_tuple(nb::bytes(state.data(), state.size()), position);
 }
 
@@ -273,15 +212,14 @@ void PythonIterator::restore(std::string_view state) {
   const Use lock(*this);
   at_first_.reset();
   unread_.reset();
-  std::visit(
-      [&](auto& pass) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
-          throw closed();
-        } else {
-          restore_of(pass, state);
-        }
-      },
-      pass_);
+  visit_pass(pass_, [&](auto& pass) {
+    try {
+      pass.restore(state);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::cancelled && owner_->is_closing) throw closed();
+      throw;
+    }
+  });
 }
 
 uint64_t PythonIterator::epoch() {

@@ -13,6 +13,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/interpreter_exit.h"
+#include "python/native/interruptible_pass.h"
 #include "python/native/lease.h"
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/work_owner.h"
@@ -21,9 +22,9 @@
 namespace recordpipe::python {
 
 // All functions are called with the GIL, and release it while they wait. Calls from several threads
-// wait for each other. A signal handler in the middle of next(), and a function of the pipeline on
-// any thread, may call close(); other calls, which would wait for themselves, throw
-// Error{invalid_argument}.
+// wait for each other. A signal handler in the middle of next(), a function of the pipeline on any
+// thread, and a finalizer of an element that close() destroys, may call close(); other calls, which
+// would wait for themselves, throw Error{invalid_argument}.
 // In a child made by fork(), where an inherited mutex may be locked for ever, all functions throw
 // Error{invalid_argument}, except that close() and the destructor do nothing.
 class PythonIterator {
@@ -32,8 +33,8 @@ class PythonIterator {
   PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch, nb::object at_end);
   ~PythonIterator();
 
-  // Throws nb::stop_iteration at the end. Ctrl-C ends a wait with KeyboardInterrupt; the next call
-  // goes on after the last element.
+  // Throws nb::stop_iteration at the end. Throws what the handler of a signal raises during a wait
+  // (Ctrl-C: KeyboardInterrupt); the next call goes on after the last element.
   nb::object next();
   // From now on, next() returns convert(element). If it raises, the element is not lost: the next
   // call converts it again. (A function in Python that called next() could lose it: a signal's
@@ -43,7 +44,8 @@ class PythonIterator {
   void set_at_first(nb::object at_first) { at_first_ = std::move(at_first); }
   // (bytes, position): of the same place, whatever other threads do.
   nb::tuple state();
-  // Ctrl-C ends a wait with KeyboardInterrupt; the pass then starts its epoch again.
+  // As next(), throws what a handler raises; the pass then starts its epoch again, unless it has
+  // reached the place.
   void restore(std::string_view state);
   uint64_t epoch();
   uint64_t position();
@@ -59,8 +61,10 @@ class PythonIterator {
   void close();
 
  private:
-  using Pass = std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>,
-                            Iterator<ImageBatch>, Iterator<PythonObject>>;
+  template <class T>
+  using PassOf = std::unique_ptr<InterruptiblePass<T>>;
+  using Pass = std::variant<std::monostate, PassOf<Record>, PassOf<ParsedBatch>, PassOf<ImageBatch>,
+                            PassOf<PythonObject>>;
 
   // Holds mutex_. Throws if this thread holds it, as a signal handler in the middle of next()
   // would, or works for the pass, as a function of the pipeline.
@@ -78,26 +82,15 @@ class PythonIterator {
     bool is_locked_ = true;
   };
 
-  // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
-  // not raised an exception. Needs the lock.
-  template <class T>
-  T* next_of(Iterator<T>& pass);
-  // Calls pass.restore(state) in the same way.
-  template <class T>
-  void restore_of(Iterator<T>& pass, std::string_view state);
   // Returns the next element, or nothing at the end. Leaves `lock` locked if there is a conversion.
   nb::object take(Use& lock);
-  // Ends the wait of either; from the thread that watches for signals.
-  template <class T>
-  void interrupt(Iterator<T>& pass);
-  // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
+  // Calls function(InterruptiblePass<T>&) without the GIL, while no other thread uses the pass.
   template <class Function>
   auto locked(const Function& function);
 
   const internal::MakerProcess maker_;
   // Of this pass's threads.
-  const std::shared_ptr<internal::WorkOwner> owner_ =
-      std::make_shared<internal::WorkOwner>(internal::work_owner);
+  const std::shared_ptr<PassOwner> owner_ = std::make_shared<PassOwner>(internal::work_owner);
   std::shared_ptr<const ParseSpec> spec_;
   bool rows_;
   nb::object at_end_;
@@ -109,13 +102,12 @@ class PythonIterator {
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;  // holds mutex_
-  std::mutex close_mutex_;             // held while pass_ is replaced, or stopped without mutex_
+  // Held while pass_ is replaced, or stopped without mutex_; after mutex_, if both are.
+  std::mutex close_mutex_;
   // Until the pass is closed. The interpreter's end closes all passes, but doesn't find one that
   // the garbage collector is destroying.
   std::unique_ptr<ExitGuard> guard_ = std::make_unique<ExitGuard>();
   Pass pass_;
-  std::atomic<bool> is_interrupted_ = false;  // the pass is stopped, or is being stopped
-  std::atomic<bool> is_closing_ = false;
 };
 
 }  // namespace recordpipe::python

@@ -25,22 +25,23 @@
 #include "python/native/image_operators.h"
 #include "python/native/interrupt.h"
 #include "python/native/iterator.h"
+#include "python/native/python_file_system.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
 #include "python/native/record_files.h"
 #include "python/native/record_schema.h"
 #include "python/native/schema.h"
+#include "python/native/shards.h"
 #include "python/native/steps.h"
 #include "python/native/tensor.h"
 #include "python/native/tfds.h"
 #include "python/native/toolkit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
-#include "recordpipe/glob.h"
+#include "recordpipe/input_files.h"
 #include "recordpipe/internal/call_stop.h"
 #include "recordpipe/list_files.h"
 #include "recordpipe/range.h"
-#include "recordpipe/record_index.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
 
@@ -61,34 +62,26 @@ PackOptions packing(size_t open_rows, bool truncate) {
   return {.open_rows = open_rows, .too_long = truncate ? TooLong::truncate : TooLong::error};
 }
 
-// The files that patterns stand for.
-std::vector<FilePath> record_paths(const std::vector<FilePath>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : strings(paths)) {
-    if (!has_glob_characters(path) || posix_file_system().status(path)) {
-      files.push_back(path);
-      continue;
-    }
-    const std::vector<std::string> found = glob_record_files(posix_file_system(), path);
-    if (found.empty()) {
-      throw Error(
-          {.kind = ErrorKind::not_found, .path = path, .reason = "no file matches this pattern"});
-    }
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return file_paths(files);
+// The files that folders, patterns, braces and sets of shards stand for.
+std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<FilePath>& paths,
+                                   bool recursive) {
+  const GilRelease no_gil;
+  return file_paths(find_input_files(*files, strings(paths), {.recursive = recursive}));
 }
 
-// `files`: without patterns.
-PythonDataset tfrecords(const std::vector<FilePath>& files, bool check_crc,
-                        const std::string& compression, size_t cycle_length, size_t block_length) {
+// `paths`: of record_paths().
+PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& paths,
+                        bool check_crc, const std::string& compression, size_t cycle_length,
+                        size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
-  if (cycle_length == 1) return PythonDataset(tfrecord_files(strings(files), options));
+  if (cycle_length == 1) {
+    return PythonDataset(tfrecord_files(files.shared, strings(paths), options));
+  }
+  const auto open = [shared = files.shared, options](std::string path) {
+    return tfrecord_files(shared, {std::move(path)}, options);
+  };
   return PythonDataset(
-      list_files(strings(files))
-          .interleave(
-              [options](std::string path) { return tfrecord_files({std::move(path)}, options); },
-              cycle_length, block_length));
+      list_files(*files, strings(paths)).interleave(open, cycle_length, block_length));
 }
 
 // `contents`: a digest of the values, for the plan; or empty.
@@ -290,9 +283,9 @@ void define_dataset(nb::module_& module) {
 void define_record_files(nb::module_& module) {
   nb::class_<RecordFiles>(module, "RecordFiles")
       .def("__init__",
-           [](RecordFiles* self, const std::vector<FilePath>& paths, bool check_crc,
-              const std::string& compression) {
-             new (self) RecordFiles(strings(paths), read_options(check_crc, compression));
+           [](RecordFiles* self, const SharedFiles& files, const std::vector<FilePath>& paths,
+              bool check_crc, const std::string& compression) {
+             new (self) RecordFiles(files, strings(paths), read_options(check_crc, compression));
            })
       .def("__init__",
            [](RecordFiles* self,
@@ -320,9 +313,10 @@ void define_writer(nb::module_& module) {
   });
   nb::class_<RecordFileWriter>(module, "RecordFileWriter")
       .def("__init__",
-           [](RecordFileWriter* self, const FilePath& path, const std::string& compression,
-              int level, bool index) {
-             new (self) RecordFileWriter(path.bytes, {compression_of(compression), level}, index);
+           [](RecordFileWriter* self, const SharedFiles& files, const FilePath& path,
+              const std::string& compression, int level, bool index) {
+             new (self)
+                 RecordFileWriter(files, path.bytes, {compression_of(compression), level}, index);
            })
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {
@@ -387,7 +381,8 @@ void define_iterator(nb::module_& module) {
 }  // namespace
 }  // namespace recordpipe::python
 
-NB_MODULE(_native, module) {
+// Called by PyInit__native() below.
+NB_MODULE(_native_of_main_interpreter, module) {
   using namespace recordpipe::python;
   // nanobind would report, when the interpreter ends, each object of this module that lives. That
   // is normal: the garbage collector can't see a Dataset's reference to a function, so a script's
@@ -396,6 +391,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);
   define_gil();
   translate_errors();
+  define_file_system(module);
   define_random(module);
   define_dataset(module);
   define_image_operators(module);
@@ -410,7 +406,14 @@ NB_MODULE(_native, module) {
   define_tfds(module);
   define_toolkit(module);
   define_conversion(module);
+  define_shards(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;
+}
+
+// In a sub-interpreter, raises ImportError before nanobind, whose state is that of the last
+// interpreter with the module, has forgotten the main one.
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+  return recordpipe::python::is_main_interpreter() ? PyInit__native_of_main_interpreter() : nullptr;
 }

@@ -35,6 +35,7 @@ struct ParsedBatch : ExampleImagesBatch {
     sequence.exchange_scratch(other.sequence);
     tfds.exchange_scratch(other.tfds);
     std::swap(steps.rows_of, other.steps.rows_of);
+    std::swap(steps.ragged, other.steps.ragged);
   }
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {

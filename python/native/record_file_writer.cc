@@ -1,10 +1,12 @@
 #include "python/native/record_file_writer.h"
 
+#include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include "python/native/interpreter_exit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/record_format.h"
@@ -47,6 +49,9 @@ std::string name_of(nb::handle key) {
 }  // namespace
 
 std::string encode_example(const nb::dict& features) {
+  // It calls functions in Python: see interpreter_exit.h.
+  stay_if_exit_has_begun();
+  const ExitGuard guard;
   ExampleBuilder example;
   const nb::object as_values = nb::module_::import_("recordpipe.writer").attr("as_values");
   for (const auto& [key, value] : features) {
@@ -63,15 +68,16 @@ std::string encode_example(const nb::dict& features) {
   return example.serialize();
 }
 
-RecordFileWriter::RecordFileWriter(const std::string& path, const RecordWriteOptions& options,
-                                   bool index) {
+RecordFileWriter::RecordFileWriter(SharedFiles files, const std::string& path,
+                                   const RecordWriteOptions& options, bool index)
+    : files_(std::move(files)) {
   if (index && options.compression != Compression::none) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = path,
                  .reason = "a compressed file can't have an index"});
   }
-  writer_.emplace(posix_file_system(), path, options);
-  if (index) index_ = std::make_unique<Index>(record_index_path(path));
+  writer_.emplace(*files_, path, options);
+  if (index) index_ = std::make_unique<Index>(*files_, record_index_path(path));
 }
 
 void RecordFileWriter::write(std::span<const std::byte> record) {

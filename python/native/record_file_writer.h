@@ -11,6 +11,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/native/python_file_system.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_writer.h"
@@ -27,7 +28,8 @@ std::string encode_example(const nb::dict& features);
 // write() runs without the GIL.
 class RecordFileWriter {
  public:
-  RecordFileWriter(const std::string& path, const RecordWriteOptions& options, bool index);
+  RecordFileWriter(SharedFiles files, const std::string& path, const RecordWriteOptions& options,
+                   bool index);
 
   void write(std::span<const std::byte> record);
   // Completes the files on disk, not yet under their names. Nothing may be written after it.
@@ -42,11 +44,12 @@ class RecordFileWriter {
   void drop_files();
 
   struct Index {
-    explicit Index(const std::string& path) : file(posix_file_system(), path), writer(file) {}
+    Index(FileSystem& files, const std::string& path) : file(files, path), writer(file) {}
     AtomicFile file;
     RecordIndexWriter writer;
   };
 
+  const SharedFiles files_;
   std::mutex mutex_;
   std::optional<RecordWriter> writer_;
   std::unique_ptr<Index> index_;

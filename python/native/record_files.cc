@@ -1,25 +1,52 @@
 #include "python/native/record_files.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "dataset/toolkit/files/many_files.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/call_stop.h"
 
 namespace recordpipe::python {
+namespace {
 
-RecordFiles::RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options) {
+// Opening a file over the network waits for several answers in turn.
+constexpr size_t kDistantAtOnce = 128;
+
+bool is_distant(FileSystem& files, const std::vector<std::string>& paths) {
+  return std::ranges::any_of(paths,
+                             [&](const std::string& path) { return files.reads_ahead(path); });
+}
+
+}  // namespace
+
+RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& paths,
+                         const RecordReadOptions& options)
+    : file_system_(std::move(files)) {
   interruptible([&](const std::stop_token& stop) {
+    const internal::CallStopScope scope(stop);
     files_.clear();
     first_records_.resize(1);
-    for (const std::string& path : paths) {
-      files_.emplace_back(posix_file_system(), path, options,
-                          RecordMapOptions{.use_index = true, .stop = stop});
-      first_records_.push_back(first_records_.back() + files_.back().size());
-    }
+    for_each_file<std::shared_ptr<MappedRecordFile>>(
+        paths.size(), is_distant(*file_system_, paths) ? kDistantAtOnce : 1,
+        [](size_t) { return FileTurn(); },
+        [&](FileShare share) {
+          const internal::CallStopScope its_scope(stop);
+          const std::string& path = paths[share.number];
+          RecordMapOptions mapping = {.use_index = true, .stop = stop};
+          if (!(*file_system_).can_map(path)) mapping.file = (*file_system_).open_random(path);
+          return std::make_shared<MappedRecordFile>(*file_system_, path, options, mapping);
+        },
+        [&](const std::shared_ptr<MappedRecordFile>& file) {
+          first_records_.push_back(first_records_.back() + file->size());
+          files_.push_back(std::move(*file));
+          return true;
+        });
   });
 }
 

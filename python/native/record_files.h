@@ -11,6 +11,7 @@
 
 #include "python/native/lease.h"
 #include "python/native/parse_spec.h"
+#include "python/native/python_file_system.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/tfds/splits.h"
 
@@ -18,13 +19,14 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-// The files stay open and mapped. Thread-safe: all functions are called with the GIL, and release
-// it while they read.
+// The files stay open, and mapped if they are on this machine. Thread-safe: all functions are
+// called with the GIL, and release it while they read.
 class RecordFiles {
  public:
   // Opens all files, and reads their indexes or headers. Throws Error{unsupported} for a compressed
   // file.
-  RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options);
+  RecordFiles(SharedFiles files, const std::vector<std::string>& paths,
+              const RecordReadOptions& options);
 
   // The records of the ranges, in order. Throws Error{corrupted} for a file with another number of
   // records.
@@ -51,6 +53,7 @@ class RecordFiles {
   Place place(uint64_t index) const;
   std::vector<Record> read_many(const std::vector<uint64_t>& indexes) const;
 
+  const SharedFiles file_system_ = {};  // null: that of this machine
   std::vector<MappedRecordFile> files_;
   std::vector<uint64_t> skipped_;              // records of each file
   std::vector<uint64_t> first_records_ = {0};  // of each file; at the end, the number of records

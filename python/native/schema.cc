@@ -26,13 +26,13 @@ nb::object range(uint64_t min, uint64_t max) {
 
 nb::str kind_of(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
 
-nb::tuple survey_schema(const std::vector<FilePath>& given, const Reading& reading,
-                        const std::optional<std::string>& where, std::optional<uint64_t> limit,
-                        size_t threads, const nb::object& progress) {
+nb::tuple survey_schema(const SharedFiles& files, const std::vector<FilePath>& given,
+                        const Reading& reading, const std::optional<std::string>& where,
+                        std::optional<uint64_t> limit, size_t threads, const nb::object& progress) {
   SurveyOptions options = survey_options(reading, where, limit, threads);
-  const Inputs inputs = find_inputs(given);
+  const Inputs inputs = find_inputs(files, given);
   InferredSchema schema;
-  run_file_work(progress, inputs.bytes, [&](const FileWork& work) {
+  run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
     schema = infer_schema(work, inputs.paths, std::move(options));
   });
   return to_python(schema);
@@ -65,8 +65,8 @@ nb::tuple to_python(const InferredSchema& schema) {
 }
 
 void define_schema(nb::module_& module) {
-  module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(),
-             nb::arg(), nb::arg().none());
+  module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+             nb::arg().none(), nb::arg(), nb::arg().none());
 }
 
 }  // namespace recordpipe::python

@@ -1,6 +1,7 @@
 #include "python/native/steps.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +13,8 @@
 
 #include "python/native/dataset.h"
 #include "python/native/file_path.h"
+#include "python/native/file_work.h"
 #include "python/native/gil.h"
-#include "python/native/interrupt.h"
 #include "python/native/lease.h"
 #include "recordpipe/rlds/episode_statistics.h"
 #include "recordpipe/rlds/load.h"
@@ -38,30 +39,53 @@ struct Source {
   std::string split;
   std::string rounding;
 
-  std::shared_ptr<const rlds::StepReader> open(const rlds::StepsOptions& options,
-                                               std::stop_token stop) const {
+  tfds::Rounding rounding_of_split() const {
     const bool closest = rounding == to_string(tfds::Rounding::closest);
-    return rlds::open_steps(folder.bytes, split, options, {.stop = std::move(stop)},
-                            closest ? tfds::Rounding::closest : tfds::Rounding::pct1_dropremainder);
+    return closest ? tfds::Rounding::closest : tfds::Rounding::pct1_dropremainder;
+  }
+  // Of the split's files.
+  uint64_t bytes() const {
+    const tfds::Info info = tfds::read_info(tfds::find_folder(folder.bytes));
+    std::set<std::string> paths;
+    for (const auto& slice :
+         rlds::slices_of(info, tfds::parse_split(split, info, rounding_of_split()))) {
+      paths.insert(slice.path);
+    }
+    uint64_t bytes = 0;
+    for (const std::string& path : paths) {
+      const auto status = posix_file_system().status(path);
+      bytes += status ? status->size : 0;  // opening it says what is missing
+    }
+    return bytes;
+  }
+  std::shared_ptr<const rlds::StepReader> open(const rlds::StepsOptions& options,
+                                               const FileWork& work) const {
+    return rlds::open_steps(folder.bytes, split, options,
+                            {.stop = work.stop, .advance = work.advance}, rounding_of_split());
   }
 };
 
 PythonDataset steps(const FilePath& folder, const std::string& split, const std::string& rounding,
-                    const Names& features, const Offsets& offsets, bool zero) {
+                    const Names& features, const Offsets& offsets, bool zero,
+                    const nb::object& progress) {
   const rlds::StepsOptions options{
       .features = features, .offsets = offsets, .pad = zero ? rlds::Pad::zero : rlds::Pad::edge};
-  return interruptible([&](std::stop_token stop) {
-    return dataset_of(Source{folder, split, rounding}.open(options, std::move(stop)));
-  });
+  const Source source{folder, split, rounding};
+  std::shared_ptr<const rlds::StepReader> reader;
+  run_file_work(files_of_this_machine(), progress, source.bytes(),
+                [&](const FileWork& work) { reader = source.open(options, work); });
+  return dataset_of(reader);
 }
 
 // (episodes, steps, [(name, shape, mean, std, min, max, q01, q99)]).
 nb::tuple statistics(const FilePath& folder, const std::string& split, const std::string& rounding,
-                     const Names& features, size_t threads, bool keep) {
-  const rlds::EpisodeStatistics found = interruptible([&](std::stop_token stop) {
-    const auto reader = Source{folder, split, rounding}.open({.features = features}, stop);
-    return rlds::episode_statistics(*reader,
-                                    {.threads = threads, .stop = std::move(stop), .keep = keep});
+                     const Names& features, size_t threads, bool keep, const nb::object& progress) {
+  const Source source{folder, split, rounding};
+  rlds::EpisodeStatistics found;
+  run_file_work(files_of_this_machine(), progress, source.bytes(), [&](const FileWork& work) {
+    const auto reader = source.open({.features = features}, work);
+    found =
+        rlds::episode_statistics(*reader, {.threads = threads, .stop = work.stop, .keep = keep});
   });
   nb::list list;
   for (const rlds::StepStatistics& each : found.features) {
@@ -106,8 +130,10 @@ class StepRows {
 }  // namespace
 
 void define_steps(nb::module_& module) {
-  module.def("steps", &steps);
-  module.def("episode_statistics", &statistics);
+  module.def("steps", &steps, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("episode_statistics", &statistics, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg(), nb::arg().none());
   nb::class_<StepRows>(module, "StepRows")
       .def(nb::init<const PythonDataset&>())
       .def("__len__", &StepRows::size)

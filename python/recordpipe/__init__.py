@@ -17,7 +17,8 @@ workers:
 
 Start with help(recordpipe.tfrecords) and help(recordpipe.Dataset).
 
-Whole files, as with the tfrecord command: info, verify, schema, stats, salvage, index, convert.
+Whole files, as with the tfrecord command: info, verify, schema, stats, salvage, index, convert. On
+processes or a cluster: help(recordpipe.map_shards), help(recordpipe.ray).
 """
 
 from typing import TYPE_CHECKING
@@ -26,11 +27,13 @@ from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.cifar10 import cifar10_batches
 from recordpipe.conversion import (
+    ConvertPlan,
     ConvertReport,
     SkippedRecord,
     SkippedRegion,
     WrittenFile,
     convert,
+    convert_to_dir,
 )
 from recordpipe.dataset import Dataset
 from recordpipe.errors import (
@@ -54,6 +57,7 @@ from recordpipe.features import (
     TensorFeature,
     VarLenFeature,
 )
+from recordpipe.filesystem import FileSystem, WritableFile
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 from recordpipe.reports import (
@@ -67,6 +71,8 @@ from recordpipe.reports import (
     VerifyReport,
 )
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
+from recordpipe.shard_jobs import FailedShard, ShardJobReport, WrittenShard
+from recordpipe.shards import ShardResult, map_shards
 from recordpipe.sources import (
     choose_from_datasets,
     from_generator,
@@ -85,19 +91,21 @@ from recordpipe.statistics import (
     stats,
 )
 from recordpipe.steps import EpisodeStatistics, StepStatistics, episode_statistics
+from recordpipe.tables import write_table
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info
-from recordpipe.toolkit import index, info, salvage, verify
+from recordpipe.toolkit import index, info, salvage, salvage_to_dir, verify
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 if TYPE_CHECKING:
     from recordpipe import grain as grain
+    from recordpipe import ray as ray
     from recordpipe import torch as torch
 else:
 
     def __getattr__(name):
         """Imports the adapters for other packages at their first use."""
-        if name in ("grain", "torch"):
+        if name in ("grain", "ray", "torch"):
             import importlib
 
             return importlib.import_module(f"recordpipe.{name}")
@@ -111,6 +119,7 @@ __all__ = [
     "BusyError",
     "BytesStats",
     "CancelledError",
+    "ConvertPlan",
     "ConvertReport",
     "DamagedRegion",
     "DataLossError",
@@ -118,12 +127,14 @@ __all__ = [
     "Distribution",
     "EpisodeStatistics",
     "Error",
+    "FailedShard",
     "FeatureListSchema",
     "FeatureSchema",
     "FeatureStats",
     "FileIndex",
     "FileInfo",
     "FileReport",
+    "FileSystem",
     "FileSystemError",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -141,6 +152,8 @@ __all__ = [
     "RecordSizes",
     "SalvageReport",
     "Schema",
+    "ShardJobReport",
+    "ShardResult",
     "SkippedRecord",
     "SkippedRegion",
     "Stats",
@@ -152,20 +165,25 @@ __all__ = [
     "UnsupportedError",
     "VarLenFeature",
     "VerifyReport",
+    "WritableFile",
     "Writer",
     "WrittenFile",
+    "WrittenShard",
     "__version__",
     "choose_from_datasets",
     "cifar10_batches",
     "convert",
+    "convert_to_dir",
     "encode_example",
     "episode_statistics",
     "from_generator",
     "from_list",
     "index",
     "info",
+    "map_shards",
     "parse_tensor",
     "salvage",
+    "salvage_to_dir",
     "sample_from_datasets",
     "schema",
     "serialize_tensor",
@@ -174,6 +192,7 @@ __all__ = [
     "tfds_info",
     "tfrecords",
     "verify",
+    "write_table",
     "write_tfrecords",
     "zip",
 ]

@@ -9,6 +9,9 @@ version: str
 INFINITE_CARDINALITY: int
 UNKNOWN_CARDINALITY: int
 
+class FileSystem:
+    def __init__(self, filesystem: Any, urls_only: bool, /) -> None: ...
+
 class ParseSpec: ...
 
 class Dataset:
@@ -84,7 +87,9 @@ class Dataset:
 
 class RecordFiles:
     @overload
-    def __init__(self, paths: list[str], check_crc: bool, compression: str, /) -> None: ...
+    def __init__(
+        self, files: FileSystem, paths: list[str], check_crc: bool, compression: str, /
+    ) -> None: ...
     @overload
     def __init__(self, parts: list[tuple[str, int, int, int]], check_crc: bool, /) -> None: ...
     def __len__(self) -> int: ...
@@ -97,7 +102,9 @@ class RecordFiles:
 
 class RecordFileWriter:
     records: int
-    def __init__(self, path: str, compression: str, level: int, index: bool, /) -> None: ...
+    def __init__(
+        self, files: FileSystem, path: str, compression: str, level: int, index: bool, /
+    ) -> None: ...
     def write(self, record: bytes, /) -> None: ...
     def finish(self) -> None: ...
     def close(self) -> None: ...
@@ -152,6 +159,7 @@ def steps(
     features: list[tuple[str, str]],
     offsets: list[tuple[str, list[int]]],
     zero: bool,
+    progress: _Progress,
     /,
 ) -> Dataset: ...
 def episode_statistics(
@@ -161,6 +169,7 @@ def episode_statistics(
     features: list[tuple[str, str]],
     threads: int,
     keep: bool,
+    progress: _Progress,
     /,
 ) -> tuple[int, int, list[tuple[Any, ...]]]: ...
 def tfds_open(
@@ -177,9 +186,15 @@ def tfds_open(
 ) -> tuple[Dataset, list[tuple[str, int, int, int]]]: ...
 def tfds_info(folder: str, /) -> tuple[Any, ...]: ...
 def tfds_ranges(folder: str, split: str, rounding: str, /) -> list[tuple[str, int, int]]: ...
-def record_paths(paths: list[str], /) -> list[str]: ...
+def record_paths(files: FileSystem, paths: list[str], recursive: bool, /) -> list[str]: ...
 def tfrecords(
-    paths: list[str], check_crc: bool, compression: str, cycle_length: int, block_length: int, /
+    files: FileSystem,
+    paths: list[str],
+    check_crc: bool,
+    compression: str,
+    cycle_length: int,
+    block_length: int,
+    /,
 ) -> Dataset: ...
 def from_list(elements: list[Any], contents: str, /) -> Dataset: ...
 def from_generator(factory: Callable[[], Any], /) -> Dataset: ...
@@ -193,6 +208,7 @@ _Progress = Callable[[int, int], object] | None
 _Reading = tuple[str, bool, int]
 
 def schema(
+    files: FileSystem,
     paths: list[str],
     reading: _Reading,
     where: str | None,
@@ -201,16 +217,24 @@ def schema(
     progress: _Progress,
     /,
 ) -> tuple[Any, ...]: ...
-def expand_inputs(paths: list[str], /) -> list[str]: ...
+def find_inputs(
+    files: FileSystem, paths: list[str], recursive: bool, /
+) -> tuple[list[str], list[int]]: ...
 def record_index_path(path: str, /) -> str: ...
 def begin_exit() -> None: ...
 def info(
-    paths: list[str], reading: _Reading, progress: _Progress, /
+    files: FileSystem, paths: list[str], reading: _Reading, progress: _Progress, /
 ) -> tuple[list[tuple[Any, ...]], tuple[Any, ...]]: ...
 def verify(
-    paths: list[str], reading: _Reading, threads: int, progress: _Progress, /
+    files: FileSystem,
+    paths: list[str],
+    reading: _Reading,
+    threads: int,
+    progress: _Progress,
+    /,
 ) -> list[tuple[Any, ...]]: ...
 def salvage(
+    files: FileSystem,
     paths: list[str],
     target: str,
     reading: _Reading,
@@ -220,12 +244,18 @@ def salvage(
     /,
 ) -> tuple[list[tuple[Any, ...]], int]: ...
 def index(
-    paths: list[str], indexes: list[str], threads: int, progress: _Progress, /
+    files: FileSystem,
+    paths: list[str],
+    indexes: list[str],
+    threads: int,
+    progress: _Progress,
+    /,
 ) -> list[int]: ...
 def check_index(
-    paths: list[str], indexes: list[str], progress: _Progress, /
+    files: FileSystem, paths: list[str], indexes: list[str], progress: _Progress, /
 ) -> list[int | Error]: ...
 def stats(
+    files: FileSystem,
     paths: list[str],
     features: list[str],
     reading: _Reading,
@@ -235,12 +265,56 @@ def stats(
     progress: _Progress,
     /,
 ) -> str: ...
+def schema_part(
+    files: FileSystem,
+    path: str,
+    reading: _Reading,
+    where: str | None,
+    threads: int,
+    progress: _Progress,
+    /,
+) -> bytes: ...
+
+class SchemaMerge:
+    def __init__(self, where: str | None, /) -> None: ...
+    def add(self, state: bytes, /) -> None: ...
+    def finish(self) -> tuple[Any, ...]: ...
+
+def statistics_part(
+    files: FileSystem,
+    path: str,
+    features: list[str],
+    reading: _Reading,
+    where: str | None,
+    threads: int,
+    progress: _Progress,
+    /,
+) -> bytes: ...
+
+class StatisticsMerge:
+    def __init__(self, features: list[str], where: str | None, /) -> None: ...
+    def add(self, state: bytes, /) -> None: ...
+    def finish(self) -> str: ...
+
+def shard_names(inputs: list[str], compression: str, /) -> list[str]: ...
+
+class ShardJob:
+    hash: str
+    def __init__(self, files: FileSystem, folder: str, operation: str, resume: bool, /) -> None: ...
+    def earlier(self, inputs: list[str], outputs: list[str], /) -> list[str | None]: ...
+    def commit(self, lines: list[str], /) -> None: ...
+
+def begin_shard(files: FileSystem, hash: str, input: str, output: str, /) -> str: ...
+def end_shard(files: FileSystem, folder: str, line: str, records: int, /) -> str: ...
 
 class ConvertArguments:
     compression: str | None
     level: int | None
     fast: bool
     shards: int
+    round_robin: bool
+    split: list[tuple[str, float]]
+    split_by: str | None
     max_bytes: int
     shuffle: bool
     tmp_dir: str
@@ -259,6 +333,7 @@ class ConvertArguments:
     threads: int
 
 def convert(
+    files: FileSystem,
     paths: list[str],
     target: str,
     reading: _Reading,
@@ -266,7 +341,7 @@ def convert(
     progress: _Progress,
     /,
 ) -> tuple[
-    list[tuple[str, int, int]],
+    list[tuple[str, int, int, str]],
     int,
     int,
     int,
@@ -274,6 +349,15 @@ def convert(
     int,
     list[tuple[str, int, str]],
 ]: ...
+def plan_convert(
+    files: FileSystem,
+    paths: list[str],
+    target: str,
+    reading: _Reading,
+    arguments: ConvertArguments,
+    progress: _Progress,
+    /,
+) -> tuple[int, int | None, int | None, list[str], list[str]]: ...
 def parse_spec(dataset: Dataset, /) -> ParseSpec: ...
 def decode_image(
     dataset: Dataset,

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe.features import known_compression
 from recordpipe.inputs import (
     Paths,
     checked_threads,
+    file_path_of,
+    files_of,
+    found_files,
     limit_of,
     path_of,
     paths_of,
@@ -19,8 +26,19 @@ from recordpipe.inputs import (
     whole_number,
 )
 from recordpipe.progress import Progress, reported
+from recordpipe.shard_jobs import ShardJobReport, run_shard_job
+from recordpipe.shards import Executor
+from recordpipe.table_conversion import convert_tables, names_tables
 
-__all__ = ["ConvertReport", "SkippedRecord", "SkippedRegion", "WrittenFile", "convert"]
+__all__ = [
+    "ConvertPlan",
+    "ConvertReport",
+    "SkippedRecord",
+    "SkippedRegion",
+    "WrittenFile",
+    "convert",
+    "convert_to_dir",
+]
 
 
 @dataclass(frozen=True)
@@ -31,11 +49,13 @@ class WrittenFile:
         path: of the file.
         records: their number.
         bytes: the size of the file.
+        split: the name of its split; empty if there are none.
     """
 
     path: str
     records: int
     bytes: int
+    split: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +93,26 @@ class SkippedRecord:
 
 
 @dataclass(frozen=True)
+class ConvertPlan:
+    """What ``dry_run=True`` says that :func:`convert` would do.
+
+    Attributes:
+        inputs: the number of source files.
+        bytes: their size.
+        records: the number of their records; None if indexes and headers can't tell.
+        read_twice: the sources that are read twice, the first time for the number of records (at
+            most to ``limit``).
+        outputs: the files that are written; with ``max_bytes``, a pattern of their names.
+    """
+
+    inputs: int
+    bytes: int | None
+    records: int | None
+    read_twice: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ConvertReport:
     """What :func:`convert` wrote.
 
@@ -84,6 +124,7 @@ class ConvertReport:
         skipped: the first 10,000 of these regions.
         records_skipped: the number of records whose image can't be resized.
         skipped_records: the first 10,000 of these records.
+        plan: with ``dry_run=True``, what would be done; then there are no files.
     """
 
     files: tuple[WrittenFile, ...]
@@ -93,6 +134,7 @@ class ConvertReport:
     skipped: tuple[SkippedRegion, ...] = ()
     records_skipped: int = 0
     skipped_records: tuple[SkippedRecord, ...] = ()
+    plan: ConvertPlan | None = None
 
     @property
     def paths(self) -> list[str]:
@@ -114,9 +156,14 @@ def convert(
     sources: Paths,
     target: str | os.PathLike[str],
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     compression: str | None = None,
     level: int | Literal["fast"] | None = None,
     shards: int | None = None,
+    shards_by: Literal["blocks", "round-robin"] = "blocks",
+    split: Mapping[str, float] | None = None,
+    split_by: str | None = None,
     max_bytes: int | None = None,
     shuffle: bool = False,
     tmp_dir: str | os.PathLike[str] | None = None,
@@ -136,6 +183,7 @@ def convert(
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    dry_run: bool = False,
     progress: Progress = False,
 ) -> ConvertReport:
     """Writes the records of all files anew: compressed, split, merged, shuffled, sampled, edited.
@@ -143,32 +191,78 @@ def convert(
         rp.convert("train.tfrecord", "train.tfrecord.gz")
         rp.convert("train-*", "all.tfrecord", where="label == 3", select=["image", "label"])
         rp.convert("all.tfrecord", "train", shards=64, shuffle=True, seed=7)
+        rp.convert("all-*", "set.tfrecord", split={"train": 0.9, "val": 0.1}, split_by="user")
 
-    Records are read in the order of the files; those that aren't edited are copied unchanged. The
+    This is one task of one process, on its threads: what it writes depends on all sources.
+    :func:`convert_to_dir` makes a file from each, as tasks of an ``executor``.
+
+    A source or a target whose name ends in .parquet, .pq, .arrow, .feather or .ipc is a Parquet or
+    Arrow IPC file (pyarrow; :func:`write_table` and :meth:`Writer.write_table` say what becomes of
+    columns): from tables, with ``compression``, ``level``, ``limit``, ``select``, ``drop`` and
+    ``rename``; to one, with ``compression``, ``limit``, ``select``, ``drop`` and those of reading.
+    To a table, the sources are read twice, first for their features.
+
+        rp.convert("train-*", "train.parquet", select=["image", "label"])
+        rp.convert("tables/*.parquet", "train.tfrecord.gz")
+
+    Records are read in the order of the files, of which the next ones are opened and decompressed
+    ahead; those that aren't edited are copied unchanged. The
     output appears at the end, whole. After an error nothing appears, and older files are unchanged.
     The same sources, options and seed give the same files with any number of threads. Memory: about
     64 MiB, and the largest record.
 
     Args:
-        sources: a path, a pattern ("train-*.tfrecord"), or several.
+        sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         target: the path of the file to write; with ``shards`` or ``max_bytes``, the start of the
-            paths: TARGET-00000-of-00064, .... Must not be one of the sources, unless all their
-            records and features are kept.
+            paths: TARGET-00000-of-00064, ...; with ``split``, see there. Must not be one of the
+            sources, unless all their records and features are kept.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.
         level: 0 to 9 for gzip and zlib (default 1), 1 to 22 for zstd (default 3); "fast": gzip with
             ISA-L.
-        shards: the number of files, of nearly equal numbers of records, filled one after another.
-            Without ``shuffle``, the sources are read twice.
+        shards: the number of files, of nearly equal numbers of records.
+        shards_by: "blocks" fills the shards one after another, so that reading them in order gives
+            the order of the sources. Without ``shuffle``, the number of records is needed first. It
+            comes from the index PATH.idx beside a source (:func:`index`) or, of a file that isn't
+            compressed, from the records' headers; compressed sources are read twice, and so are all
+            with ``where``, ``limit`` (up to there), ``skip_corrupt`` or ``split_by``.
+            "round-robin" deals the records out in turn, and needs no numbers.
+        split: the splits and their parts of the records, which add up to 1: {"train": 0.9, "val":
+            0.1} writes TARGET-train and TARGET-val, each with ``shards``, if given. The name
+            precedes the extensions .tfrecord, .tfrecords and those of compressions, as in TFDS:
+            "a/mnist.tfrecord" gives a/mnist-train.tfrecord, and "a/" gives a/train. All files
+            appear together. By default, each record is drawn by the seed, the name of its file
+            (without folder and compression) and its number there: its split depends neither on
+            other files nor on threads, and sources of equal names are an error.
+        split_by: the feature that decides the split instead, one int64 or bytes value in each
+            record: equal values are in the same split. Of an int64, the value is its 8 bytes,
+            little-endian. h / 2**64 is compared with the fractions, in the order of ``split``::
+
+                def mix(x):
+                    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+                    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+                    return x ^ x >> 31
+
+                h = seed
+                for x in [*value, len(value)]:
+                    h = mix((h + 0x9E3779B97F4A7C15) % 2**64)
+                    h = mix((h + x * 0x9E3779B97F4A7C15) % 2**64)
+
+            Neither way will change.
         max_bytes: begin another file before one would be larger, counted before compression.
         shuffle: put the records into a random order, all orders being equally likely. What doesn't
             fit into memory goes to temporary files.
-        tmp_dir: the directory of these. Default: the target's.
+        tmp_dir: the directory of these, on this machine. Default: the target's, or that of
+            ``tempfile`` for a target elsewhere.
         where: the records to take, for example ``"label == 3 and len(box) > 0"``. Default: all.
         sample: take each record with this probability, 0 to 1.
-        sample_count: take so many records, drawn at random. Without ``shuffle``, the sources are
-            read twice.
-        seed: of ``shuffle``, ``sample`` and ``sample_count``.
+        sample_count: take so many records, drawn at random. Without ``shuffle``, the number of
+            records is needed first; see ``shards_by``.
+        seed: of ``shuffle``, ``sample``, ``sample_count`` and ``split``.
         limit: at most the first so many records.
         select: the features to keep. Default: all.
         drop: features to leave out.
@@ -186,6 +280,7 @@ def convert(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        dry_run: True writes nothing, and only reads indexes and headers; the report has a ``plan``.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -194,10 +289,53 @@ def convert(
         NotFoundError: a file, or a feature that is named, doesn't exist.
         AlreadyExistsError: two features would get the same name.
         InvalidArgumentError: ``where`` has a syntax error, ``level`` isn't one of the compression,
-            or the target is one of the sources.
+            the target is one of the sources, a split has a fraction or a name that can't be, or
+            sources have equal names.
+        LimitExceededError: more than 10,000 files would be written at a time, with "round-robin".
     """
+    sources = paths_of(sources, filesystem)
+    if names_tables(sources, target):
+        return _convert_tables(
+            sources,
+            target,
+            filesystem,
+            progress,
+            {
+                name: value
+                for name, value, default in (
+                    ("recursive", recursive, False),
+                    ("compression", compression, None),
+                    ("level", level, None),
+                    ("shards", shards, None),
+                    ("shards_by", shards_by, "blocks"),
+                    ("split", split, None),
+                    ("split_by", split_by, None),
+                    ("dry_run", dry_run, False),
+                    ("max_bytes", max_bytes, None),
+                    ("shuffle", shuffle, False),
+                    ("where", where, None),
+                    ("sample", sample, None),
+                    ("sample_count", sample_count, None),
+                    ("limit", limit_of(limit), None),
+                    ("select", None if select is None else _names(select), None),
+                    ("drop", _names(drop), []),
+                    ("rename", dict(rename or {}), {}),
+                    ("resize", resize, None),
+                    ("skip_corrupt", skip_corrupt, False),
+                    ("check_crc", check_crc, True),
+                    ("input_compression", input_compression, None),
+                    ("max_record_size", max_record_size, 2**30),
+                    ("threads", checked_threads(threads), 0),
+                )
+                if value != default
+            },
+        )
     if shards is not None and max_bytes is not None:
         raise ValueError("shards and max_bytes are two ways to split: give one of them")
+    if shards_by not in ("blocks", "round-robin"):
+        raise ValueError(f"shards_by is 'blocks' or 'round-robin', not {shards_by!r}")
+    if split_by is not None and not split:
+        raise ValueError("split_by is the feature that split={...} divides by")
     if sample is not None and sample_count is not None:
         raise ValueError("sample and sample_count are two ways to sample: give one of them")
     if sample is not None and not 0 <= sample <= 1:
@@ -213,10 +351,16 @@ def convert(
         arguments.level = whole_number("level", level, 0, 22)
     if shards is not None:
         arguments.shards = whole_number("shards", shards, 1, 99_999)
+    arguments.round_robin = shards_by == "round-robin"
+    arguments.split = [(name, float(fraction)) for name, fraction in (split or {}).items()]
+    arguments.split_by = split_by
     if max_bytes is not None:
         arguments.max_bytes = whole_number("max_bytes", max_bytes, 1)
     arguments.shuffle = shuffle
-    arguments.tmp_dir = "" if tmp_dir is None else path_of(tmp_dir)
+    if tmp_dir is not None:
+        arguments.tmp_dir = path_of(tmp_dir)
+    elif filesystem is not None or "://" in os.fsdecode(target):
+        arguments.tmp_dir = tempfile.gettempdir()
     arguments.where = where
     arguments.sample = sample
     if sample_count is not None:
@@ -232,14 +376,19 @@ def convert(
     arguments.images = _names(images)
     arguments.skip_corrupt = skip_corrupt
     arguments.threads = checked_threads(threads)
+    given = (
+        *files_of(sources, recursive, filesystem),
+        file_path_of(target, filesystem),
+        reading(input_compression, max_record_size, check_crc),
+        arguments,
+    )
+    if dry_run:
+        with reported(progress, "count") as function:
+            inputs, total, records, twice, outputs = native.plan_convert(*given, function)
+        plan = ConvertPlan(inputs, total, records, tuple(twice), tuple(outputs))
+        return ConvertReport((), 0, plan=plan)
     with reported(progress, "convert") as function:
-        files, read, regions, size, skipped, failed, broken = native.convert(
-            paths_of(sources),
-            path_of(target),
-            reading(input_compression, max_record_size, check_crc),
-            arguments,
-            function,
-        )
+        files, read, regions, size, skipped, failed, broken = native.convert(*given, function)
     return ConvertReport(
         tuple(WrittenFile(*file) for file in files),
         read,
@@ -249,6 +398,92 @@ def convert(
         failed,
         tuple(SkippedRecord(*record) for record in broken),
     )
+
+
+def _convert_tables(
+    sources: list[str],
+    target: str | os.PathLike[str],
+    filesystem: Any,
+    progress: Progress,
+    options: dict[str, Any],
+) -> ConvertReport:
+    with reported(progress, "convert") as function:
+        written, read = convert_tables(sources, target, options, filesystem, function)
+    return ConvertReport((WrittenFile(*written),), read)
+
+
+def convert_to_dir(
+    sources: Paths,
+    folder: str | os.PathLike[str],
+    *,
+    recursive: bool = False,
+    filesystem: Any = None,
+    executor: Executor | None = None,
+    resume: bool = False,
+    keep_going: bool = False,
+    progress: Progress = False,
+    **options: Any,
+) -> ShardJobReport:
+    """Writes the records of each file anew, to a file of the same name in ``folder``.
+
+        with ProcessPoolExecutor() as processes:
+            rp.convert_to_dir("raw/*.gz", "train", compression="zstd", executor=processes)
+
+    Each output appears when it is whole, and is a task of ``executor``. Beside the outputs,
+    .shards/NAME.json says what each was made from: the job (all options), the input and its size
+    and time of modification, records, bytes, CRC-32C. When all are there, these become the lines of
+    manifest.jsonl, which ``tfrecord verify --manifest`` checks. A task that an executor runs twice
+    makes the same bytes under the same name. Two jobs can't use a folder at a time (BusyError),
+    except on other file systems, which have no locks: there, they do the work twice.
+
+    Args:
+        sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``. All files have
+            different names.
+        folder: of the outputs; made if it is missing. Workers on other machines must have it, and
+            ``sources``, under the same paths: in an object store, or a shared file system.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
+            for each core.
+        resume: keeps the outputs that an earlier run has made from the same inputs with the same
+            options.
+        keep_going: goes on after a file that failed; its error is in the report.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
+            itself. ``compression``: default none; names get its extension. ``seed``: of each file,
+            one that is derived from it and from the output's name. ``threads``: default: one.
+    """
+    compression = known_compression(options.pop("compression", None)) or "none"
+    seed = whole_number("seed", options.pop("seed", 0))
+    if refused := {"shards", "max_bytes"} & options.keys():
+        raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
+    options = {"threads": 1, **options, "compression": compression}
+    how = {name: value for name, value in options.items() if name not in ("threads", "tmp_dir")}
+    return run_shard_job(
+        functools.partial(_convert_file, options, seed, filesystem),
+        found_files(sources, recursive, filesystem),
+        folder,
+        filesystem=filesystem,
+        operation="convert " + json.dumps([seed, how], sort_keys=True, default=list),
+        compression=compression,
+        executor=executor,
+        resume=resume,
+        keep_going=keep_going,
+        progress=progress,
+        activity="convert",
+    )
+
+
+def _convert_file(
+    options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str
+) -> int:
+    name = os.path.basename(target)
+    derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
+    seed = int.from_bytes(derived.digest(), "little")
+    return convert(source, target, filesystem=filesystem, seed=seed, **options).records
 
 
 def _names(names: str | Sequence[str]) -> list[str]:

@@ -14,24 +14,27 @@ for epoch in range(10):
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe import arrow, grouping, recipe, stack
+from recordpipe import arrow, recipe
+from recordpipe.batch_operators import BatchOperators
 from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
 from recordpipe.found_features import features_of, find_features
+from recordpipe.function_operators import FunctionOperators
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
 from recordpipe.inputs import path_of
 from recordpipe.iterator import Iterator, repeated_pass
+from recordpipe.order_operators import OrderOperators
 from recordpipe.random_access import ListAccess, RandomAccess, StepAccess
 from recordpipe.steps import StepOperators
 
 __all__ = ["Dataset", "make_dataset", "native_of"]
 
 
-class Dataset(ImageOperators, StepOperators):
+class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators, StepOperators):
     """A lazy, immutable description of a pipeline; a source and operators on it.
 
     A Dataset may be shared, pickled, and iterated any number of times, also concurrently. Nothing
@@ -141,315 +144,6 @@ class Dataset(ImageOperators, StepOperators):
         if isinstance(self._access, StepAccess) and not random:
             derived._access = StepAccess(derived._native)
         return derived
-
-    def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
-        """Applies ``function(element)`` to each element; results are in input order.
-
-        Elements are computed in chunks, of 64 unless :meth:`with_options` sets ``chunk_size``: the
-        first result appears when its chunk is computed. Use a small one for slow functions.
-
-        A function that refers to its own Dataset is never freed, nor what it refers to: plans
-        share their functions, which the garbage collector can't count. Pass such a function what
-        it needs instead. This holds for all functions in Python.
-
-        Args:
-            name: becomes part of the plan: a state that was saved with another name is refused.
-                Give the function a new name when you change it.
-        """
-        return self._derive("map", (function,), lambda: self._native.map(function, name), name=name)
-
-    def random_map(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Dataset:
-        """Like :meth:`map`, with ``function(element, rng)``.
-
-        ``rng`` is a ``numpy.random.Generator`` that draws the element's own random numbers: they
-        depend on the seed, the epoch and the element's place in its source only.
-        """
-        return self._derive(
-            "random_map",
-            (function, seed),
-            lambda: self._native.random_map(function, seed, name),
-            random=True,
-            name=name,
-        )
-
-    def filter(self, predicate: Callable[[Any], Any], *, name: str = "") -> Dataset:
-        """Keeps the elements for which ``predicate(element)`` is true."""
-        return self._derive(
-            "filter", (predicate,), lambda: self._native.filter(predicate, name), name=name
-        )
-
-    def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
-        """Concatenates the elements of the iterables that ``function(element)`` returns.
-
-        For functions that return Datasets, :meth:`interleave` with ``cycle_length=1`` does the same
-        without the GIL, and its state remembers the place inside of a Dataset.
-        """
-        return self._derive(
-            "flat_map", (function,), lambda: self._native.flat_map(function, name), name=name
-        )
-
-    def interleave(
-        self,
-        function: Callable[[Any], Dataset],
-        cycle_length: int,
-        block_length: int = 1,
-        *,
-        name: str = "",
-    ) -> Dataset:
-        """Takes ``block_length`` elements in turn from the Datasets that ``function`` returns.
-
-        ``cycle_length`` (1 to 65,536) of them are open at a time. For files, the parameters of
-        :func:`tfrecords` do the same without a function.
-        """
-        return self._derive(
-            "interleave",
-            (function, cycle_length, block_length),
-            lambda: self._native.interleave(function, cycle_length, block_length, name),
-            name=name,
-        )
-
-    def scan(
-        self, initial_state: Any, function: Callable[[Any, Any], tuple[Any, Any]], *, name: str = ""
-    ) -> Dataset:
-        """Calls ``function(state, element) -> (state, output)`` in order; yields the outputs.
-
-        Each pass begins with a deep copy of ``initial_state``. A restore computes the state again
-        from the first element.
-        """
-        return self._derive(
-            "scan",
-            (initial_state, function),
-            lambda: self._native.scan(initial_state, function, name),
-            name=name,
-        )
-
-    def enumerate(self, start: int = 0) -> Dataset:
-        """Yields tuples of a number, counted from ``start``, and the element."""
-        return self._derive("enumerate", (start,), lambda: self._native.enumerate(start))
-
-    # Batches
-
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
-        """Combines ``batch_size`` elements into one, with a new first dimension.
-
-        After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
-        length. Other elements: numbers, arrays, strings and bytes are stacked to arrays; dicts,
-        tuples and lists of such values member by member.
-
-        Args:
-            drop_remainder: leaves out the last batch if it is smaller.
-        """
-        return self._derive(
-            "batch",
-            (batch_size, drop_remainder),
-            lambda: self._native.batch(batch_size, drop_remainder, stack.stack),
-        )
-
-    def padded_batch(
-        self, batch_size: int, drop_remainder: bool = False, *, padding: Any = None
-    ) -> Dataset:
-        """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``.
-
-        After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
-
-        Args:
-            padding: default: 0, or ``b""`` for bytes.
-        """
-        return self._derive(
-            "padded_batch",
-            (batch_size, drop_remainder),
-            lambda: grouping.padded_batches(self._native, batch_size, drop_remainder, padding),
-            padding=padding,
-        )
-
-    def bucket_by_sequence_length(
-        self,
-        element_length_func: Callable[[Any], int] | str,
-        bucket_boundaries: Sequence[int],
-        bucket_batch_sizes: Sequence[int],
-        padded_shapes: Any = None,
-        padding_values: Any = None,
-        pad_to_bucket_boundary: bool = False,
-        no_padding: bool = False,
-        drop_remainder: bool = False,
-        *,
-        name: str = "",
-    ) -> Dataset:
-        """Combines elements of similar length into padded batches, as tf.data does.
-
-        Bucket i has the elements with ``bucket_boundaries[i - 1] <= length <
-        bucket_boundaries[i]``, and the last one all that are longer. A bucket that is full becomes
-        a batch; at the end, all that have elements follow, the shortest first. Elements keep their
-        order in a bucket. After :meth:`parse`, a batch is a dict of arrays; Raggeds are padded.
-
-        A state that is saved here has the positions of the elements that wait in buckets; a
-        restore computes them again. An element that fails, here or upstream, fails alone.
-
-        Args:
-            element_length_func: the name of a feature, or a function of an element. After
-                :meth:`parse`, the values of a :class:`RaggedFeature` are counted natively, without
-                calling Python; of a SequenceExample, the steps of a feature list, too.
-            bucket_boundaries: ascending, from 1.
-            bucket_batch_sizes: of each bucket; one more than boundaries.
-            padded_shapes: of each feature, by name: the length of its rows, or a shape. None (also
-                for a dimension): the longest row's. A longer row raises ValueError.
-            padding_values: a value, or one for each feature, by name. Default: 0, or ``b""``.
-            pad_to_bucket_boundary: pads to the bucket's boundary - 1 instead of the longest row:
-                features of :meth:`parse`, or the first dimension of arrays. An element that is not
-                shorter than the last boundary fails.
-            no_padding: as :meth:`batch`: features become :class:`Ragged`, and other elements of a
-                batch must have one shape.
-            drop_remainder: leaves out the batches that are not full at the end.
-        """
-        arguments = (
-            element_length_func,
-            bucket_boundaries,
-            bucket_batch_sizes,
-            padded_shapes,
-            padding_values,
-            pad_to_bucket_boundary,
-            no_padding,
-            drop_remainder,
-        )
-        buckets = grouping.Buckets(*arguments)
-        return self._derive(
-            "bucket_by_sequence_length",
-            arguments,
-            lambda: buckets.of(self._native, name),
-            name=name,
-        )
-
-    def pack_sequences(
-        self,
-        lengths: int | Mapping[str, int],
-        *,
-        open_rows: int = 64,
-        too_long: str = "error",
-        padding_values: Any = None,
-    ) -> Dataset:
-        """Packs short sequences into rows of fixed length, as T5 and Grain do.
-
-        A row is a dict: for each feature, its values, one sequence after another and then padding;
-        "NAME_segment_ids": 1 in the first sequence, 2 in the second, ..., 0 in padding; and
-        "NAME_positions": the position in the sequence, 0 in padding. :meth:`batch` makes arrays
-        [batch, length] of these.
-
-        An element goes to the first of the open rows that has room for all its features; if none
-        has, the oldest row is yielded, and a new one opened. A row is yielded when one of its
-        features is full; at the end, all others follow, the oldest first. So rows depend on the
-        order of the elements only. A state that is saved here has the positions of the elements in
-        open rows; a restore computes them again. An element that fails fails alone.
-
-        Args:
-            lengths: of each feature, by name; or of all. After :meth:`parse`, they must be
-                :class:`RaggedFeature`, and are packed natively; other elements are dicts of these
-                features, or (with one length) sequences, which become "values", "segment_ids" and
-                "positions".
-            open_rows: that are filled at a time. More waste less place, and take more memory.
-            too_long: what becomes of a sequence longer than a row: "error", an element that fails,
-                or "truncate".
-            padding_values: a value, or one for each feature, by name. Default: 0, or ``b""``.
-        """
-        packing = grouping.Packing(lengths, open_rows, too_long, padding_values)
-        features = [*self.features] if self._native.is_parsed() and self.features else None
-        return self._derive(
-            "pack_sequences",
-            (lengths,),
-            lambda: packing.of(self._native, features),
-            open_rows=open_rows,
-            too_long=too_long,
-            padding_values=padding_values,
-        )
-
-    def unbatch(self) -> Dataset:
-        """The inverse of :meth:`batch`: yields the rows of each batch."""
-        return self._derive("unbatch", (), lambda: self._native.flat_map(stack.unstack, "unbatch"))
-
-    def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Dataset:
-        """Yields lists of ``size`` elements; list k starts at element k * ``shift``.
-
-        Args:
-            shift: default ``size``.
-            drop_remainder: leaves out the last lists if they are shorter.
-        """
-        return self._derive(
-            "window",
-            (size, shift, drop_remainder),
-            lambda: self._native.window(size, shift, drop_remainder, list),
-        )
-
-    # Order
-
-    def shuffle(self, buffer_size: int | None = None, *, seed: int = 0) -> Dataset:
-        """Shuffles, in another order in each epoch.
-
-        Args:
-            buffer_size: elements are drawn from a buffer of this size. Without it, all elements
-                are shuffled, in O(1) memory: this requires random access, which plain TFRecord
-                files have.
-            seed: the order depends on the seed and the epoch only.
-        """
-        if isinstance(buffer_size, bool):  # torch's shuffle=True would be a buffer of one element
-            raise TypeError("buffer_size is a number; shuffle(seed=...) shuffles all elements")
-        if buffer_size is None:
-            return self._derive(
-                "shuffle", (), lambda: self._native.global_shuffle(seed), random=True, seed=seed
-            )
-        return self._derive(
-            "shuffle",
-            (buffer_size,),
-            lambda: self._native.shuffle(buffer_size, seed),
-            random=True,
-            seed=seed,
-        )
-
-    def repeat(self, count: int | None = None) -> Dataset:
-        """Repeats the input ``count`` times (default, and -1: without end).
-
-        Each pass is an epoch.
-        """
-        times = -1 if count is None else count
-        return self._derive("repeat", (count,), lambda: self._native.repeat(times))
-
-    def take(self, count: int) -> Dataset:
-        """Yields the first ``count`` elements; -1: all, as in tf.data."""
-        if count == -1:
-            return self
-        return self._derive("take", (count,), lambda: self._native.take(count))
-
-    def skip(self, count: int) -> Dataset:
-        """Yields all elements after the first ``count``, which are not computed.
-
-        -1 skips all, as in tf.data.
-        """
-        if count == -1:
-            return self.take(0)
-        return self._derive("skip", (count,), lambda: self._native.skip(count))
-
-    def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Dataset:
-        """Yields element ``index`` of each group of ``num_shards`` elements.
-
-        The shards of all workers are disjoint, and together they are the whole input. Place it
-        after shuffle and repeat, and directly before batch: a state that was saved by one of 4
-        workers can then be restored by each of 2, if the batches of all workers together keep their
-        size: ``batch(64)`` of each of 4, ``batch(128)`` of each of 2. Workers that divide whole
-        batches, or single elements, place it last (only prefetch may follow): states can then be
-        restored by any number of workers, and without shard.
-
-        Only the elements of this shard are computed, also by map and batch before it. Place it
-        before prefetch, cache, filter, flat_map, unbatch, scan and window: these need the elements
-        of all shards.
-
-        Args:
-            drop_remainder: leaves out the last group if it is incomplete, so that all workers
-                have the same number of elements.
-        """
-        return self._derive(
-            "shard",
-            (num_shards, index),
-            lambda: self._native.shard(num_shards, index, drop_remainder),
-            drop_remainder=drop_remainder,
-        )
 
     def concatenate(self, dataset: Dataset) -> Dataset:
         """Yields all elements of this Dataset, then all of ``dataset``."""

@@ -8,6 +8,8 @@ file is a ``FileNotFoundError`` with its ``errno``, damaged data a ``ValueError`
 from __future__ import annotations
 
 import errno as numbers
+import json
+from typing import Any
 
 __all__ = [
     "AlreadyExistsError",
@@ -36,6 +38,9 @@ class Error(Exception):
         hint: what to do; may be empty.
 
     Those that are an OSError also have ``errno``, and ``path`` as ``filename``.
+
+    Errors pickle, and keep their attributes where a DataLoader of PyTorch raises the error of a
+    worker again, for which it makes a new one from the text.
     """
 
     kind: str = ""
@@ -43,6 +48,17 @@ class Error(Exception):
     offset: int | None = None
     reason: str = ""
     hint: str = ""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        if len(args) == 1 and isinstance(args[0], str) and _CARRIED in args[0]:
+            _restore(self, args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = dict(self.__dict__)
+        if isinstance(self, OSError):
+            state["filename"] = self.filename  # not in __dict__
+        return type(self), self.args, state
 
     def __str__(self) -> str:
         # Not that of OSError, which makes "[Errno 2] ..." of errno and filename.
@@ -121,6 +137,13 @@ def _make(
     kind: str, message: str, path: str | None, offset: int | None, reason: str, hint: str
 ) -> Error:
     error = _CLASSES[kind](message)
+    _describe(error, kind, path, offset, reason, hint)
+    return error
+
+
+def _describe(
+    error: Error, kind: str, path: str | None, offset: int | None, reason: str, hint: str
+) -> None:
     error.kind, error.path, error.offset, error.reason, error.hint = (
         kind,
         path,
@@ -133,4 +156,26 @@ def _make(
         error.filename = path
     if kind == "no_space" and isinstance(error, FileSystemError):
         error.errno = numbers.ENOSPC
-    return error
+
+
+# Starts the line of a traceback that has the attributes of an error, as JSON.
+_CARRIED = "\nrecordpipe.Error: "
+
+
+def _carry(error: Error) -> None:
+    """Adds the attributes to the text of the traceback, for a process that gets only that."""
+    names = ("kind", "path", "offset", "reason", "hint")
+    fields = {name: getattr(error, name) for name in names}
+    error.add_note(_CARRIED[1:] + json.dumps(fields))
+
+
+def _restore(error: Error, traceback: str) -> None:
+    """Takes the attributes out of the text of a traceback, and leaves the rest as the message."""
+    before, _, line = traceback.rpartition(_CARRIED)
+    carried, _, after = line.partition("\n")
+    try:
+        fields = json.loads(carried)
+        _describe(error, **fields)
+    except (TypeError, ValueError):  # another text, which only looks like ours
+        return
+    error.args = (before + "\n" + after,)

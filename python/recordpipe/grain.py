@@ -38,7 +38,7 @@ def source(records: Paths | Dataset) -> RecordSource:
     """Returns the records of plain TFRecord files as a source of ``grain.MapDataset``.
 
     Args:
-        records: a path, a pattern, or several; or a Dataset that supports random access:
+        records: a path, a folder, a pattern, or several; or a Dataset that supports random access:
             ``rp.tfrecords(...)`` with its options, also after ``parse()``. Raises TypeError for
             another Dataset.
     """

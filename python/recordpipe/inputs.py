@@ -2,8 +2,29 @@
 
 They are those of the ``tfrecord`` command, under the same names:
 
-- ``paths``: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside a
-  file that it matches is left out), or several. A missing file is an error before anything begins.
+- ``paths``: what names files, or several of them. Files are found now, in the order of the names.
+  A missing file is an error before anything begins. A name is one of:
+
+  - a path of a file. A file that exists is never taken for one of the others;
+  - a folder: the record files in it, sorted by name: those whose names contain "tfrec", and shards
+    ("train-00000-of-01024"), except indexes (.idx, .index, .steps), checksums (.md5, .sha1,
+    .sha256, .crc), .json, .txt, and names that begin with . or _;
+  - a pattern ("train-*.tfrecord"), sorted by name. An index beside a file that it matches is left
+    out. ``**`` stands for any number of folders, also none, but not for those that begin with a
+    dot, nor for links to folders. A pattern that ends with / matches folders
+    (as a str: pathlib drops the slash);
+  - braces, as in bash: "train-{000..127}.tfrecord", "{train,val}.tfrecord". All files must exist;
+  - a set of shards, as Beam writes it: "train@64" is train-00000-of-00064 and so on, "train@64.gz"
+    is train-00000-of-00064.gz and so on. All files must exist.
+
+  - a URL of an object store (s3://, gs://, az://), of its folder (with a slash at the end) or
+    pattern, or any name on a ``filesystem``.
+
+- ``filesystem``: where all paths are, also that of the output: a filesystem of fsspec, pyarrow or
+  obstore, or of your own; see ``help(recordpipe.filesystem)``. Default: this machine, and the
+  object stores that URLs name.
+- ``recursive``: True reads the folders below a folder, too, except those that begin with . or _,
+  and links to folders.
 - ``input_compression``: "none", "gzip", "zlib" or "zstd". Default: found out from the first bytes
   of each file.
 - ``check_crc``: False accepts wrong CRCs (``--no-crc``).
@@ -11,7 +32,11 @@ They are those of the ``tfrecord`` command, under the same names:
 - ``where``: selects records: ``"label == 3"``, ``"label in [3, 5] and not has(mask)"``,
   ``"text != 'none' or len(box) >= 4"``. A comparison is true if it is true for any value of the
   feature; it is false for a feature that is missing or of another kind. A feature that no record
-  has is an error.
+  has is an error. Strings: ``startswith(text, "a")``, ``endswith``, ``contains`` and
+  ``matches(text, r"^a.*z$")``, a regular expression in linear time that matches anywhere unless
+  ``^`` and ``$`` anchor it; ``*`` in place of the feature is every feature. Of the record itself:
+  ``record.size`` (bytes of its data), ``record.number`` (in its file, from 0) and ``record.path``;
+  a feature with such a name, or with blanks, stands in backticks.
 - ``limit``: at most the first so many of the selected records.
 - ``threads``: 1 to 1,024; default 0: one for each core. Results don't depend on it.
 - ``progress``: True shows a bar: of tqdm if it is installed, otherwise a line on standard error. A
@@ -27,18 +52,27 @@ import operator
 import os
 import re
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from recordpipe.errors import _make
+from recordpipe import _native as native
+from recordpipe.errors import Error, _make
 from recordpipe.features import known_compression
+from recordpipe.filesystem import files_on, require_obstore
 
 __all__ = [
+    "FoundFiles",
     "Paths",
     "Reading",
+    "absolute_path",
     "checked_threads",
+    "file_path_of",
+    "files_of",
+    "found_files",
     "limit_of",
     "path_of",
     "paths_of",
     "reading",
+    "require_no_limit",
     "whole_number",
 ]
 
@@ -46,33 +80,76 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Reading = tuple[str, bool, int]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_STORES = ("s3://", "gs://", "az://", "file://")
 
 
-def paths_of(paths: Paths, *, may_be_empty: bool = False) -> list[str]:
+def paths_of(paths: Paths, filesystem: Any, *, may_be_empty: bool = False) -> list[str]:
     if isinstance(paths, (str, bytes, os.PathLike)):
-        return [path_of(paths)]
+        return [file_path_of(paths, filesystem)]
     if not isinstance(paths, Iterable):
-        raise TypeError(f"paths are a path, a pattern, or several of them, not {paths!r}")
-    listed = [path_of(path) for path in paths]
+        raise TypeError(f"paths are a path, a folder, a pattern, or several of them, not {paths!r}")
+    listed = [file_path_of(path, filesystem) for path in paths]
     if not listed and not may_be_empty:
         raise ValueError("no path is given")
     return listed
 
 
+def files_of(paths: Paths, recursive: bool, filesystem: Any) -> tuple[native.FileSystem, list[str]]:
+    """Returns files and paths for a native function that finds files, but not in folders below."""
+    files, listed = files_on(filesystem), paths_of(paths, filesystem)
+    return files, native.find_inputs(files, listed, True)[0] if recursive else listed
+
+
+class FoundFiles(NamedTuple):
+    """Files for the tasks of an executor, whose workers have them under the same paths."""
+
+    paths: list[str]
+    sizes: list[int]
+
+
+def found_files(paths: Paths, recursive: bool, filesystem: Any) -> FoundFiles:
+    listed = paths_of(paths, filesystem)
+    return FoundFiles(*native.find_inputs(files_on(filesystem), listed, bool(recursive)))
+
+
+def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
+    """Returns the name of a file on ``filesystem``, or, if that is None, here or in a store."""
+    name = _checked_name(path)
+    if filesystem is None and _URL.match(name) and not name.startswith(_STORES):
+        raise _refused_url(
+            name,
+            "only local files, s3://, gs:// and az:// are read without filesystem=",
+            'download it first, or pass one, such as fsspec.filesystem("https")',
+        )
+    if filesystem is None and name.startswith(_STORES) and not name.startswith("file://"):
+        require_obstore(name)
+    return name
+
+
+def absolute_path(name: str, filesystem: Any) -> str:
+    """The path of a file in any working directory; the names on other file systems have none."""
+    return name if filesystem is not None or _URL.match(name) else os.path.abspath(name)
+
+
 def path_of(path: str | bytes | os.PathLike[str]) -> str:
+    """Returns the path of a file on this machine."""
+    name = _checked_name(path)
+    if _URL.match(name):
+        raise _refused_url(name, "only local files are read here, not URLs", "download it first")
+    return name
+
+
+def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
     name = os.fsdecode(path)
     if "\0" in name:
         raise ValueError(f"a path has no null bytes, unlike {name!r}")
-    if _URL.match(name):
-        raise _make(
-            "unsupported",
-            f"{name}: the Python package reads local files, not URLs (download it first)",
-            name,
-            None,
-            "the Python package reads local files, not URLs",
-            "download it first",
-        )
     return name
+
+
+def _refused_url(name: str, reason: str, hint: str) -> Error:
+    # The query of a URL may be a signature.
+    shown = name.partition("?")[0]
+    return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
 
 
 def reading(input_compression: str | None, max_record_size: int, check_crc: bool = True) -> Reading:
@@ -93,6 +170,14 @@ def whole_number(name: str, value: int, least: int = 0, most: int = 2**64 - 1) -
 
 def limit_of(limit: int | None) -> int | None:
     return None if limit is None else whole_number("limit", limit)
+
+
+def require_no_limit(limit: int | None) -> None:
+    if limit is not None:
+        raise ValueError(
+            "limit needs the files in their order: it can't be used with an executor, which reads "
+            "them at a time"
+        )
 
 
 def checked_threads(threads: int) -> int:

@@ -21,8 +21,9 @@ _VERSION = 1
 _MAX_STATE_SIZE = 2**30
 
 # The threads of a pipeline must not run functions while the interpreter ends, also not those of
-# iterators that a daemon thread makes then.
-_open: weakref.WeakSet[Iterator] = weakref.WeakSet()
+# iterators that a daemon thread makes then. By id(): listing a WeakSet fails if another thread adds
+# to it meanwhile.
+_open: weakref.WeakValueDictionary[int, Iterator] = weakref.WeakValueDictionary()
 _is_ending = False
 
 
@@ -31,7 +32,10 @@ def _close_all() -> None:
     global _is_ending
     _is_ending = True  # daemon threads go on meanwhile
     _native.begin_exit()
-    for iterator in list(_open):
+    for reference in _open.valuerefs():
+        iterator = reference()
+        if iterator is None:
+            continue
         try:
             iterator.close()
         except Exception as error:  # the others must be closed, too
@@ -45,7 +49,13 @@ class Iterator(_native.Iterator):
     use the parent's iterators (InvalidArgumentError), but iterate their Datasets anew.
 
     ``close()``, the end of a ``with`` block and the garbage collector end the pass and its threads;
-    they wait until the functions in Python that run at the time have returned.
+    they wait until the functions in Python that run at the time have returned: for ever, if one
+    never does.
+
+    While ``next()`` waits on the main thread, handlers of signals run. What one raises, such as
+    KeyboardInterrupt, comes out of ``next()``; the next call goes on with the next element. From
+    the first signal on, functions in Python no longer run on the thread that iterates: signals that
+    come again and again, as those of a timer, then interrupt none of them.
 
     Attributes:
         position: the number of elements returned, including those before a restored state.
@@ -56,7 +66,7 @@ class Iterator(_native.Iterator):
         self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[int], None] | None
     ) -> None:
         super().__init__(dataset, epoch, at_end)
-        _open.add(self)
+        _open[id(self)] = self
         if _is_ending:  # on a daemon thread: the pass ends at once
             self.close()
 
@@ -79,8 +89,8 @@ class Iterator(_native.Iterator):
 
         Raises InvalidArgumentError, naming what differs, if the state was saved from another plan
         or if its files have changed, or if its fields contradict each other; the iterator then
-        keeps its place. Ctrl-C ends a long way to the place; the iterator then starts its epoch
-        again.
+        keeps its place. Ctrl-C ends a long way to the place; unless it is reached, the iterator
+        then starts its epoch again.
 
         Of the plan, operators and their parameters are compared, functions by their ``name``; not
         the initial state of scan(), nor the Datasets that a function of interleave() returns. Of

@@ -5,21 +5,40 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Progress", "reported"]
+__all__ = ["Progress", "in_task", "reported", "task_check"]
 
 ProgressFunction = Callable[[int, int], object]
 Progress = bool | ProgressFunction
+
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def in_task(check: ProgressFunction) -> Iterator[None]:
+    """Functions that this thread calls meanwhile without ``progress`` call ``check`` instead."""
+    before = task_check()
+    _thread.check = check
+    try:
+        yield
+    finally:
+        _thread.check = before
+
+
+def task_check() -> ProgressFunction | None:
+    """What a task calls as it goes on: it raises an exception if nobody waits for the task."""
+    return getattr(_thread, "check", None)
 
 
 @contextlib.contextmanager
 def reported(progress: Progress, activity: str) -> Iterator[ProgressFunction | None]:
     """The function to call with (bytes done, bytes in all), or None."""
     if not progress or (progress is True and sys.stderr is None):
-        yield None
+        yield task_check()
     elif progress is not True:
         yield progress
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,8 +15,19 @@ from recordpipe.features import (
     ListFeature,
     RaggedFeature,
 )
-from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
-from recordpipe.progress import Progress, reported
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import (
+    Paths,
+    Reading,
+    checked_threads,
+    files_of,
+    found_files,
+    limit_of,
+    reading,
+    require_no_limit,
+)
+from recordpipe.progress import Progress, reported, task_check
+from recordpipe.shards import Executor, merge_files
 
 __all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
 
@@ -217,12 +229,15 @@ def _percent(share: float) -> str:
 def schema(
     paths: Paths,
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     where: str | None = None,
     limit: int | None = None,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: Progress = False,
 ) -> Schema:
     """Finds out which features the records of all files together have, as ``tfrecord schema``.
@@ -232,7 +247,11 @@ def schema(
     Looks into every record, and checks every CRC, on all cores.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"), or several.
+        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         where: the records to look into, for example ``"label == 3 and len(box) > 0"``. Default:
             all.
         limit: at most the first so many of these.
@@ -241,6 +260,9 @@ def schema(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        executor: reads each file as a task of this ``concurrent.futures.Executor``, with
+            ``threads`` threads each (default: one); see :func:`map_shards`. Not with ``limit``.
+            Default: threads of this process.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -249,13 +271,30 @@ def schema(
         NotFoundError: a file, or a feature that ``where`` names, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
+    how = reading(input_compression, max_record_size, check_crc)
+    if executor is not None:
+        require_no_limit(limit)
+        merge = native.SchemaMerge(where)
+        merge_files(
+            functools.partial(_part, how, where, checked_threads(threads) or 1, filesystem),
+            found_files(paths, recursive, filesystem),
+            merge.add,
+            executor=executor,
+            progress=progress,
+            activity="schema",
+        )
+        return Schema._of(merge.finish())
     with reported(progress, "schema") as function:
         found = native.schema(
-            paths_of(paths),
-            reading(input_compression, max_record_size, check_crc),
+            *files_of(paths, recursive, filesystem),
+            how,
             where,
             limit_of(limit),
             checked_threads(threads),
             function,
         )
     return Schema._of(found)
+
+
+def _part(how: Reading, where: str | None, threads: int, filesystem: Any, path: str) -> bytes:
+    return native.schema_part(files_on(filesystem), path, how, where, threads, task_check())

@@ -11,6 +11,7 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe.dataset import Dataset, make_dataset, native_of
 from recordpipe.features import known_compression
+from recordpipe.filesystem import files_on
 from recordpipe.inputs import Paths, paths_of
 from recordpipe.random_access import ListAccess, RandomAccess
 
@@ -27,6 +28,8 @@ __all__ = [
 def tfrecords(
     paths: Paths,
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     check_crc: bool = True,
     compression: str | None = None,
     cycle_length: int = 1,
@@ -39,9 +42,12 @@ def tfrecords(
     :class:`DataLossError` with its path and offset; all records before it are yielded.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"; expanded now, sorted by name; an index beside
-            a file that it matches is left out), or several. Files that appear later are no part of
-            the Dataset, nor of its pickles.
+        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; found now, see ``help(recordpipe.inputs)``. Files that
+            appear later are no part of the Dataset, nor of its pickles.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
             out from the first bytes of each file.
@@ -49,9 +55,15 @@ def tfrecords(
         block_length: consecutive records of one file.
     """
     format = known_compression(compression)
-    files = native.record_paths(paths_of(paths, may_be_empty=True))
+    on = files_on(filesystem)
+    files = native.record_paths(on, paths_of(paths, filesystem, may_be_empty=True), bool(recursive))
     described = native.tfrecords(
-        files, bool(check_crc), format, operator.index(cycle_length), operator.index(block_length)
+        on,
+        files,
+        bool(check_crc),
+        format,
+        operator.index(cycle_length),
+        operator.index(block_length),
     )
     keywords = {
         "check_crc": check_crc,
@@ -59,9 +71,11 @@ def tfrecords(
         "cycle_length": cycle_length,
         "block_length": block_length,
     }
+    if filesystem is not None:
+        keywords["filesystem"] = filesystem
     access = None
     if cycle_length == 1:
-        access = RandomAccess(lambda: native.RecordFiles(files, check_crc, format))
+        access = RandomAccess(lambda: native.RecordFiles(on, files, check_crc, format))
     return make_dataset(described, tfrecords, (files,), keywords, access=access)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +12,20 @@ from typing import Any
 import numpy as np
 
 from recordpipe import _native as native
-from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
-from recordpipe.progress import Progress, reported
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import (
+    Paths,
+    Reading,
+    checked_threads,
+    files_of,
+    found_files,
+    limit_of,
+    reading,
+    require_no_limit,
+)
+from recordpipe.progress import Progress, reported, task_check
 from recordpipe.schema import ValueKind, shown_name
+from recordpipe.shards import Executor, merge_files
 
 __all__ = [
     "BytesStats",
@@ -170,12 +182,15 @@ def stats(
     paths: Paths,
     features: str | Sequence[str] = (),
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     where: str | None = None,
     limit: int | None = None,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: Progress = False,
 ) -> Stats:
     """Says what values features have: ranges, quantiles, counts; of all files together.
@@ -186,8 +201,12 @@ def stats(
     Memory is bounded: at most about 32 MiB, and some records for each thread.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"), or several.
+        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         features: the names of those to look at. Default: all, at most 200.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
         limit: at most the first so many of these.
         check_crc: False accepts wrong CRCs.
@@ -195,6 +214,10 @@ def stats(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        executor: reads each file as a task of this ``concurrent.futures.Executor``, with
+            ``threads`` threads each (default: one); see :func:`map_shards`. Not with ``limit``.
+            ``mean`` and ``sd`` may differ in the last digits from those without it; all else that
+            is exact is the same. Default: threads of this process.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -204,16 +227,30 @@ def stats(
         InvalidArgumentError: ``where`` has a syntax error.
     """
     names = [features] if isinstance(features, str) else list(features)
-    with reported(progress, "stats") as function:
-        found = native.stats(
-            paths_of(paths),
-            names,
-            reading(input_compression, max_record_size, check_crc),
-            where,
-            limit_of(limit),
-            checked_threads(threads),
-            function,
+    how = reading(input_compression, max_record_size, check_crc)
+    if executor is not None:
+        require_no_limit(limit)
+        merge = native.StatisticsMerge(names, where)
+        merge_files(
+            functools.partial(_part, names, how, where, checked_threads(threads) or 1, filesystem),
+            found_files(paths, recursive, filesystem),
+            merge.add,
+            executor=executor,
+            progress=progress,
+            activity="stats",
         )
+        found = merge.finish()
+    else:
+        with reported(progress, "stats") as function:
+            found = native.stats(
+                *files_of(paths, recursive, filesystem),
+                names,
+                how,
+                where,
+                limit_of(limit),
+                checked_threads(threads),
+                function,
+            )
     values = json.loads(found)
     return Stats(
         values["records"],
@@ -221,6 +258,14 @@ def stats(
         {name: _feature(one) for name, one in values["features"].items()},
         {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
         values.get("left_out", 0),
+    )
+
+
+def _part(
+    names: list[str], how: Reading, where: str | None, threads: int, filesystem: Any, path: str
+) -> bytes:
+    return native.statistics_part(
+        files_on(filesystem), path, names, how, where, threads, task_check()
     )
 
 

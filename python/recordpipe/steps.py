@@ -1,6 +1,6 @@
 """Steps and episodes of RLDS data sets: what robot learning trains on.
 
-steps = (rp.tfds("data/bridge/1.0.0", "train[:95%]")
+steps = (rp.tfds("data/robot_a/1.0.0", "train[:95%]")
            .steps(offsets={"observation": range(-1, 1), "action": range(8)})
            .decode_image("observation/image").resize("observation/image", (224, 224))
            .shuffle(seed=7)
@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from recordpipe import _native as native
 from recordpipe import recipe
+from recordpipe.operators import Operators
+from recordpipe.progress import Progress, reported
 from recordpipe.random_access import StepAccess
 
 if TYPE_CHECKING:
@@ -32,20 +34,10 @@ Offsets: TypeAlias = Mapping[str, Iterable[int]]
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
-class StepOperators:
+class StepOperators(Operators):
     """The operators of :class:`Dataset` for episodes, which :func:`recordpipe.tfds` reads."""
 
     __slots__ = ()
-
-    def _derive(
-        self,
-        method: str,
-        arguments: tuple[Any, ...],
-        make: Callable[[], native.Dataset],
-        random: bool = False,
-        **keywords: Any,
-    ) -> Dataset:
-        raise NotImplementedError
 
     def steps(
         self,
@@ -53,6 +45,7 @@ class StepOperators:
         features: Features | None = None,
         offsets: Offsets | None = None,
         pad: Literal["edge", "zero"] = "edge",
+        progress: Progress = False,
     ) -> Dataset:
         """Yields the single steps of all episodes, each with a window around it.
 
@@ -61,7 +54,7 @@ class StepOperators:
         dict of arrays [batch, ...]. Images are the bytes of their files until
         :meth:`Dataset.decode_image`, which image operators may follow::
 
-            ds = (rp.tfds("data/bridge/1.0.0")
+            ds = (rp.tfds("data/robot_a/1.0.0")
                     .steps(offsets={"observation": range(-1, 1), "action": range(8)})
                     .decode_image("observation/image")
                     .resize("observation/image", (224, 224))
@@ -84,13 +77,19 @@ class StepOperators:
             features: the features of a row: paths in the steps ("action", "observation/image", or
                 "observation" for all below it), or else in the episode
                 ("episode_metadata/file_path"); or a dict of such paths by the names that they get
-                in the batch. Default: all features of a step. Needed if some have a different
-                number of values in each step: :class:`UnsupportedError` names the first.
+                in the batch. Default: all features of a step. Features whose number of values
+                differs between steps (sequences, tensors of unknown shape) are a :class:`Ragged` or
+                a list of the batch, as TFDS gives them; their images stay bytes.
+                :class:`UnsupportedError` names optional features of an episode, and what TFDS can't
+                write or read in the steps.
             offsets: by name, of a feature or of all below it: the steps of its window, relative to
                 the row's. Its values get a dimension for them, and if padding is possible there is
                 "<name>_mask". Features without offsets are those of the step itself.
             pad: what the places before the first and after the last step hold: "edge", the values
                 of that step, or "zero": zeros, empty bytes, and zeros in the batch for images.
+            progress: of the reading that finds the steps: True (a bar), or a function of the bytes
+                done and the bytes in all, which may raise. Files whose index is there count at
+                once.
         """
         if pad not in ("edge", "zero"):
             raise ValueError(f'pad is "edge" or "zero", not {pad!r}')
@@ -99,7 +98,7 @@ class StepOperators:
         derived = self._derive(
             "steps",
             (),
-            lambda: native.steps(*source, chosen, windows, pad == "zero"),
+            lambda: _open(source, chosen, windows, pad == "zero", progress),
             features=dict(chosen) or None,
             offsets=dict(windows) or None,
             pad=pad,
@@ -143,6 +142,18 @@ class StepStatistics:
     q01: Array
     q99: Array
 
+    def scaled(self, values: Any) -> Any:
+        """Returns ``values`` with q01 at -1 and q99 at 1, clipped: as OpenVLA scales actions.
+
+        ``values`` is an array or a tensor of torch, [..., *shape], of floats; so is the result, of
+        the same dtype and device. Where q01 and q99 are equal, that value becomes -1.
+        """
+        if hasattr(values, "new_tensor"):
+            low, high = values.new_tensor(self.q01), values.new_tensor(self.q99)
+        else:
+            low, high = self.q01.astype(values.dtype), self.q99.astype(values.dtype)
+        return ((values - low) / (high - low + 1e-8) * 2 - 1).clip(-1, 1)
+
 
 class EpisodeStatistics(dict[str, StepStatistics]):
     """What :func:`episode_statistics` returns: a dict of :class:`StepStatistics` by name.
@@ -162,13 +173,18 @@ class EpisodeStatistics(dict[str, StepStatistics]):
 
 
 def episode_statistics(
-    dataset: Dataset, features: Features, *, keep: bool = True, threads: int = 0
+    dataset: Dataset,
+    features: Features,
+    *,
+    keep: bool = True,
+    threads: int = 0,
+    progress: Progress = False,
 ) -> EpisodeStatistics:
     """Mean, standard deviation, minimum, maximum and quantiles of features over all steps.
 
     What robot policies normalise actions and states with::
 
-        statistics = rp.episode_statistics(rp.tfds("data/bridge/1.0.0"), ["action"])
+        statistics = rp.episode_statistics(rp.tfds("data/robot_a/1.0.0"), ["action"])
         low, high = statistics["action"].q01, statistics["action"].q99
 
     Exact, in double precision, and the same at any number of threads. Takes 8 bytes of memory per
@@ -181,16 +197,29 @@ def episode_statistics(
         keep: keeps the result in a file statistics-*.json in the folder (or in the user's cache, if
             it can't be written), which is used from then on if the files have not changed.
         threads: 0: one per available core.
+        progress: as of :meth:`Dataset.steps`: of finding the steps.
     """
     source = _source_of(dataset, "episode_statistics()")
-    episodes, steps, found = native.episode_statistics(
-        *source, _features(features), operator.index(threads), bool(keep)
-    )
+    with reported(progress, "steps") as function:
+        episodes, steps, found = native.episode_statistics(
+            *source, _features(features), operator.index(threads), bool(keep), function
+        )
     by_name = {
         name: StepStatistics(*(np.array(values).reshape(shape) for values in statistics))
         for name, shape, *statistics in found
     }
     return EpisodeStatistics(by_name, episodes, steps)
+
+
+def _open(
+    source: tuple[str, str, str],
+    features: list[tuple[str, str]],
+    offsets: list[tuple[str, list[int]]],
+    zero: bool,
+    progress: Progress,
+) -> native.Dataset:
+    with reported(progress, "steps") as function:
+        return native.steps(*source, features, offsets, zero, function)
 
 
 def _source_of(dataset: Any, caller: str) -> tuple[str, str, str]:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+from typing import Any
 
 from recordpipe import _native as native
 from recordpipe.features import known_compression
-from recordpipe.inputs import Paths, checked_threads, path_of, paths_of, reading
-from recordpipe.progress import Progress, reported
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import (
+    Paths,
+    Reading,
+    checked_threads,
+    file_path_of,
+    files_of,
+    found_files,
+    reading,
+)
+from recordpipe.progress import Progress, reported, task_check
 from recordpipe.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
+from recordpipe.shard_jobs import ShardJobReport, run_shard_job
+from recordpipe.shards import Executor, merge_files
 
-__all__ = ["index", "info", "salvage", "verify"]
+__all__ = ["index", "info", "salvage", "salvage_to_dir", "verify"]
 
 
 def info(
     paths: Paths,
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -31,7 +47,11 @@ def info(
     them. Compressed files are read whole. Damage doesn't raise: it is in ``FileInfo.error``.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"), or several.
+        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -44,7 +64,9 @@ def info(
     """
     with reported(progress, "info") as function:
         files, total = native.info(
-            paths_of(paths), reading(input_compression, max_record_size, check_crc), function
+            *files_of(paths, recursive, filesystem),
+            reading(input_compression, max_record_size, check_crc),
+            function,
         )
     return Info._of(files, total)
 
@@ -52,9 +74,12 @@ def info(
 def verify(
     paths: Paths,
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: Progress = False,
 ) -> VerifyReport:
     """Checks every CRC of every record, and says which bytes are damaged.
@@ -70,23 +95,38 @@ def verify(
     Damage doesn't raise: it is in the report, as is an error of reading a file that exists.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"), or several.
+        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        executor: reads each file as a task of this ``concurrent.futures.Executor``, with
+            ``threads`` threads each (default: one); see :func:`map_shards`. Default: threads.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
         NotFoundError: a file doesn't exist, or a pattern matches none.
     """
+    how = reading(input_compression, max_record_size)
+    if executor is not None:
+        found: list[tuple[Any, ...]] = []
+        merge_files(
+            functools.partial(_verify_file, how, checked_threads(threads) or 1, filesystem),
+            found_files(paths, recursive, filesystem),
+            found.extend,
+            executor=executor,
+            progress=progress,
+            activity="verify",
+        )
+        return VerifyReport(tuple(map(FileReport._of, found)))
     with reported(progress, "verify") as function:
         found = native.verify(
-            paths_of(paths),
-            reading(input_compression, max_record_size),
-            checked_threads(threads),
-            function,
+            *files_of(paths, recursive, filesystem), how, checked_threads(threads), function
         )
     return VerifyReport(tuple(map(FileReport._of, found)))
 
@@ -95,6 +135,8 @@ def salvage(
     sources: Paths,
     target: str | os.PathLike[str],
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     compression: str | None = None,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -102,6 +144,9 @@ def salvage(
     progress: Progress = False,
 ) -> SalvageReport:
     """Writes all intact records of damaged files, one file after another, to ``target``.
+
+    This is one task of one process, on its threads. :func:`salvage_to_dir` makes a file from each,
+    as tasks of an ``executor``.
 
         >>> report = rp.salvage("damaged.tfrecord", "intact.tfrecord")
         >>> report.records_written, report.bytes_lost
@@ -112,8 +157,12 @@ def salvage(
     records: copies with correct CRCs, which are written too.
 
     Args:
-        sources: damaged and intact files: a path, a pattern, or several.
+        sources: damaged and intact files: a path, a folder, a pattern, or several; see
+            ``help(recordpipe.inputs)``.
         target: the path of the file to write. Must not be one of ``sources``.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
@@ -127,10 +176,10 @@ def salvage(
         DataLossError: no intact record was found; nothing was written.
         NotFoundError: a file doesn't exist, or a pattern matches none.
     """
-    path = path_of(target)
+    path = file_path_of(target, filesystem)
     with reported(progress, "salvage") as function:
         found, written = native.salvage(
-            paths_of(sources),
+            *files_of(sources, recursive, filesystem),
             path,
             reading(input_compression, max_record_size),
             known_compression(compression) or None,
@@ -140,12 +189,73 @@ def salvage(
     return SalvageReport(tuple(map(FileReport._of, found)), path, written)
 
 
+def salvage_to_dir(
+    sources: Paths,
+    folder: str | os.PathLike[str],
+    *,
+    recursive: bool = False,
+    filesystem: Any = None,
+    compression: str | None = None,
+    input_compression: str | None = None,
+    max_record_size: int = 2**30,
+    threads: int = 0,
+    executor: Executor | None = None,
+    resume: bool = False,
+    keep_going: bool = False,
+    progress: Progress = False,
+) -> ShardJobReport:
+    """Writes the intact records of each file to a file of the same name in ``folder``.
+
+    Each output appears when it is whole, and is a task of ``executor``. A job that was stopped goes
+    on with ``resume=True``: see :func:`convert_to_dir`, which has the same arguments. A damaged
+    file without any intact record is an error (DataLossError) of that file.
+
+    Args:
+        sources: damaged and intact files: a path, a folder, a pattern, or several; see
+            ``help(recordpipe.inputs)``.
+        folder: of the outputs; made if it is missing.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        compression: "none", "gzip", "zlib" or "zstd". Default: none. Names get its extension.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
+            bytes of each file.
+        max_record_size: of a compressed file, in bytes; a longer record is an error.
+        threads: of each task. Default: one.
+        executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads,
+            one for each core.
+        resume: keeps the outputs that an earlier run has made from the same inputs with the same
+            options.
+        keep_going: goes on after a file that failed; its error is in the report.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+    """
+    how = reading(input_compression, max_record_size)
+    wanted = known_compression(compression) or "none"
+    return run_shard_job(
+        functools.partial(_salvage_file, how, wanted, checked_threads(threads) or 1, filesystem),
+        found_files(sources, recursive, filesystem),
+        folder,
+        filesystem=filesystem,
+        operation="salvage " + json.dumps([how, wanted]),
+        compression=wanted,
+        executor=executor,
+        resume=resume,
+        keep_going=keep_going,
+        progress=progress,
+        activity="salvage",
+    )
+
+
 def index(
     paths: Paths,
     output: str | os.PathLike[str] | None = None,
     *,
+    recursive: bool = False,
+    filesystem: Any = None,
     check: bool = False,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: Progress = False,
 ) -> tuple[FileIndex, ...]:
     """Writes the index PATH.idx beside each file, or checks it; for random access, and for DALI.
@@ -154,11 +264,17 @@ def index(
     is checked: a damaged file gets no index. An existing index is replaced.
 
     Args:
-        paths: plain files: a path, a pattern ("train-*.tfrecord"), or several.
+        paths: plain files: a path, a folder, a pattern, or several; see
+            ``help(recordpipe.inputs)``.
+        recursive: True reads the folders below a folder, too.
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         output: the path of the index, for a single file. Default: PATH.idx.
         check: don't write, but compare every record's header with the index. A misfit doesn't
             raise: it is in ``FileIndex.error``.
         threads: default: one for each core.
+        executor: reads each file as a task of this ``concurrent.futures.Executor``, with
+            ``threads`` threads each (default: one); see :func:`map_shards`. Default: threads.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -167,21 +283,54 @@ def index(
         UnsupportedError: a file is compressed.
         NotFoundError: a file doesn't exist, or a pattern matches none.
     """
-    files = native.expand_inputs(paths_of(paths))
+    on = files_on(filesystem)
+    found = found_files(paths, recursive, filesystem)
+    files = found.paths
     if output is None:
         indexes = [native.record_index_path(path) for path in files]
     elif len(files) == 1:
-        indexes = [path_of(output)]
+        indexes = [file_path_of(output, filesystem)]
     else:
         raise ValueError(f"output is for a single file, and there are {len(files)}")
+    if executor is not None:
+        written: list[FileIndex] = []
+        merge_files(
+            functools.partial(
+                _index_file, output, filesystem, check, checked_threads(threads) or 1
+            ),
+            found,
+            written.append,
+            executor=executor,
+            progress=progress,
+            activity="index",
+        )
+        return tuple(written)
     with reported(progress, "index") as function:
         if not check:
-            counts = native.index(files, indexes, checked_threads(threads), function)
+            counts = native.index(on, files, indexes, checked_threads(threads), function)
             return tuple(map(FileIndex, files, indexes, counts))
-        results = native.check_index(files, indexes, function)
+        results = native.check_index(on, files, indexes, function)
     return tuple(
         FileIndex(path, index, result)
         if isinstance(result, int)
         else FileIndex(path, index, None, result)
         for path, index, result in zip(files, indexes, results, strict=True)
     )
+
+
+def _verify_file(how: Reading, threads: int, filesystem: Any, path: str) -> list[tuple[Any, ...]]:
+    return native.verify(files_on(filesystem), [path], how, threads, task_check())
+
+
+def _index_file(
+    output: str | os.PathLike[str] | None, filesystem: Any, check: bool, threads: int, path: str
+) -> FileIndex:
+    (found,) = index(path, output, filesystem=filesystem, check=check, threads=threads)
+    return found
+
+
+def _salvage_file(
+    how: Reading, compression: str, threads: int, filesystem: Any, source: str, target: str
+) -> int:
+    files = files_on(filesystem)
+    return native.salvage(files, [source], target, how, compression, threads, task_check())[1]

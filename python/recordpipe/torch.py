@@ -14,8 +14,9 @@ are for programs that need a torch.utils.data.DataLoader.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -24,11 +25,15 @@ import torch.utils.data
 from recordpipe import _native, recipe
 from recordpipe import dataset as _dataset
 from recordpipe import ragged as _ragged
+from recordpipe.errors import Error, _carry
 from recordpipe.iterator import Iterator as _Pass
 
 __all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "global_state"]
 
 State = dict[str, Any]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _MAX_WORKERS = 2**16  # that shard() takes
 
@@ -128,8 +133,27 @@ class TensorIterator:
         self._pass.load_state_dict(state_dict)
 
 
+def _carried(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A worker's errors keep their attributes: the DataLoader sends only class and traceback."""
+
+    @functools.wraps(method)
+    def carrying(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return method(*args, **kwargs)
+        except Error as error:
+            if torch.utils.data.get_worker_info() is not None:
+                _carry(error)
+            raise
+
+    return carrying
+
+
 class _WorkerIterator(TensorIterator):
     """A pass of a :class:`Dataset`. Its state also says how many workers share the batches."""
+
+    @_carried
+    def __next__(self) -> Any:
+        return next(self._pass)
 
     def state_dict(self) -> State:
         return {**super().state_dict(), "workers": self._pass._workers}
@@ -202,6 +226,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         self.set_epoch(iterator.epoch)
         iterator.close()
 
+    @_carried
     def __iter__(self) -> TensorIterator:
         dataset = self._dataset.epoch(self.epoch)
         worker = torch.utils.data.get_worker_info()
@@ -332,9 +357,11 @@ class MapDataset(torch.utils.data.Dataset[Any]):
     def __len__(self) -> int:
         return len(self._dataset._random_access())
 
+    @_carried
     def __getitem__(self, index: int) -> Any:
         return self._dataset[int(index)]
 
+    @_carried
     def __getitems__(self, indexes: Sequence[int]) -> list[Any]:
         return self._dataset.__getitems__([int(index) for index in indexes])
 

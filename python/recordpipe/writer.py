@@ -13,9 +13,11 @@ from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import InvalidArgumentError
 from recordpipe.features import known_compression
+from recordpipe.filesystem import files_on
 from recordpipe.found_features import ends_in_batches
-from recordpipe.inputs import path_of
+from recordpipe.inputs import file_path_of
 from recordpipe.ragged import Ragged
+from recordpipe.tables import record_batches
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
 
@@ -109,6 +111,7 @@ class Writer:
         compression_level: int = 6,
         shards: int = 1,
         index: bool = False,
+        filesystem: Any = None,
     ) -> None:
         """Begins the files.
 
@@ -120,10 +123,13 @@ class Writer:
             shards: the number of files; records go to them in turn.
             index: also writes an index PATH.idx for each file, for random access and faster
                 opening. Not for compressed files.
+            filesystem: of the path: one of fsspec, pyarrow or obstore, or your own; see
+                ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         """
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
-        name = path_of(path)
+        name = file_path_of(path, filesystem)
+        files = files_on(filesystem)
         self._is_open = True
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
@@ -131,7 +137,7 @@ class Writer:
         for file in self.paths:
             self._files.append(
                 _native.RecordFileWriter(
-                    file, known_compression(compression) or "none", compression_level, index
+                    files, file, known_compression(compression) or "none", compression_level, index
                 )
             )
 
@@ -225,8 +231,9 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
 
     Args:
         elements: a Dataset or any iterable of bytes and dicts (see :meth:`Writer.write`); a table,
-            or an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of batches
-            is refused (InvalidArgumentError): each batch would become one Example.
+            a pyarrow.parquet.ParquetFile or a dataset of pyarrow, which are read by batches, or
+            an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of
+            batches is refused (InvalidArgumentError): each batch would become one Example.
         options: those of :class:`Writer`.
     """
     if isinstance(elements, Dataset) and ends_in_batches(elements):
@@ -234,6 +241,7 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             "the elements are batches, and each would become one Example: write the Dataset before "
             "batch(), or after unbatch()"
         )
+    elements = record_batches(elements) or elements
     with Writer(path, **options) as writer:
         if _is_table(elements):
             writer.write_table(elements)

@@ -369,6 +369,12 @@ TEST(CifarArchive, CutAnywhereIsAnError) {
   for (size_t cut = 1; cut <= 8; ++cut) {
     EXPECT_EQ(error_of(whole.substr(0, whole.size() - cut)).kind(), ErrorKind::truncated) << cut;
   }
+  // Only the zeros that end an archive are missing, as after a cut between two members.
+  std::string members;
+  for (const TarEntry& entry : python_members(1)) members += tar_bytes(entry);
+  const Error error = error_of(gzip_bytes(members));
+  EXPECT_EQ(error.kind(), ErrorKind::truncated);
+  EXPECT_EQ(error.offset(), members.size());
 }
 
 TEST(CifarArchive, AFlippedBitNeverGivesOtherImages) {

@@ -36,7 +36,7 @@ class Cifar10MainTest(unittest.TestCase):
         stop = [] if "--minutes" in extra else ["--train-steps", str(steps)]
         return [PROGRAM, "--data-dir", str(data or small_data()), "--job-dir", str(self.job),
                 "--num-layers", "8", "--train-batch-size", "16", "--eval-batch-size", "10",
-                "--log-frequency", "2", *stop, *map(str, extra)]
+                "--log-frequency", "2", "--device", "cpu", *stop, *map(str, extra)]
 
     def train(self, *extra, **options):
         return subprocess.run(self.arguments(*extra, **options), capture_output=True, text=True,

@@ -209,6 +209,20 @@ class Signals(Cifar10MainTest):
         self.assertTrue(err.endswith("interrupted\n"), err)
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
 
+    def test_a_stop_that_takes_longer_than_its_grace_period(self):
+        process = subprocess.Popen(
+            self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96,
+                           "--stop-grace-period-secs", 1),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "checkpoint-0.safetensors")  # a step of several minutes follows
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertTrue(err.endswith("interrupted\n"), err)
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
+
     def test_interrupted_while_evaluating(self):
         process = subprocess.Popen(
             self.arguments("--device", "reference", "--num-layers", 44, "--eval-batch-size", 1,

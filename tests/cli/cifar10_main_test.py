@@ -41,6 +41,10 @@ class Usage(Cifar10MainTest):
                             (["--clip-global-norm", "-1"], "--clip-global-norm"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
                             (["--num-gpus", "3"], "multiple of --num-gpus"),
+                            (["--device", "cuda", "--num-gpus", "0"], "0 excludes --device cuda"),
+                            (["--device", "auto", "--num-gpus", "0", "--variable-strategy", "GPU"],
+                             "GPU needs --device cuda"),
+                            (["--stop-grace-period-secs", "-1"], "--stop-grace-period-secs"),
                             (["--variable-strategy", "GPU"], "GPU needs --device cuda"),
                             (["--variable-strategy", "cpu"], "--variable-strategy"),
                             (["--data-format", "nchw"], "--data-format"),
@@ -53,6 +57,8 @@ class Usage(Cifar10MainTest):
                              "fp16 can't be combined with"),
                             (["--device", "auto", "--precision", "fp16", "--clip-gradient-norm",
                               "1"], "fp16 can't be combined with"),
+                            (["--device", "cpu", "--measure-algorithms", "1"],
+                             "--measure-algorithms: needs --device cuda"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
                 self.expect_failure(self.train(*extra), 2, word)
@@ -77,6 +83,7 @@ class Usage(Cifar10MainTest):
                               ("--momentum N", "0.9"), ("--weight-decay N", "0.0002"),
                               ("--learning-rate N", "0.1"), ("--num-intra-threads N", "0"),
                               ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
+                              ("--num-gpus N", "1"), ("--device .*", "auto"),
                               ("--batch-norm-epsilon N", "1e-05"),
                               ("--learning-rate-schedule .*", "piecewise")):
             # CLI11 prints the default after = or in brackets, depending on its version.
@@ -179,6 +186,18 @@ class Training(Cifar10MainTest):
         # For example one operation and one variable.
         self.assertRegex(result.stderr, r" conv: 2 towers")
         self.assertRegex(result.stderr, r" conv/weights: 2 towers")
+
+    def test_a_gpu_is_the_default_where_there_is_one(self):
+        for extra, words in (((), "device auto: (cuda|cpu, because .+)"),
+                             (("--num-gpus", 0), r"parameters, on cpu, \d+ threads")):
+            # The flags of a plain run: without --device cpu, which all tests pass.
+            command = [word for word in self.arguments(*extra, steps=1)
+                       if word not in ("--device", "cpu")]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.expect_done(result)
+            self.assertRegex(result.stderr, words)
+            shutil.rmtree(self.job)
+        self.assertNotIn("device auto", result.stderr, "0 GPUs: none is looked for")
 
     def test_a_device_that_is_not_there(self):
         result = self.train("--device", "cuda")

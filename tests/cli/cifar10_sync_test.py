@@ -48,12 +48,12 @@ class SyncTest(unittest.TestCase):
     def train_command(self, job, batch_size, *flags, steps, program="cifar10_train"):
         return [PROGRAMS / program, "--data_dir", DATA, "--train_dir", self.jobs / job,
                 "--batch_size", batch_size, "--max_steps", steps, "--log_frequency", 1,
-                "--num_intra_threads", 1, *flags]
+                "--num_intra_threads", 1, "--device", "cpu", *flags]
 
     def resnet_command(self, job, batch_size, *flags):
         return [PROGRAMS / "cifar10_main", "--data-dir", DATA, "--job-dir", self.jobs / job,
                 "--num-layers", 8, "--train-batch-size", batch_size, "--eval-batch-size", 10,
-                "--log-frequency", 1, "--num-intra-threads", 1, *flags]
+                "--log-frequency", 1, "--num-intra-threads", 1, "--device", "cpu", *flags]
 
     def run_alone(self, command):
         return subprocess.run([str(word) for word in command], capture_output=True, text=True,

@@ -44,11 +44,11 @@ class TutorialTest(unittest.TestCase):
     def train(self, *flags, steps=3, program="cifar10_train"):
         return self.run_program(program, "--data_dir", DATA, "--train_dir", self.train_dir,
                                 "--batch_size", 8, "--max_steps", steps, "--log_frequency", 1,
-                                *flags)
+                                "--device", "cpu", *flags)
 
     def evaluation(self, *flags, of=None):
         return ["--data_dir", DATA, "--checkpoint_dir", of or self.train_dir,
-                "--eval_dir", self.train_dir.parent / "eval", *flags]
+                "--eval_dir", self.train_dir.parent / "eval", "--device", "cpu", *flags]
 
     def expect_done(self, result):
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -35,6 +35,41 @@ class Example(unittest.TestCase):
         return self.run_it("save_and_resume", self.folder / "points", *arguments).splitlines()
 
 
+class Usage(Example):
+    # Arguments that each takes.
+    ARGUMENTS = {
+        "own_hook": ("job",),
+        "pack_tokens": ("tokens",),
+        "photographs": ("photos",),
+        "read_tfrecords": ("points",),
+        "records_to_batches": ("points",),
+        "save_and_resume": ("points", "state", "3"),
+    }
+
+    def test_each_program_is_here(self):
+        sources = pathlib.Path(__file__).resolve().parents[2] / "examples"
+        self.assertEqual(sorted(self.ARGUMENTS), sorted(path.stem for path in sources.glob("*.cc")))
+
+    def test_help_says_what_it_shows(self):
+        for program in self.ARGUMENTS:
+            with self.subTest(program):
+                text = self.run_it(program, "--help")
+                self.assertRegex(text, rf"^usage: {program} [A-Z_. ]+\n\n\w[\w\W]{{60,}}\.\n$")
+                self.assertEqual(text, self.run_it(program, "--help", "more"))
+
+    def test_wrong_arguments_get_the_usage(self):
+        for program, right in self.ARGUMENTS.items():
+            with self.subTest(program):
+                usage = self.run_it(program, "--help")
+                self.assertEqual(self.run_it(program, status=2), usage)
+                self.assertEqual(self.run_it(program, "--wrong", *right[1:], status=2), usage)
+                if program not in ("photographs", "read_tfrecords"):
+                    self.assertEqual(self.run_it(program, *right, "more", status=2), usage)
+        for count in ("x", "0", "-1"):
+            self.run_it("save_and_resume", "points", "state", count, status=2)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
 class OwnHook(Example):
     def train(self):
         lines = self.run_it("own_hook", "job").splitlines()
@@ -73,7 +108,6 @@ class Photographs(Example):
 
     def test_errors_name_the_file(self):
         self.assertIn("nowhere", self.run_it("photographs", "nowhere", status=1))
-        self.assertIn("usage", self.run_it("photographs", status=2))
 
 
 class PackTokens(Example):

@@ -134,12 +134,12 @@ class Help(CommandsTest):
 
     def test_second_columns_stay_below_each_other(self):
         lines = self.run_it("create", "--help").splitlines()
-        first = next(i for i, line in enumerate(lines) if line.startswith("json    One object"))
+        first = next(i for i, line in enumerate(lines) if line.startswith("json        One object"))
         rows = lines[first:lines.index("", first)]
         for line in rows:
-            self.assertRegex(line, r"^(json|csv|numpy|images|cifar| ) *\S")
-            self.assertEqual(line[7], " ", line)
-            self.assertNotEqual(line[8], " ", line)
+            self.assertRegex(line, r"^(json|csv|numpy|images|webdataset|cifar| ) *\S")
+            self.assertEqual(line[11], " ", line)
+            self.assertNotEqual(line[12], " ", line)
         # Lines are filled: the first word of the next line never fits.
         for line, below in zip(rows, rows[1:]):
             if below.startswith(" "):

@@ -20,6 +20,7 @@ class Command:
     damaged: int = 2  # the exit code for a damaged input
     several: bool = True  # accepts several inputs
     selects: bool = False  # has --where and --limit
+    ends: bool = False  # has --where, and its limit is -n
     threads: bool = False
     json: bool = True
     names: tuple = ()  # options with feature names
@@ -33,6 +34,12 @@ COMMANDS = {
     "verify": Command(["FILE"], damaged=1, threads=True, answers_no=True),
     "show": Command(["FILE"], selects=True, threads=True, names=("--feature", "--select"),
                     answers_no=True),
+    "head": Command(["FILE"], ends=True, names=("--feature", "--select")),
+    "tail": Command(["FILE"], ends=True, names=("--feature", "--select")),
+    "grep": Command(["label >= 0", "FILE"], threads=True, names=("--feature", "--select"),
+                    answers_no=True),
+    # (The damage is in the data, which is not read.)
+    "count": Command(["FILE"], damaged=0, selects=True, threads=True),
     "schema": Command(["FILE"], selects=True, threads=True),
     "stats": Command(["FILE"], selects=True, threads=True, names=("--feature", "--select")),
     "index": Command(["FILE", "-o", "OUT"], several=False, threads=True, writes=True,
@@ -40,9 +47,10 @@ COMMANDS = {
     "convert": Command(["FILE", "-o", "OUT"], selects=True, threads=True, writes=True,
                        names=("--feature", "--select", "--drop", "--rename", "--image"),
                        needs={"--image": ["--resize", "9"]}),
+    "cat": Command(["FILE", "-o", "OUT"], writes=True),
     "salvage": Command(["FILE", "-o", "OUT"], damaged=1, threads=True, writes=True,
                        answers_no=True),
-    "diff": Command(["FILE", "a"], several=False, selects=True, answers_no=True),
+    "diff": Command(["FILE", "a"], several=False, selects=True, threads=True, answers_no=True),
     "create": Command(["FILE", "-o", "OUT", "--from", "json"], threads=True, writes=True),
     "export": Command(["FILE", "-o", "OUT", "--to", "json"], selects=True, threads=True, writes=True,
                       names=("--feature", "--select")),
@@ -173,7 +181,7 @@ class Options(ContractTest):
         for name, command in COMMANDS.items():
             with self.subTest(name):
                 text = self.help_of(name)
-                self.assertEqual(" --where EXPR" in text, command.selects)
+                self.assertEqual(" --where EXPR" in text, command.selects or command.ends)
                 self.assertEqual(" --limit N" in text, command.selects)
                 self.assertEqual(" --threads N" in text, command.threads)
                 self.assertEqual(" --json " in text.replace("\n", " "), command.json)
@@ -241,8 +249,9 @@ class Options(ContractTest):
                         options += ["--threads", threads] if threads else []
                         result = self.run_command(name, option, value, *options)
                         self.expect(2, result)
+                        message = result.stderr.decode().replace("record that was read", "record")
                         self.assertIn(f"tfrecord {name}: no record has a feature named lable; "
-                                      "there are label, name", result.stderr.decode())
+                                      "there are label, name", message)
                         self.assertFalse((self.folder / "out").exists())
                 # Records without features: no similar names to suggest.
                 self.write("b", b"\xff\xfe")
@@ -272,7 +281,7 @@ class Options(ContractTest):
                     lines = result.stdout.decode().splitlines()
                     for line in lines:
                         self.assertIsInstance(json.loads(line), dict)
-                    if name in ("info", "verify", "bench"):
+                    if name in ("info", "verify", "count", "bench"):
                         paths = [json.loads(line).get("path") for line in lines]
                         self.assertEqual(paths[:len(files)], files)
                         self.assertEqual("error" in json.loads(lines[len(files) - 1]),

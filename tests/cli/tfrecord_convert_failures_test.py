@@ -124,7 +124,7 @@ class Damage(ConvertTest):
     def test_missing_inputs_and_odd_ones(self):
         self.expect_failure("no file matches", "convert", "x*", "-o", "s")
         self.expect_failure("No such file", "convert", "missing", "-o", "s")
-        self.expect_failure("directory", "convert", ".", "-o", "s")
+        self.expect_failure("no record files", "convert", ".", "-o", "s")
         self.expect_failure("truncated", "convert", "-", "-o", "s", input=self.plain[:-2])
         self.assertEqual(self.names(), ["a"])
 

@@ -97,6 +97,20 @@ class Streams(UrlTest):
         page = self.run_it("view", self.url("a"), "a", self.url("a"))
         self.assertIn("900 records read", page)
 
+    def test_braces_and_sets_of_shards(self):
+        for name in ("s-00000-of-00002", "s-00001-of-00002"):
+            self.write(name, named_example({"n": [7]}))
+        for name in ("s@2", "s-{00000..00001}-of-00002", "s@2?token={secret,x}"):
+            with self.subTest(name=name):
+                found = self.json("verify", "--json", self.url(name))
+                self.assertEqual([file["records"] for file in found], [1, 1])
+                # Files are verified at a time, so the requests have no order.
+                self.assertEqual(sorted(path.split("?")[0] for path, _ in self.asked()),
+                                 ["/s-00000-of-00002", "/s-00001-of-00002"])
+        text = self.run_it("verify", self.url("none@2?token=secret"), status=2)
+        self.assertIn(self.url("none-00001-of-00002?...") + ": the server answered 404", text)
+        self.assertNotIn("secret", text)
+
     def test_can_be_converted(self):
         self.run_it("convert", self.url("a"), "-o", "b")
         self.assertEqual((self.folder / "b").read_bytes(), self.path.read_bytes())
@@ -150,6 +164,23 @@ class Ranges(UrlTest):
         shown = self.run_it("show", "--json", "--record", "2", "--feature", "n", self.url("a"))
         self.assertEqual(shown, self.run_it("show", "--json", "--record", "2", "--feature", "n", "a"))
         self.assertLess(self.fetched(), 1_500_000)
+
+    def test_shards_take_one_pass_with_an_index(self):
+        size = (self.folder / "a").stat().st_size
+        arguments = ["convert", self.url("a"), "-o", "s", "--shards", 2]
+
+        def plan():
+            found, = self.json(*arguments, "--dry-run", "--json")
+            return found["records"], len(found["read_twice"])
+        self.assertEqual(plan(), (4, 0))
+        self.assertLess(self.fetched(), size / 10)
+        self.run_it(*arguments)
+        self.assertLess(self.fetched(), size * 1.1)
+        (self.folder / "a.idx").write_text("")  # fits nothing
+        self.assertEqual(plan(), (None, 1))
+        self.assertLess(self.fetched(), size / 10)
+        self.run_it(*arguments)
+        self.assertGreater(self.fetched(), size * 1.9)
 
     def test_an_index_is_written_here(self):
         self.run_it("index", self.url("a"), "-o", "remote.idx")
@@ -250,6 +281,17 @@ class Secrets(UrlTest):
                    ["--json", "/a", "/damaged", "/none"]],
         "show": [["/small"], ["/small", "/small.gz"], ["--json", "/small", "/small", "/damaged"],
                  ["--record", "9", "/small"], ["/none"], ["--json", "/a", "/a", "-o", "out"]],
+        "head": [["/small"], ["/small", "/small.gz"], ["--json", "/small", "/small", "/none"],
+                 ["/damaged", "/none"], ["/a", "-o", "/a"]],
+        "tail": [["/small"], ["/small", "/small.gz"], ["--json", "/small", "/small", "/none"],
+                 ["/damaged", "/none"], ["/a", "-o", "/a"]],
+        "grep": [["label >= 0", "/small"], ["-c", "label >= 0", "/small", "/small.gz"],
+                 ["-l", "contains(record.path, 'http')", "/small", "/none"],
+                 ["--json", "label >= 0", "/small", "/damaged"], ["none == 1", "/small"]],
+        "count": [["/a"], ["/small", "/small.gz"], ["--json", "/a", "/none", "/damaged"],
+                  ["--format", "csv", "/small", "/small"], ["/a", "-o", "/a"]],
+        "cat": [["/small"], ["/small", "/small.gz", "-o", "out"], ["--json", "/a", "-o", "out"],
+                ["/damaged", "-o", "out"], ["/none", "-o", "out"], ["/a", "-o", "/a"]],
         "schema": [["/a"], ["--json", "/a", "/a"], ["--cpp", "/small"], ["--python", "/small"],
                    ["/damaged"], ["/none"]],
         "stats": [["/a"], ["--json", "/a", "/small"], ["/damaged"], ["/none"]],

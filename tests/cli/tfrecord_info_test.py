@@ -1,4 +1,5 @@
 """Tests tfrecord info as a user runs it."""
+import csv
 import gzip
 import json
 import os
@@ -187,6 +188,31 @@ class InfoJson(TfrecordTest):
         data[-1] ^= 1
         path.write_bytes(data)
         self.assertEqual(self.info("a")["records"], 200)
+
+
+class InfoCsv(TfrecordTest):
+    def test_a_row_for_each_file(self):
+        self.write('a,"1"', b"x" * 30, b"y" * 10)
+        (self.folder / "b.gz").write_bytes(gzip.compress(self.write("b").read_bytes()))
+        text = self.run_it("info", "--format", "csv", 'a,"1"', "b", "b.gz")
+        self.assertEqual(text, '''\
+path,records,bytes,content_bytes,compression,min,median,max,kind,indexed,error
+"a,""1""",2,72,72,none,10,20,30,unknown,false,
+b,0,0,0,none,,,,unknown,false,
+b.gz,0,20,0,gzip,,,,unknown,false,
+''')
+
+    def test_damage(self):
+        self.write("a", b"x" * 30)
+        with open(self.folder / "a", "ab") as file:
+            file.write(b"no record")
+        result = self.start("info", "--format", "csv", "a", "missing")
+        self.assertEqual(result.returncode, 2)
+        first, *rows = csv.DictReader(result.stdout.decode().splitlines(), strict=True)
+        self.assertEqual(first["records"], "1")
+        self.assertIn("truncated", first["error"])
+        self.assertEqual((rows[0]["records"], rows[0]["compression"]), ("", ""))
+        self.assertIn("No such file", rows[0]["error"])
 
 
 class InfoDamage(TfrecordTest):

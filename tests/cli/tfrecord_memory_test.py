@@ -36,6 +36,17 @@ class MemoryTest(TfrecordTest):
 
 
 @unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
+class ManyFiles(MemoryTest):
+    """A separate class, as ManyThreads."""
+
+    def test_many_files_of_many_sizes(self):
+        """Of each file, a line is kept, not the sizes of its records."""
+        self.write_unchecked("a", (bytes(size) for size in range(8000)))
+        for form in "table", "csv", "json":
+            self.expect_little("info", "--format", form, "--no-crc", *["a"] * 300, most=50)
+
+
+@unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
 class ManyThreads(MemoryTest):
     """A separate class, so that this process has not grown yet: its memory counts as the
     program's."""
@@ -78,6 +89,17 @@ class Memory(MemoryTest):
         self.expect_little("stats", "--no-crc", "a")
         self.expect_little("stats", "--no-crc", "--threads", "16", "a")
         self.expect_little("view", "--sample", "spread", "--no-crc", "-o", "p", "a")
+
+    def test_many_files_at_a_time(self):
+        """What is found in files behind the current one waits for its turn."""
+        packed = gzip.compress(record(bytes(1000)) * 20_000, 1)
+        names = [f"f{i}" for i in range(20)]
+        for name in names:
+            (self.folder / name).write_bytes(packed)
+        for threads in ("2", "8"):
+            self.expect_little("salvage", *names, "-o", "o", "--threads", threads)
+        self.expect_little("export", "--to", "json", *names, "-o", "o", "--threads", "8")
+        self.expect_little("diff", ",".join(names), ",".join(names), "--threads", "8")
 
     def test_long_records(self):
         """Records of 2 MB, which are processed in parallel, and of 20 MB, which aren't."""

@@ -4,7 +4,6 @@ command."""
 import gzip
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import time
 import unittest
 
 from started import Started
+from terminal import Terminal
 from tfrecord_test_case import PROGRAM, TfrecordTest
 
 BAR = re.compile(rb"\r\x1b\[K(\w+: (?:\[|[\d.]+ MB)[^\r\n]*)")
@@ -36,20 +36,10 @@ class ProgressTest(TfrecordTest):
         return False
 
     def drawn(self, arguments, inputs):
-        parent, child = pty.openpty()
-        shown = []
-
-        def read():
-            try:
-                while part := os.read(parent, 1 << 16):
-                    shown.append(part)
-            except OSError:  # the terminal was closed
-                pass
+        terminal = Terminal()
         with Started([PROGRAM, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
-                     stderr=child) as process:
-            os.close(child)
-            reader = threading.Thread(target=read)
-            reader.start()
+                     stderr=terminal.end) as process:
+            terminal.begin()
             results = threading.Thread(target=process.stdout.read)
             results.start()
             for path in inputs:
@@ -59,10 +49,9 @@ class ProgressTest(TfrecordTest):
                 time.sleep(1.1)
                 process.send_signal(signal.SIGCONT)
             results.join()
-            reader.join()
-        os.close(parent)
-        self.assertEqual(process.returncode, 0, b"".join(shown))
-        return [bar.decode() for bar in BAR.findall(b"".join(shown))]
+            shown = terminal.shown()
+        self.assertEqual(process.returncode, 0, shown)
+        return [bar.decode() for bar in BAR.findall(shown)]
 
     def expect_bars(self, arguments, inputs, total):
         """Checks the bars of a command that makes one pass over its inputs. Tries again if the
@@ -117,23 +106,17 @@ class Records(ProgressTest):
         data = (self.folder / "one").read_bytes()
         for name in ("p", "q"):
             os.mkfifo(self.folder / name)
-        parent, child = pty.openpty()
+        terminal = Terminal()
         with Started([PROGRAM, "stats", "p", "q"], cwd=self.folder, stdout=subprocess.DEVNULL,
-                     stderr=child) as process:
-            os.close(child)
+                     stderr=terminal.end) as process:
+            terminal.begin()
             with open(self.folder / "p", "wb") as first:
                 first.write(data * 4)
                 time.sleep(1.1)
             with open(self.folder / "q", "wb") as second:
                 time.sleep(0.2)
                 second.write(data * 4)
-            shown = b""
-            try:
-                while part := os.read(parent, 1 << 16):
-                    shown += part
-            except OSError:
-                pass
-        os.close(parent)
+            shown = terminal.shown()
         self.assertEqual(process.returncode, 0)
         last = BAR.findall(shown)[-1].decode()
         done, rate = re.match(r"count: ([\d.]+) MB, ([\d.]+) MB/s", last).groups()

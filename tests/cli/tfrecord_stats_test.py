@@ -1,4 +1,5 @@
 """Tests tfrecord stats as a user runs it."""
+import csv
 import gzip
 import math
 import random
@@ -19,6 +20,24 @@ class Stats(TfrecordTest):
         """Writes records without CRCs, which are slow in Python: must be read with --no-crc."""
         (self.folder / name).write_bytes(b"".join(
             struct.pack("<QI", len(data), 0) + data + bytes(4) for data in payloads))
+
+    def test_csv(self):
+        self.write("a", *[named_example({"label": [i], "x": [i / 2, math.nan], 'n,"1"': ["ab"]})
+                          for i in range(3)], named_example({"image": [b"\xff" * 100]}))
+        text = self.run_it("stats", "--format", "csv", "a")
+        self.assertEqual(text.splitlines()[0], "feature,kind,count,nans,min,max,mean,sd,p1,p5,p25,"
+                         "p50,p75,p95,p99,distinct")
+        rows = {row["feature"]: row for row in csv.DictReader(text.splitlines(), strict=True)}
+        self.assertEqual(list(rows), ["image", "label", 'n,"1"', "x"])
+        self.assertEqual(list(rows["label"].values()),
+                         ["label", "int64", "3", "0", "0", "2", "1", "0.816496580927726", "0.02",
+                          "0.1", "0.5", "1", "1.5", "1.9", "1.98", "3"])
+        self.assertEqual([rows["x"][name] for name in ("kind", "count", "nans", "min", "max")],
+                         ["float", "6", "3", "0", "1"])
+        # For bytes, the lengths; long values are not told apart.
+        self.assertEqual([rows['n,"1"'][name] for name in ("kind", "min", "max", "distinct")],
+                         ["bytes", "2", "2", "1"])
+        self.assertEqual([rows["image"][name] for name in ("min", "distinct")], ["100", ""])
 
     def test_text(self):
         self.write("a", *[named_example({"label": [i % 4], "weight": [i / 2],

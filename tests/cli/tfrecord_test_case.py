@@ -96,9 +96,9 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual(process.returncode, status)
         return usage.ru_maxrss * 1024
 
-    def json(self, *arguments, status=0):
+    def json(self, *arguments, status=0, **options):
         """Returns standard output as a list of JSON values, one per line, for any exit status."""
-        result = self.start(*arguments)
+        result = self.start(*arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return [json.loads(line) for line in result.stdout.splitlines()]
 

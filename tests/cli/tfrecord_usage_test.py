@@ -12,7 +12,8 @@ from pathlib import Path
 from started import Started
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
-READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
+READERS = ["info", "verify", "salvage", "show", "head", "tail", "grep label>0", "count", "cat",
+           "schema", "stats", "index", "export --to json", "view", "bench"]
 
 
 def wait_until_it_waits(process):

@@ -52,6 +52,24 @@ a: damaged
         self.assertEqual(lines[4], "  in all: 1,200 intact records, 1 damaged region of 12,000 "
                                    "bytes (11.7 KiB)")
 
+    # Small files are checked at the same time. The report of the fourth is too long to be kept.
+    def test_many_files_are_reported_in_order(self):
+        long = (record(b"x") + b"\0") * 20_000
+        contents = {"a": THREE, "b": flipped(THREE, 8 * 40), "c": gzip.compress(THREE), "d": long}
+        contents |= {f"e{i:03}": THREE * (i % 5) for i in range(200)}
+        for name, content in contents.items():
+            (self.folder / name).write_bytes(content)
+        names = [*contents, "missing", *reversed(contents)]
+        for option in ((), ("--json",)):
+            together = self.start("verify", "--threads", "3", *option, *names)
+            alone = [self.start("verify", *option, name) for name in contents]
+            text = {name: one.stdout for name, one in zip(contents, alone)}
+            self.assertGreater(len(text["d"]), 2**20)
+            text["missing"] = self.start("verify", *option, "missing").stdout
+            self.assertEqual(together.stdout, b"".join(text[name] for name in names))
+            self.assertEqual(together.returncode, 2)
+            self.assertIn(b"missing", together.stderr)
+
     def test_goes_to_a_file(self):
         (self.folder / "a").write_bytes(THREE)
         self.assertEqual(self.run_it("verify", "a", "-o", "report"), "")
@@ -120,11 +138,11 @@ class Json(TfrecordTest):
 
     def test_a_file_that_cannot_be_read_keeps_no_other_from_its_turn(self):
         (self.folder / "b").write_bytes(THREE)
-        os.mkdir(self.folder / "folder")
+        os.symlink("loop", self.folder / "loop")
         os.symlink("nowhere", self.folder / "link")
-        found = self.json("verify", "--json", "folder", "link", "b", status=2)
+        found = self.json("verify", "--json", "loop", "link", "b", status=2)
         self.assertEqual([(f["path"], f["records"], f["intact"], "error" in f) for f in found],
-                         [("folder", 0, False, True), ("link", 0, False, True),
+                         [("loop", 0, False, True), ("link", 0, False, True),
                           ("b", 3, True, False)])
 
 

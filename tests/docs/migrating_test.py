@@ -83,7 +83,8 @@ class Migrating(unittest.TestCase):
                 "label": [i], "image": [b"image %d" % i], "pixels": [bytes(range(i, i + 12))],
                 "box": [i + 0.5, 2.0], "tokens": list(range(i % 4))})
                 for i in range(10 * file, 10 * file + 10)]
-            records.write(pathlib.Path(f"train-{file}.tfrecord"), rows)
+            for name in (f"train-{file}.tfrecord", f"train-{file:05}-of-00002"):
+                records.write(pathlib.Path(name), rows)
         with rp.Writer("train.gz", compression="gzip") as writer:
             for row in rows:
                 writer.write(row)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests gpu/run and gpu/train without a GPU: their messages, tables, and resuming.
+"""Tests gpu/first_light, gpu/run and gpu/train without a GPU: their messages, stages, tables, and
+resuming.
 
 Run by CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs.
 """
@@ -9,15 +10,19 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 import unittest
 from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "cli")]
 
+import checks  # noqa: E402
 import results  # noqa: E402
 import small_archives  # noqa: E402
+import stages  # noqa: E402
 import turns  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_PROGRAMS"])
@@ -114,10 +119,131 @@ class Results(unittest.TestCase):
 @unittest.skipIf(pathlib.Path("/dev/nvidia0").exists(), "there is a GPU")
 class WithoutAGpu(unittest.TestCase):
     def test_nothing_passes_silently(self):
-        for program, extra in (("run", "--results"), ("train", "--job-dir")):
+        for program, extra in (("first_light", "--results"), ("run", "--results"),
+                               ("train", "--job-dir")):
             result = run(program, extra, ROOT / "unused")
             self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
             self.assertIn("skipped: no GPU", result.stdout)
+
+
+class Stages(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOT))
+
+    def test_a_failed_stage_does_not_stop_the_next(self):
+        def fail(stage):
+            stage.call("sh", "-c", "echo the output; exit 3")
+            raise stages.Failed("why")
+
+        def mistake(_):
+            return {}["no key"]
+
+        outcomes = stages.run(self.folder, [
+            ("fails", 900, fail), ("mistaken", 900, mistake),
+            ("hangs", 0.5, lambda stage: stage.call("sleep", "1000")),
+            ("waits", 0.5, lambda _: time.sleep(1000)), ("good", 900, lambda _: "a result")])
+        self.assertEqual(outcomes, {
+            "fails": "FAILED: why", "mistaken": "FAILED: KeyError: 'no key'",
+            "hangs": mock.ANY, "waits": "OUT OF TIME", "good": "a result"})
+        self.assertIn("the output\n[3, ", (self.folder / "fails.log").read_text())
+        self.assertIn("Traceback", (self.folder / "mistaken.log").read_text())
+        self.assertEqual([line.split("s  ")[1].split(":")[0] for line in
+                          (self.folder / "summary.txt").read_text().splitlines()], list(outcomes))
+
+    def test_children_of_a_program_that_is_too_slow_end_with_it(self):
+        pid_file = self.folder / "pid"
+        stage = stages.Stage(self.folder, "one", time.monotonic() + 900)
+        status, _ = stage.call(
+            "sh", "-c", f"sleep 1000 & echo $! >{pid_file}.partial; mv {pid_file}.partial {pid_file};"
+            " wait", seconds=5)
+        stage.log.close()
+        self.assertEqual(status, "too slow")
+        stat = pathlib.Path("/proc", pid_file.read_text().strip(), "stat")
+        while stat.exists() and stat.read_text().split()[2] != "Z":
+            time.sleep(0.01)
+
+
+# The programs that need a GPU, as far as gpu/first_light looks at them.
+FAKES = {
+    "cuda_backend_test": """#!/bin/sh
+case "$1" in
+  --gtest_list_tests) printf 'cuda, a fake\\nAll/Layers.  # TypeParam\\n'
+                      printf '  Agree/tf32  # GetParam() = 1\\n  Agree/fp32\\n'
+                      printf 'Other.\\n  Works\\n' ;;
+  *Other.Works) echo "blocking: $CUDA_LAUNCH_BLOCKING"; exit 1 ;;
+  *) echo "$1" >>"$0.log" ;;
+esac
+""",
+    "compute-sanitizer": "#!/bin/sh\n[ $2 != racecheck ]\n",
+    "ncu": """#!/bin/sh
+echo '"ID","Kernel Name","gpu__time_duration.sum"'
+echo '"","","nsecond"'
+echo '"0","first(int)","1,000"'
+echo '"1","second","500"'
+echo '"2","first(int)","500"'
+""",
+}
+
+
+class FirstLight(unittest.TestCase):
+    def test_all_stages(self):
+        programs, tools = ROOT / "fakes/programs", ROOT / "fakes/tools"
+        tools.mkdir(parents=True)
+        programs.mkdir()
+        for program in ("cifar10_main", "trainer_turns"):
+            (programs / program).symlink_to(PROGRAMS / program)
+        for name, script in FAKES.items():
+            path = (programs if name.endswith("test") else tools) / name
+            path.write_text(script)
+            path.chmod(0o755)
+        (programs / "gpu-tests.json").write_text('{"cuda_backend_test": ["cuda_backend_test"]}')
+        results_folder = ROOT / "first-light"
+        result = subprocess.run(
+            [sys.executable, "-B", HERE / "first_light", "--programs", programs, "--data", DATA,
+             "--python", "/no/python", "--device", "cpu", "--networks", "resnet8", "--precisions",
+             "fp32", "--batch-size", "4", "--training-steps", "30", "--milliseconds", "20",
+             "--results", results_folder], capture_output=True, text=True, timeout=250, check=False,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        summary = (results_folder / "summary.txt").read_text()
+        for words in ("tests: FAILED: 2 passed, 0 not run, 1 failed: Other.Works\n",
+                      "sanitizer: FAILED: memcheck clean, racecheck 1, initcheck clean, ",
+                      "same: 1 runs repeated and resumed; /no/python", "times: resnet8 fp32: ",
+                      "profile: profile-resnet8-fp32: 0\n", "pytorch: FAILED: /no/python"):
+            self.assertIn(words, summary)
+        self.assertEqual((programs / "cuda_backend_test.log").read_text().count("Agree"), 2)
+        tests = (results_folder / "tests.log").read_text()
+        self.assertIn("blocking: \n", tests)
+        self.assertIn("blocking: 1\n", tests)
+        self.assertEqual((results_folder / "profile-resnet8-fp32.txt").read_text().splitlines()[1],
+                         " 75.0%         1500      2 x first(int)")
+        with tarfile.open(ROOT / "first-light.tar.gz") as tar:
+            self.assertIn("first-light/summary.txt", tar.getnames())
+
+    def test_runs_that_differ_are_told_apart(self):
+        stage = stages.Stage(ROOT, "differing", time.monotonic() + 60)
+        args = mock.Mock(training_steps=6, programs=ROOT / "differing")
+        args.programs.mkdir()
+        program = args.programs / "cifar10_main"
+        # Writes a checkpoint whose tensor holds the path of the job.
+        program.write_text(f"""#!{sys.executable}
+import json, pathlib, struct, sys
+job = pathlib.Path(sys.argv[sys.argv.index("--job-dir") + 1])
+job.mkdir(exist_ok=True)
+data = str(job).encode()
+header = json.dumps({{"x": {{"dtype": "U8", "shape": [len(data)],
+                             "data_offsets": [0, len(data)]}}}}).encode()
+for step in (2, 6):
+    (job / f"checkpoint-{{step}}.safetensors").write_bytes(
+        struct.pack("<Q", len(header)) + header + data)
+""")
+        program.chmod(0o755)
+        self.assertEqual(checks.same_bits(stage, args, None, DATA, "fp32"),
+                         "fp32: a second run and the resumed run gave other bits")
+        program.write_text("#!/bin/sh\nexit 4\n")
+        self.assertEqual(checks.same_bits(stage, args, None, DATA, "fp32"),
+                         "fp32: a run ended with 4")
+        stage.log.close()
 
 
 class OnTheCpu(unittest.TestCase):

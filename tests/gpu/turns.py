@@ -65,11 +65,15 @@ def start_file(starts, network, precision):
     return starts / f"{network}-{precision}.safetensors"
 
 
+def our_command(args, data, network, precision, starts):
+    return [args.programs / "trainer_turns", data, network, args.batch_size,
+            start_file(starts, network, precision), args.device,
+            precision if args.device == "cuda" else "fp32", OUR_CORES]
+
+
 def ours(args, env, data, network, precision, starts):
     """Starts trainer_turns, ready to be measured, on as many cores as its pipeline may use."""
-    program = Program([args.programs / "trainer_turns", data, network, args.batch_size,
-                       start_file(starts, network, precision), args.device,
-                       precision if args.device == "cuda" else "fp32", OUR_CORES], env, OUR_CORES)
+    program = Program(our_command(args, data, network, precision, starts), env, OUR_CORES)
     try:
         program.first = program.line()
     except Failed:

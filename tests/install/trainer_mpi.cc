@@ -3,15 +3,15 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 
 using namespace recordpipe;
 
 int main() {
   try {
     const auto processes = join_mpi();
-    const DistributedBackend backend(std::make_unique<CpuBackend>(), *processes);
+    const ReplicatedBackend backend(std::make_unique<CpuBackend>(), *processes);
     std::printf("%s\n", backend.name().c_str());
   } catch (const Error& error) {
     std::printf("%s\n", error.what());

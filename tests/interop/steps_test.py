@@ -185,6 +185,149 @@ class Steps(unittest.TestCase):
             np.testing.assert_array_equal(statistics.max, values.max(0))
 
 
+# Features whose number of values differs between steps, by name: the feature, and a step's value.
+RAGGED = {
+    **{
+        f"sequence_{dtype}": (F.Sequence(np.dtype(dtype)),
+                              lambda rng, n, dtype=dtype: list(numbers(rng, dtype, (n,))))
+        for dtype in DTYPES
+    },
+    "vectors": (F.Sequence(F.Tensor(shape=(2, 3), dtype=np.float32)),
+                lambda rng, n: list(rng.normal(size=(n, 2, 3)).astype(np.float32))),
+    "texts": (F.Sequence(F.Text()), lambda rng, n: ["t" * (k + n) for k in range(n)]),
+    "pairs": (F.Sequence(F.Tensor(shape=(2,), dtype=np.object_)),
+              lambda rng, n: [[b"a" * k, b"\xff"] for k in range(n)]),
+    "labels": (F.Sequence(F.ClassLabel(num_classes=9)), lambda rng, n: list(range(n))),
+    "boxes": (F.Sequence(F.BBoxFeature()),
+              lambda rng, n: [F.BBox(0.1, 0.2, 0.3 + k / 10, 0.9) for k in range(n)]),
+    "packed": (F.Sequence(F.Tensor(shape=(4,), dtype=np.uint16, encoding="zlib")),
+               lambda rng, n: list(numbers(rng, "uint16", (n, 4)))),
+    "objects": (F.Sequence({"id": np.int32, "name": {"text": F.Text()}}),
+                lambda rng, n: [{"id": k - n, "name": {"text": f"{k}"}} for k in range(n)]),
+    "rows": (F.Sequence(F.Sequence(np.int64)), lambda rng, n: [[k] * (n - k) for k in range(n)]),
+    "deep": (F.Sequence(F.Sequence(F.Sequence(F.Tensor(shape=(2,), dtype=np.float64)))),
+             lambda rng, n: [[list(rng.normal(size=(j, 2))) for j in range(k)] for k in range(n)]),
+    "words": (F.Sequence({"line": F.Sequence(F.Text())}),
+              lambda rng, n: [{"line": ["w" * k] * k} for k in range(n)]),
+    "any_length": (F.Tensor(shape=(None, 2), dtype=np.int32, encoding="bytes"),
+                   lambda rng, n: numbers(rng, "int32", (n + 1, 2))),
+    "any_shape": (F.Tensor(shape=(None, 3, None), dtype=np.float32, encoding="zlib"),
+                  lambda rng, n: rng.normal(size=(n + 1, 3, 2)).astype(np.float32)),
+    "complex": (F.Tensor(shape=(2,), dtype=np.complex64, encoding="bytes"),
+                lambda rng, n: numbers(rng, "complex64", (2,))),
+    # TFDS can't write one that is missing.
+    "optional": (F.Scalar(np.int64, optional=True), lambda rng, n: n),
+}
+
+
+def listed(value):
+    """Nested lists of arrays, of a ragged value of any side."""
+    if isinstance(value, (rp.Ragged, tf.RaggedTensor, list)):
+        return [listed(each) for each in value]
+    return np.asarray(value)
+
+
+class RaggedSteps(unittest.TestCase):
+    LENGTHS = (5, 1, 0, 9, 3)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        features = F.FeaturesDict({
+            "steps": F.Dataset({"t": np.int64, "views": F.Sequence(F.Image(
+                shape=(4, 5, 3), encoding_format="png")),
+                **{name: feature for name, (feature, _) in RAGGED.items()}}),
+            "tags": F.Sequence(F.Text()),
+            "table": F.Sequence(F.Sequence(np.int32)),
+            "grid": F.Tensor(shape=(None, 2), dtype=np.float32),
+        })
+        rng = np.random.default_rng(6)
+        records = []
+        for length in cls.LENGTHS:
+            steps = []
+            for t in range(length):
+                counts = iter(rng.integers(0, 4, 100))
+                steps.append({"t": t, "views": [pixels(4, 5, 3, t)] * int(next(counts))} | {
+                    name: make(rng, int(next(counts))) for name, (_, make) in RAGGED.items()})
+            records.append(features.serialize_example({
+                "steps": steps, "tags": ["x"] * length, "table": [[length]] * length,
+                "grid": rng.normal(size=(length, 2)).astype(np.float32)}))
+        write_set(cls.temporary.name, features.to_json(), records, [2, 3])
+        builder = tfds.builder_from_directory(cls.temporary.name)
+        examples = tfds.as_numpy(builder.as_dataset(split="train", read_config=ORDER))
+        cls.episodes = [
+            ({name: each for name, each in example.items() if name != "steps"},
+             [dict(leaves(each)) for each in example["steps"]]) for example in examples]
+        cls.numbered = [(i, t) for i, length in enumerate(cls.LENGTHS) for t in range(length)]
+
+    def assert_same(self, found, expected, name):
+        if isinstance(expected, list):
+            self.assertEqual(len(found), len(expected), name)
+            for each, other in zip(found, expected):
+                self.assert_same(each, other, name)
+            return
+        if isinstance(found, list):  # an empty one
+            self.assertEqual((found, len(expected)), ([], 0), name)
+            return
+        if expected.dtype != object:
+            self.assertEqual(found.dtype, expected.dtype, name)
+        if expected.size or found.size:  # the inner shape of an empty Ragged is not compared
+            np.testing.assert_array_equal(found, expected, name)
+
+    def decoded(self, name, value):
+        if name != "views":
+            return listed(value)
+        images = [tf.io.decode_image(each).numpy() for each in value]
+        return np.array(images) if images else np.zeros((0, 4, 5, 3), np.uint8)
+
+    def test_each_step_equals_tfds(self):
+        steps = rp.tfds(self.temporary.name).steps()
+        self.assertEqual(len(steps), len(self.numbered))
+        for row, (episode, t) in zip(steps, self.numbered):
+            for name, expected in self.episodes[episode][1][t].items():
+                self.assert_same(self.decoded(name, at(row, name)), listed(expected), name)
+        for i in (0, 7, len(self.numbered) - 1):
+            episode, t = self.numbered[i]
+            self.assert_same(listed(steps[i]["rows"]),
+                             listed(self.episodes[episode][1][t]["rows"]), "rows")
+
+    def test_batches_and_windows_equal_steps(self):
+        draw = random.Random(4)
+        names = [name for name in self.episodes[0][1][0] if name not in ("t", "views", "optional")]
+        for pad in ("edge", "zero"):
+            offsets = {name: [draw.randrange(-6, 6) for _ in range(3)]
+                       for name in draw.sample(names, 9)
+                       if pad == "edge" or not name.startswith("any_")}
+            steps = rp.tfds(self.temporary.name).steps(offsets=offsets, pad=pad)
+            rows = (
+                {name: at(batch, name)[i] for name in names}
+                for batch in steps.batch(4) for i in range(len(batch["t"])))
+            for row, (episode, t) in zip(rows, self.numbered, strict=True):
+                values = self.episodes[episode][1]
+                for name in names:
+                    if name not in offsets:
+                        self.assert_same(listed(row[name]), listed(values[t][name]), name)
+                        continue
+                    found = row[name]
+                    self.assertEqual(len(found), 3)
+                    for place, offset in enumerate(offsets[name]):
+                        there = 0 <= t + offset < len(values)
+                        if there or pad == "edge":
+                            expected = values[min(max(t + offset, 0), len(values) - 1)][name]
+                            self.assert_same(listed(found[place]), listed(expected), name)
+                        elif name == "complex":
+                            np.testing.assert_array_equal(found[place], 0)
+                        else:
+                            self.assertEqual(len(found[place]), 0, name)
+
+    def test_features_of_an_episode(self):
+        steps = rp.tfds(self.temporary.name).steps(features=["t", "tags", "table", "grid"])
+        for row, (episode, _) in zip(steps, self.numbered, strict=True):
+            for name, expected in self.episodes[episode][0].items():
+                self.assert_same(listed(row[name]), listed(expected), name)
+
+
 @unittest.skipUnless(BUILD_TFDS.exists(), f"there is no {BUILD_TFDS}")
 class SharedEpisodes(unittest.TestCase):
     """The episodes of build_tfds, and what TFDS read when they were made."""

@@ -141,6 +141,66 @@ TEST_F(AtomicFileSetTest, MoreFilesThanMayBeOpen) {
   EXPECT_EQ(names().size(), 200u);
 }
 
+// Files beside each other, written in turn: more than may be open, so they are paused meanwhile.
+TEST_F(AtomicFileSetTest, BesideEachOther) {
+  constexpr size_t kFiles = 3 * AtomicFileSet::kMostOpen;
+  std::vector<std::string> many;
+  for (size_t i = 0; i < kFiles; ++i) many.push_back(directory / (std::to_string(i)));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit = {40, 40};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    try {
+      AtomicFileSet set(files);
+      std::vector<ByteSink*> sinks;
+      for (const std::string& path : many) sinks.push_back(&set.begin_beside(path));
+      for (const std::string part : {"a", "b", "c"}) {
+        for (size_t i = 0; i < kFiles; ++i) {
+          if (i == 1 && part == "c") continue;
+          sinks[i]->write(as_bytes(part + std::to_string(i)));
+        }
+        if (part == "b") set.finish(*sinks[1]);
+      }
+      set.commit(many);
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(names().size(), kFiles);
+  for (size_t i = 0; i < kFiles; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_EQ(read_file(many[i]), "a" + n + "b" + n + (i == 1 ? "" : "c" + n));
+  }
+}
+
+TEST_F(AtomicFileSetTest, EveryCallFailingBesideEachOther) {
+  std::vector<std::string> many;
+  for (size_t i = 0; i < AtomicFileSet::kMostOpen + 2; ++i) {
+    many.push_back(directory / std::to_string(i));
+  }
+  for_every_fault(
+      files, EIO,
+      [&](FileSystem& file_system) {
+        AtomicFileSet set(file_system);
+        std::vector<ByteSink*> sinks;
+        for (const std::string& path : many) sinks.push_back(&set.begin_beside(path));
+        for (ByteSink* sink : sinks) sink->write(as_bytes("x"));
+        set.commit(many);
+      },
+      [&](const FaultyFileSystem& faulty) {
+        if (!std::filesystem::exists(many[0])) return;
+        for (const std::string& path : many)
+          EXPECT_EQ(read_file(path), "x") << faulty.failed_call();
+      },
+      [&] {
+        for (const std::string& name : names()) files.remove(directory / name);
+      });
+}
+
 // The first file is renamed last: its lock is held while the others are renamed.
 TEST_F(AtomicFileSetTest, EveryCallFailing) {
   const uint64_t runs = for_every_fault(

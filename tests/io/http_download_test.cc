@@ -253,7 +253,7 @@ TEST_F(HttpDownloadTest, AHostThatCannotBeReachedIsSaidInOneLine) {
     const Error error = error_of(url);
     EXPECT_EQ(error.kind(), ErrorKind::network);
     EXPECT_EQ(error.path(), url);
-    EXPECT_THAT(error.hint(), HasSubstr("network"));
+    EXPECT_THAT(error.hint(), HasSubstr("network")) << error.what();
     EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
     expect_nothing_left();
   }

@@ -114,6 +114,35 @@ TEST_P(ParallelDeflateTest, AFileAppearsWholeOrNotAtAll) {
       [&] { posix_file_system().remove(path); }, {"remove"});
 }
 
+// Sinks that share threads write what each would write alone.
+TEST_P(ParallelDeflateTest, SeveralSinksShareThreads) {
+  ParallelDeflateOptions options = GetParam();
+  options.block_size = 10'000;
+  constexpr size_t kSinks = 9;
+  std::vector<std::string> contents;
+  for (size_t i = 0; i < kSinks; ++i) contents.push_back(some_content(30'000 * i));
+  std::vector<MemorySink> sinks(kSinks);
+  {
+    const auto threads = shared_deflate_threads(options);
+    std::vector<std::unique_ptr<ByteSink>> deflating;
+    for (MemorySink& sink : sinks) deflating.push_back(deflate_in_parallel(sink, options, threads));
+    for (size_t at = 0; at < contents.back().size(); at += 4'000) {
+      for (size_t i = 0; i < kSinks; ++i) {
+        const std::string_view left =
+            std::string_view(contents[i]).substr(std::min(at, contents[i].size()));
+        deflating[i]->write(as_bytes(left.substr(0, 4'000)));
+      }
+    }
+    deflating.erase(deflating.begin() + 4);  // discarded, with blocks in flight
+    for (const auto& sink : deflating) sink->close();
+  }
+  for (size_t i = 0; i < kSinks; ++i) {
+    if (i == 4) continue;
+    EXPECT_TRUE(sinks[i].content == deflated(contents[i], options)) << i;
+    EXPECT_TRUE(inflated(sinks[i].content, options.format) == contents[i]) << i;
+  }
+}
+
 TEST_P(ParallelDeflateTest, LeavesWorkThatNobodyWaitsFor) {
   MemorySink sink;
   const auto deflating = deflate_in_parallel(sink, GetParam());

@@ -24,6 +24,7 @@
 #include "recordpipe/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/single_file_system.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -275,6 +276,69 @@ TEST_F(PosixFileSystem, ListsFoldersSorted) {
   for (const char* name : {"b", ".hidden", "a", "c"}) write_file(directory / name, "");
   EXPECT_THAT(files.list(directory.path()), ElementsAre(".hidden", "a", "b", "c"));
   EXPECT_EQ(error_of([&] { files.list(directory / "missing"); }).kind(), ErrorKind::not_found);
+  EXPECT_EQ(error_of([&] { files.list_entries(directory / "missing"); }).kind(),
+            ErrorKind::not_found);
+}
+
+// Has the default implementations of list_entries() and is_directory().
+class DefaultEntries final : public SingleFileSystem {
+ public:
+  DefaultEntries() : SingleFileSystem("") {}
+  std::vector<std::string> list(const std::string& path) override {
+    return posix_file_system().list(path);
+  }
+  std::optional<FileStatus> status(const std::string& path) override {
+    return posix_file_system().status(path);
+  }
+  std::string resolve_link(const std::string& path) override {
+    return posix_file_system().resolve_link(path);
+  }
+};
+
+TEST_F(PosixFileSystem, ListsEntriesWithTheirKinds) {
+  write_file(path, "abc");
+  files.make_directories(directory / "folder");
+  make_fifo();
+  std::filesystem::create_symlink("a", directory / "link");
+  std::filesystem::create_symlink("folder", directory / "link_folder");
+  std::filesystem::create_symlink("missing", directory / "link_nowhere");
+  std::filesystem::create_symlink("loop", directory / "loop");
+  struct Expected {
+    std::string name;
+    FileKind kind;
+    bool is_link;
+  };
+  const std::vector<Expected> expected = {{"a", FileKind::regular, false},
+                                          {"fifo", FileKind::other, false},
+                                          {"folder", FileKind::directory, false},
+                                          {"link", FileKind::regular, true},
+                                          {"link_folder", FileKind::directory, true},
+                                          {"link_nowhere", FileKind::other, true}};
+  const auto check = [&](FileSystem& file_system, size_t count) {
+    const auto entries = file_system.list_entries(directory.path());
+    ASSERT_GE(entries.size(), count);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(entries[i].name, expected[i].name);
+      EXPECT_EQ(entries[i].kind, expected[i].kind) << expected[i].name;
+      EXPECT_EQ(entries[i].is_link, expected[i].is_link) << expected[i].name;
+      if (entries[i].size && entries[i].kind == FileKind::regular) {
+        EXPECT_EQ(*entries[i].size, 3U) << expected[i].name;
+      }
+    }
+    EXPECT_TRUE(file_system.is_directory(directory / "link_folder"));
+    EXPECT_FALSE(file_system.is_directory(path));
+    EXPECT_FALSE(file_system.is_directory(directory / "missing"));
+  };
+  check(files, 7);
+  // The status of a link to itself is an error.
+  std::filesystem::remove(directory / "loop");
+  DefaultEntries defaults;
+  check(defaults, 6);
+}
+
+TEST_F(PosixFileSystem, ANameThatIsTooLongIsNoFile) {
+  EXPECT_FALSE(files.status(directory / std::string(300, 'x')));
+  EXPECT_FALSE(files.status("/" + std::string(5000, 'x')));
 }
 
 TEST_F(PosixFileSystem, MakesRenamesAndRemoves) {

@@ -19,6 +19,7 @@ LAYERS = {
     "dataset/io": ["dataset/base"],
     "dataset/checksum": ["dataset/base"],
     "dataset/http": ["dataset/io"],
+    "dataset/object_store": ["dataset/http", "dataset/checksum"],
     "dataset/record": ["dataset/io", "dataset/checksum"],
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
@@ -35,8 +36,8 @@ LAYERS = {
     "trainer/programs": ["trainer", "dataset/applications/command_line",
                          "dataset/applications/process"],
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
-              "dataset/applications/html", "dataset/applications/process", "dataset/http",
-              "dataset/toolkit"],
+              "dataset/applications/html", "dataset/applications/process",
+              "dataset/object_store", "dataset/toolkit"],
     "examples": ["trainer", "dataset/image/batches"],
     "python": ["dataset/applications/cifar", "dataset/rlds", "dataset/toolkit"],
     "tests": ["trainer/programs", "tools", "dataset/rlds"],
@@ -49,6 +50,7 @@ PUBLIC = ["dataset/include/", "trainer/include/"]
 PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
+    "recordpipe/object_store/": "dataset/object_store",
     "recordpipe/image/": "dataset/image",
     "recordpipe/image/example_images.h": "dataset/image/batches",
     "recordpipe/image/image_column.h": "dataset/image/batches",
@@ -67,7 +69,7 @@ for layer, names in {
     "dataset/checksum": "crc32c",
     "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
                   "temporary_file",
-    "dataset/record": "record record_format record_index record_reader record_writer "
+    "dataset/record": "input_files record record_format record_index record_reader record_writer "
                       "stream_compression",
     "dataset/example": "columns dict dict_batch dict_sequences example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto",
@@ -94,10 +96,14 @@ LIBRARIES = {
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/http/"],
-    "openssl/": ["dataset/io/sha256"],
-    "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
+    "openssl/": ["dataset/io/sha256", "dataset/object_store/md5",
+                 "dataset/object_store/rs256"],
+    "nlohmann/": ["dataset/http/partial_download", "dataset/object_store/aws_credentials",
+                  "dataset/object_store/google_token",
+                  "dataset/pipeline/engine/chrome_trace",
                   "dataset/tfds/", "dataset/rlds/statistics_file",
-                  "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
+                  "dataset/toolkit/files/shard_record", "dataset/toolkit/formats/json_value",
+                  "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],

@@ -118,7 +118,8 @@ TEST(Cardinality, OfFilesCountsTheirRecords) {
   std::filesystem::resize_file(directory / "train-1", 100);
   EXPECT_EQ(tfrecord_files({directory / "train-1"}).cardinality(), kUnknownCardinality);
   std::filesystem::create_directory(directory / "folder");
-  EXPECT_EQ(tfrecord_files({directory / "folder"}).cardinality(), kUnknownCardinality);
+  std::filesystem::rename(directory / "train-0", directory / "folder/train.tfrecord");
+  EXPECT_EQ(tfrecord_files({directory / "folder"}).cardinality(), 100);
 }
 
 }  // namespace

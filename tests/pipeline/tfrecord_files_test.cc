@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -15,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/list_files.h"
 #include "recordpipe/record_writer.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
@@ -247,9 +250,23 @@ TEST_F(TfrecordFiles, AreShuffledOverAllFilesOnlyWherePlain) {
   EXPECT_EQ(refusal(torn).kind(), ErrorKind::truncated);
 }
 
-TEST_F(TfrecordFiles, ADirectoryIsRefused) {
-  auto iterator = tfrecord_files({directory.path()}).iterate();
-  EXPECT_THROW(iterator.next(), Error);
+TEST_F(TfrecordFiles, AFolderBracesAndSetsOfShardsStandForFiles) {
+  EXPECT_EQ(error_of([&] { tfrecord_files({directory.path()}); }).kind(), ErrorKind::not_found);
+  write("t-00000-of-00002", 0, 10);
+  write("t-00001-of-00002", 1, 20);
+  write("other", 2, 5);
+  const std::vector<std::string> shards = expected({10, 20});
+  for (const std::string name :
+       {"", "t@2", "t-{00000..00001}-of-00002", "**/t-*", "{t-00000-of-00002,t-00001-of-*}"}) {
+    EXPECT_EQ(texts(tfrecord_files({directory / name})), shards) << name;
+    EXPECT_EQ(texts(list_files({directory / name}).flat_map([](std::string path) {
+                return tfrecord_files({std::move(path)});
+              })),
+              shards)
+        << name;
+  }
+  EXPECT_THAT(error_of([&] { tfrecord_files({directory / "t@3"}); }).reason(),
+              HasSubstr("3 of 3 files do not exist"));
 }
 
 TEST_F(TfrecordFiles, AFifoIsReadAsAStream) {
@@ -373,6 +390,38 @@ TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_THAT(error.reason(), AllOf(HasSubstr("only one file"), HasSubstr("global_shuffle")));
   EXPECT_THAT(error.hint(), HasSubstr("shuffle with a buffer"));
+}
+
+TEST_F(TfrecordFiles, AFileSystemMayBelongToTheDatasetAndSayThatItCannotMap) {
+  class Remote final : public SingleFileSystem {
+   public:
+    Remote(std::string content, bool& is_destroyed)
+        : SingleFileSystem(std::move(content)), is_destroyed_(is_destroyed) {}
+    ~Remote() override { is_destroyed_ = true; }
+    bool can_map(const std::string&) override { return false; }
+    std::unique_ptr<MappedFile> map(const std::string& path) override {
+      ADD_FAILURE() << "mapped";
+      return SingleFileSystem::map(path);
+    }
+
+   private:
+    bool& is_destroyed_;
+  };
+  std::ifstream file(write("a", 0, 100), std::ios::binary);
+  bool is_destroyed = false;
+  {
+    // No name is taken for a pattern or a folder.
+    auto records =
+        tfrecord_files(std::make_shared<Remote>(
+                           std::string(std::istreambuf_iterator<char>(file), {}), is_destroyed),
+                       {"*", "b/"});
+    const std::vector<std::string> once = expected({100});
+    std::vector<std::string> twice = once;
+    twice.insert(twice.end(), once.begin(), once.end());
+    EXPECT_EQ(texts(records), twice);
+    EXPECT_FALSE(is_destroyed);
+  }
+  EXPECT_TRUE(is_destroyed);
 }
 
 }  // namespace

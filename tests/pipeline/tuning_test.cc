@@ -1,4 +1,5 @@
 // Tests the automatic tuning of thread counts and prefetch depths, which changes nothing else.
+#include <chrono>
 #include <cstddef>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 
 using internal::PrefetchDepth;
 using internal::ThreadTuner;
+using namespace std::chrono_literals;
 
 TEST(ThreadTuner, LetsHelpersGoThatNobodyWaitsFor) {
   ThreadTuner tuner(3, /*tune=*/true);
@@ -48,27 +50,43 @@ TEST(ThreadTuner, ASetNumberStays) {
   EXPECT_EQ(tuner.helpers(), 3u);
 }
 
+// Lets a thread and a consumer wait in turns, `times` times, and pass `rest` without waiting.
+void wait_in_turns(PrefetchDepth& depth, int times, std::chrono::microseconds for_room,
+                   std::chrono::microseconds for_elements, std::chrono::microseconds rest) {
+  PrefetchDepth::Clock::time_point now{};
+  depth.start(now);
+  for (int i = 0; i < times; ++i) {
+    depth.waited_for_room(for_room);
+    now += for_elements + rest;
+    depth.waited_for_element(for_elements, now);
+  }
+}
+
 TEST(PrefetchDepth, GrowsWhereALargerBufferWouldHaveHelped) {
   PrefetchDepth depth(kAutotune);
   const size_t first = depth.depth();
-  depth.came(0);  // never full: no buffer is large enough for a producer this slow
+  wait_in_turns(depth, 7, 50us, 30us, 100us);  // may be chance
   EXPECT_EQ(depth.depth(), first);
-  depth.came(first);
-  depth.came(0);
+  wait_in_turns(depth, 8, 50us, 30us, 100us);
   EXPECT_EQ(depth.depth(), 2 * first);
-  depth.came(0);
-  EXPECT_EQ(depth.depth(), 2 * first);
-  for (int i = 0; i < 100; ++i) {
-    depth.came(depth.depth());
-    depth.came(0);
-  }
+  wait_in_turns(depth, 1000, 50us, 30us, 100us);
   EXPECT_EQ(depth.depth(), depth.most());
+}
+
+TEST(PrefetchDepth, StaysWhereTheThreadOrTheConsumerIsTheSlowerOne) {
+  PrefetchDepth depth(kAutotune);
+  const size_t first = depth.depth();
+  wait_in_turns(depth, 1000, 1us, 200us, 10us);  // a slow thread, held up by the scheduler at times
+  EXPECT_EQ(depth.depth(), first);
+  wait_in_turns(depth, 1000, 200us, 1us, 200us);  // a slow consumer
+  EXPECT_EQ(depth.depth(), first);
+  wait_in_turns(depth, 1000, 0us, 200us, 0us);  // never full
+  EXPECT_EQ(depth.depth(), first);
 }
 
 TEST(PrefetchDepth, ASetDepthStays) {
   PrefetchDepth depth(3);
-  depth.came(3);
-  depth.came(0);
+  wait_in_turns(depth, 1000, 50us, 30us, 100us);
   EXPECT_EQ(depth.depth(), 3u);
   EXPECT_EQ(depth.most(), 3u);
 }

@@ -1,10 +1,8 @@
-"""Operators, lengths, epochs, pickles and errors of a Dataset."""
+"""Operators, lengths, epochs and pickles of a Dataset."""
 
-import errno
 import os
 import pathlib
 import pickle
-import traceback
 import unittest
 import warnings
 
@@ -368,131 +366,6 @@ class Dataset(FilesTest):
         cached = rp.tfrecords(path).cache(self.folder / "cache")
         self.assertEqual(list(cached), [b"0", b"1", b"2"])
         self.assertTrue((self.folder / "cache").exists())
-
-
-class Errors(FilesTest):
-    def test_damage_names_the_file_and_the_offset(self):
-        path = self.numbered(10)
-        data = bytearray(path.read_bytes())
-        data[3 * 17 + 12] ^= 1
-        path.write_bytes(data)
-        seen = []
-        with self.assertRaises(rp.DataLossError) as raised:
-            for record in rp.tfrecords(path):
-                seen.append(record)
-        self.assertEqual(seen, [b"0", b"1", b"2"])
-        error = raised.exception
-        self.assertEqual((error.kind, error.path, error.offset), ("corrupted", str(path), 51))
-        self.assertIsInstance(error, ValueError)
-        self.assertEqual(len(list(rp.tfrecords(path).ignore_errors())), 9)
-        self.assertEqual(len(list(rp.tfrecords(path, check_crc=False))), 10)
-
-    def test_damaged_framing_ends_its_file_only(self):
-        header, cut, intact = (self.numbered(10, name, first=100) for name in "abc")
-        data = bytearray(header.read_bytes())
-        data[4 * 19] ^= 1
-        header.write_bytes(data)
-        cut.write_bytes(data[: 3 * 19 + 5])
-        paths = [header, cut, intact]
-        with self.assertRaises(rp.DataLossError) as raised:
-            list(rp.tfrecords(paths).ignore_errors())
-        self.assertEqual((raised.exception.path, raised.exception.offset), (str(header), 4 * 19))
-        one_by_one = rp.from_list(paths).interleave(rp.tfrecords, cycle_length=1)
-        for dataset in (one_by_one, rp.tfrecords(paths, cycle_length=2)):
-            self.assertEqual(
-                sorted(dataset.ignore_errors()),
-                sorted(
-                    str(i).encode() for i in [*range(100, 110), *range(100, 104), *range(100, 103)]
-                ),
-            )
-
-    def test_urls_are_refused_by_name(self):
-        for url in ("https://host/train.tfrecord", "gs://bucket/train-*"):
-            for read in (rp.tfrecords, rp.info, rp.verify):
-                with self.assertRaisesRegex(rp.UnsupportedError, "local files.*download") as raised:
-                    read(url)
-                self.assertEqual(raised.exception.path, url)
-
-    def test_classes_that_python_programs_catch(self):
-        with self.assertRaises(FileNotFoundError) as raised:
-            list(rp.tfrecords(self.folder / "missing"))
-        for error in (raised.exception, pickle.loads(pickle.dumps(raised.exception))):
-            self.assertIsInstance(error, rp.NotFoundError)
-            self.assertEqual(error.errno, errno.ENOENT)
-            self.assertEqual(error.path, str(self.folder / "missing"))
-            self.assertIn("missing: open failed", str(error))
-        with self.assertRaises(OSError) as raised:
-            rp.info([self.numbered(1), self.folder / "missing"])
-        self.assertEqual(raised.exception.errno, errno.ENOENT)
-        full = rp.errors._make("no_space", "no space left", None, None, "no space left", "")
-        self.assertEqual((pickle.loads(pickle.dumps(full)).errno, str(full)), (28, "no space left"))
-        with self.assertRaises(ValueError):
-            rp.from_list([1]).batch(0)
-
-    def test_arguments_of_the_wrong_type_or_size_are_shown(self):
-        dataset = rp.from_list([1])
-        for call, shown in (
-            (lambda: dataset.take(-2), r"take\(-2\)"),
-            (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
-            (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
-            (lambda: dataset.map(None), r"map\(None, name=''\)"),
-        ):
-            with self.assertRaisesRegex(TypeError, f"^{shown}: .* help"):
-                call()
-        with self.assertRaisesRegex(TypeError, "^'str' object cannot be .* integer$"):
-            rp.tfrecords(self.numbered(1), cycle_length="2")
-        with self.assertRaisesRegex(TypeError, "returned list, not a Dataset; flat_map"):
-            next(iter(dataset.interleave(lambda value: [value], cycle_length=1)))
-        for call in (
-            lambda: dataset.concatenate([2]),
-            lambda: rp.zip([dataset]),
-            lambda: rp.sample_from_datasets([[1]]),
-        ):
-            with self.assertRaisesRegex(TypeError, "needs a recordpipe.Dataset"):
-                call()
-        with self.assertRaisesRegex(TypeError, "integer"):
-            rp.tfrecords(self.numbered(2))[0.5]
-
-    def test_a_stop_iteration_of_a_function_does_not_end_the_pass(self):
-        def stops(*_):
-            return next(iter([]))
-
-        numbers = rp.from_list([1, 2])
-        for dataset in (
-            numbers.map(stops),
-            numbers.filter(stops),
-            numbers.flat_map(stops),
-            numbers.scan(0, stops),
-            rp.from_generator(stops),
-        ):
-            with self.assertRaisesRegex(RuntimeError, "StopIteration") as raised:
-                list(dataset)
-            self.assertIsInstance(raised.exception.__cause__, StopIteration)
-
-    def test_scan_needs_a_pair(self):
-        for result in (3, (1, 2, 3), [1, 2]):
-            with self.assertRaisesRegex(TypeError, "state, output"):
-                list(rp.from_list([1]).scan(0, lambda state, x, result=result: result))
-
-    def test_exceptions_of_functions_keep_their_traceback_and_name_the_record(self):
-        path = self.numbered(5)
-
-        def fails(record):
-            if record == b"3":
-                raise KeyError("mine")
-            return record
-
-        seen = []
-        iterator = iter(rp.tfrecords(path).map(fails))
-        for _ in range(2):  # an iterator that has failed fails again
-            try:
-                for record in iterator:
-                    seen.append(record)
-            except KeyError as error:
-                text = "".join(traceback.format_exception(error))
-            self.assertEqual(seen, [b"0", b"1", b"2"])
-            self.assertEqual(text.count("in fails"), 1)
-            self.assertIn(f"{path} at offset 51", text)
 
 
 if __name__ == "__main__":

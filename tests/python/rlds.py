@@ -5,6 +5,7 @@ import json
 import numpy as np
 import recordpipe as rp
 from image_test import png
+from support import FilesTest
 
 TENSOR = "tensorflow_datasets.core.features.tensor_feature.Tensor"
 CLASSES = "tensorflow_datasets.core.features"
@@ -156,3 +157,17 @@ def write(
     (folder / "features.json").write_text(json.dumps(features))
     (folder / "dataset_info.json").write_text(json.dumps(info))
     return folder, episodes
+
+
+class StepsTest(FilesTest):
+    """A test with a small data set of episodes."""
+
+    def setUp(self):
+        super().setUp()
+        self.data, self.episodes = write(self.folder)
+        self.numbered = [
+            (episode, step) for episode in self.episodes for step in range(len(episode["action"]))
+        ]
+
+    def steps(self, **arguments):
+        return rp.tfds(self.data).steps(**arguments)

@@ -1,10 +1,12 @@
-"""Steps and episodes of RLDS data sets: windows beside NumPy, order, states, statistics, errors."""
+"""Steps and episodes of RLDS data sets: windows beside NumPy, order, states, statistics."""
 
-import os
+import contextlib
+import io
 import pickle
 import random
 import unittest
 import zlib
+from unittest import mock
 
 import numpy as np
 import recordpipe as rp
@@ -37,19 +39,110 @@ def rows_of(batches):
     ]
 
 
-class StepsTest(FilesTest):
-    def setUp(self):
-        super().setUp()
-        self.data, self.episodes = rlds.write(self.folder)
-        self.numbered = [
-            (episode, step) for episode in self.episodes for step in range(len(episode["action"]))
-        ]
+class Indexing(rlds.StepsTest):
+    """Finding the steps, which reads all files once: its progress."""
 
-    def steps(self, **arguments):
-        return rp.tfds(self.data).steps(**arguments)
+    def size(self):
+        return sum(path.stat().st_size for path in self.data.glob("*.tfrecord-?????-of-?????"))
+
+    def functions(self):
+        return (
+            lambda progress: self.steps(progress=progress),
+            lambda progress: rp.episode_statistics(
+                rp.tfds(self.data), ["action"], keep=False, progress=progress
+            ),
+        )
+
+    def test_a_function_hears_of_all_bytes_also_of_indexed_files(self):
+        for function in self.functions():
+            for path in [*self.data.glob("*.steps")][:1]:
+                path.unlink()
+            for _ in range(2):
+                calls = []
+                function(lambda done, total, calls=calls: calls.append((done, total)))
+                self.assertEqual(calls[-1], (self.size(), self.size()))
+
+    def test_files_of_a_part_count_only(self):
+        calls = []
+        rp.tfds(self.data, "train[:1shard]").steps(progress=lambda *call: calls.append(call))
+        first = min(self.data.glob("*.tfrecord-?????-of-?????")).stat().st_size
+        self.assertEqual(calls[-1], (first, first))
+
+    def test_exceptions_arrive_and_a_pickle_has_no_progress(self):
+        def stop(done, total):
+            raise KeyError(total)
+
+        for function in self.functions():
+            with self.assertRaises(KeyError):
+                function(stop)
+        heard = []
+        again = pickle.loads(pickle.dumps(self.steps(progress=lambda *call: heard.append(call))))
+        self.assertEqual(len(heard), 1)
+        self.assertEqual(len(again), len(self.numbered))
+
+    def test_a_bar(self):
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error), mock.patch.dict("sys.modules", {"tqdm.auto": None}):
+            error.isatty = lambda: True
+            self.steps(progress=True)
+        self.assertIn("steps: 100 %", error.getvalue())
 
 
-class Windows(StepsTest):
+class Scaling(unittest.TestCase):
+    def test_quantiles_become_the_ends(self):
+        ends = np.array([2.0, -4.0, 7.0]), np.array([4.0, 4.0, 7.0])
+        statistics = rp.StepStatistics(*ends, *ends, *ends)
+        values = np.array([[2, -4, 7], [4, 4, 7], [3, 0, 7], [9, -9, 7]], np.float32)
+        found = statistics.scaled(values[:, None])
+        self.assertEqual((found.dtype, found.shape), (np.float32, (4, 1, 3)))
+        expected = [[-1, -1, -1], [1, 1, -1], [0, 0, -1], [1, -1, -1]]
+        np.testing.assert_allclose(found[:, 0], expected, atol=1e-6)
+
+
+class RaggedFeatures(FilesTest):
+    """Beside TFDS itself: tests/interop/steps_test.py."""
+
+    def steps(self, row_lengths=(2, 0, 3), **arguments):
+        step = sets.tree(t=sets.scalar("int64"), tokens=sets.sequence(sets.scalar("int32")))
+        features = sets.tree(steps=sets.sequence(step, name="Dataset"))
+        example = {
+            "steps/t": [0, 1, 2],
+            "steps/tokens/ragged_flat_values": [1, 2, 3, 4, 5],
+            "steps/tokens/ragged_row_lengths_0": list(row_lengths),
+        }
+        folder = sets.write(self.folder, features, {"train": [[records.example(example)]]})
+        return rp.tfds(folder).steps(**arguments)
+
+    def test_rows_are_arrays_and_batches_ragged(self):
+        steps = self.steps()
+        self.assertEqual([row["tokens"].tolist() for row in steps], [[1, 2], [], [3, 4, 5]])
+        self.assertEqual(steps[2]["tokens"].dtype, np.int32)
+        batch = next(iter(steps.shuffle(seed=1).batch(3)))
+        self.assertIsInstance(batch["tokens"], rp.Ragged)
+        rows = dict(zip(batch["t"].tolist(), batch["tokens"], strict=True))
+        self.assertEqual(
+            {t: row.tolist() for t, row in rows.items()}, {0: [1, 2], 1: [], 2: [3, 4, 5]}
+        )
+
+    def test_windows_are_a_dimension_in_front(self):
+        for pad, last in (("edge", [3, 4, 5]), ("zero", [])):
+            batch = next(iter(self.steps(offsets={"tokens": [0, 1]}, pad=pad).batch(3)))
+            found = [[place.tolist() for place in row] for row in batch["tokens"]]
+            self.assertEqual(found, [[[1, 2], []], [[], [3, 4, 5]], [[3, 4, 5], last]])
+            self.assertEqual(batch["tokens_mask"][2].tolist(), [True, False])
+
+    def test_row_lengths_that_dont_fit_are_damage(self):
+        with self.assertRaisesRegex(rp.DataLossError, "steps/tokens/ragged_row_lengths_0|tokens"):
+            self.steps(row_lengths=(2, 0, 2))
+
+    def test_other_operators_refuse_it(self):
+        with self.assertRaises(rp.InvalidArgumentError):
+            self.steps().decode_image("tokens")
+        with self.assertRaises(rp.InvalidArgumentError):
+            rp.episode_statistics(rp.tfds(self.folder / "made"), ["tokens"])
+
+
+class Windows(rlds.StepsTest):
     def test_all_features_of_each_step_in_order(self):
         steps = self.steps()
         self.assertEqual(len(steps), len(self.numbered))
@@ -163,7 +256,7 @@ class Bools(FilesTest):
             np.testing.assert_array_equal(found, data[0]["steps"][name].view(np.uint8), name)
 
 
-class Images(StepsTest):
+class Images(rlds.StepsTest):
     def test_windows_of_decoded_images(self):
         batches = (
             self.steps(offsets={"observation": range(-2, 2)})
@@ -230,7 +323,7 @@ class Images(StepsTest):
         self.assertFalse(all(np.array_equal(a, b) for a, b in zip(first, other, strict=True)))
 
 
-class Order(StepsTest):
+class Order(rlds.StepsTest):
     def test_shuffles_are_permutations_and_shards_disjoint(self):
         everything = sorted(rows_of(self.steps().batch(9)))
         for shuffled in (self.steps().shuffle(20, seed=3), self.steps().shuffle(seed=3)):
@@ -316,7 +409,7 @@ class Order(StepsTest):
         self.assertLess(iterator.stats()["batches_allocated"], 8)
 
 
-class Episodes(StepsTest):
+class Episodes(rlds.StepsTest):
     def test_map_episode_has_arrays_over_the_steps_and_encoded_images(self):
         def lengths(episode):
             images = episode["steps"]["observation"]["image"]
@@ -361,102 +454,6 @@ class Episodes(StepsTest):
         for name in ("language_instruction", "observation/image", "episode_metadata/number"):
             with self.assertRaises(rp.InvalidArgumentError):
                 rp.episode_statistics(rp.tfds(self.data), [name])
-
-
-class Errors(StepsTest):
-    def test_steps_follow_tfds_directly(self):
-        for ds in (rp.tfds(self.data).shuffle(4), self.steps(), rp.from_list([1])):
-            with self.assertRaisesRegex(TypeError, "what tfds"):
-                ds.steps()
-        with self.assertRaisesRegex(TypeError, "what tfds"):
-            rp.episode_statistics(self.steps(), ["action"])
-        with self.assertRaisesRegex(ValueError, "check_crc"):
-            rp.tfds(self.data, check_crc=False).steps()
-
-    def test_wrong_arguments(self):
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "'act'.*there are"):
-            self.steps(features=["act"])
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "no feature of a row"):
-            self.steps(offsets={"act": [0]})
-        with self.assertRaises(ValueError):
-            self.steps(pad="wrap")
-        with self.assertRaises(ValueError):
-            self.steps(features=[])
-        with self.assertRaises(TypeError):
-            self.steps(features="action")
-        with self.assertRaises(TypeError):
-            self.steps(offsets={"action": [0.5]})
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "not an image"):
-            self.steps().decode_image("action")
-
-    def test_the_index_is_beside_the_files_or_in_the_cache(self):
-        self.steps()
-        indexes = sorted(self.data.glob("*.steps"))
-        self.assertEqual(len(indexes), 2)
-        indexes[0].write_bytes(b"damaged")
-        indexes[1].unlink()
-        indexes[1].mkdir()  # nothing can be written there
-        cache = self.folder / "cache"
-        before = os.environ.get("XDG_CACHE_HOME")
-        os.environ["XDG_CACHE_HOME"] = str(cache)
-        try:
-            self.assertEqual(len(self.steps()), len(self.numbered))
-            self.assertEqual(len(list((cache / "recordpipe/rlds").iterdir())), 1)
-            self.assertEqual(len(self.steps()), len(self.numbered))
-        finally:
-            if before is None:
-                del os.environ["XDG_CACHE_HOME"]
-            else:
-                os.environ["XDG_CACHE_HOME"] = before
-
-    def test_patterns_of_files_leave_the_index_out(self):
-        before = list(rp.tfrecords(self.data / "arm-train*"))
-        self.steps()
-        self.assertEqual(list(rp.tfrecords(self.data / "arm-train*")), before)
-
-    def test_a_damaged_record_is_named(self):
-        path = sorted(self.data.glob("*.tfrecord-*"))[0]
-        content = bytearray(path.read_bytes())
-        content[200] ^= 1
-        path.write_bytes(content)
-        with self.assertRaises(rp.DataLossError) as caught:
-            self.steps()
-        self.assertEqual((caught.exception.path, caught.exception.offset), (str(path), 0))
-
-    def test_a_broken_image_follows_ignore_errors(self):
-        rng = np.random.default_rng(3)
-        episode = rlds.example(rlds.random_episode(rng, 0, 5))
-        episode["steps/observation/image"][2] = b"not an image"
-        path = next(iter(sorted(self.data.glob("*.tfrecord-*"))))
-        rp.write_tfrecords(path, [episode, *[rlds.example(e) for e in self.episodes[1:3]]])
-        ds = self.steps().decode_image("observation/image")
-        with self.assertRaisesRegex(rp.UnsupportedError, "observation/image"):
-            list(ds)
-        iterator = iter(ds.ignore_errors())
-        self.assertEqual(len(list(iterator)), len(self.numbered) - 1)
-        # An offset of the record in the file: the first one.
-        self.assertEqual(iterator.stats()["first_skipped"][0][:2], (str(path), 0))
-        # Steps that don't need the image are not affected.
-        self.assertEqual(len(list(self.steps(features=["action"]))), len(self.numbered))
-
-    def test_ignore_errors_of_datasets_with_other_columns_at_a_time(self):
-        names = (["action"], ["tick"], ["language_instruction", "observation/image"])
-        passes = [
-            iter(self.steps(features=chosen).ignore_errors().with_options(threads=1))
-            for chosen in names
-        ]
-        for rows in zip(*passes, strict=True):
-            self.assertEqual([[*row] for row in rows], [["action"], ["tick"], [*rows[2]]])
-
-    def test_images_of_different_size_are_refused(self):
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "resize"):
-            self.steps().decode_image("observation/image").image_format(
-                "observation/image", sizes="list"
-            )
-
-    def test_steps_have_no_arrow_columns(self):
-        with self.assertRaises(rp.UnsupportedError):
-            self.steps().__arrow_c_stream__()
 
 
 if __name__ == "__main__":

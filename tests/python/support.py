@@ -2,11 +2,16 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
 
 import records
+
+# A job in a shell's background ignores Ctrl-C, and so would the tests of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run_program(command, **options):

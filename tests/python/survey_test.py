@@ -123,6 +123,11 @@ class SchemaTest(FilesTest):
         self.assertEqual(rp.schema(paths).records, 20)
         self.assertEqual(rp.schema(paths, where="id >= 7").records, 13)
         self.assertEqual(rp.schema(paths, where="id >= 7", limit=4).records, 4)
+        # Facts about records; regular expressions.
+        self.assertEqual(rp.schema(paths, where="record.number < 2").records, 2 * len(paths))
+        self.assertEqual(rp.schema(paths, where="record.number < 2", limit=3).records, 3)
+        one = rp.schema(paths, where=f"matches(record.path, r'{paths[0]}$')")
+        self.assertEqual(one.records, rp.schema(paths[0]).records)
         self.assertEqual(rp.schema(str(self.folder / "*"), limit=0).records, 0)
         with self.assertRaisesRegex(rp.NotFoundError, "idx, which no record has; there are id"):
             rp.schema(paths, where="idx == 3")

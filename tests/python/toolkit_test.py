@@ -5,11 +5,21 @@ import os
 import pathlib
 import pickle
 import struct
+import textwrap
 import unittest
 
 import recordpipe as rp
 import records
 from support import FilesTest, example_values
+
+
+def split_hash(value, seed):
+    """The hash that the documentation of convert() gives as code, as a part of 1."""
+    _, _, after = rp.convert.__doc__.partition("in the order of ``split``::\n\n")
+    code = textwrap.dedent(after.partition("Neither way")[0].rpartition("\n")[0])
+    names = {"value": value, "seed": seed}
+    exec(code, names)
+    return (names["h"] >> 11) / 2**53
 
 
 class ToolkitTest(FilesTest):
@@ -69,7 +79,7 @@ class Info(ToolkitTest):
         for path, error in (
             (self.folder / "missing", rp.NotFoundError),
             (str(self.folder / "no*match"), rp.NotFoundError),
-            (self.folder, rp.InvalidArgumentError),
+            (self.folder, rp.NotFoundError),  # no record files
             (self.folder / "fifo", rp.UnsupportedError),
             ("https://example.org/a", rp.UnsupportedError),
         ):
@@ -264,6 +274,57 @@ class Convert(ToolkitTest):
         self.assertEqual(sorted(shuffled[2]), sorted(self.values(report)))
         parts = rp.convert(path, self.folder / "p", max_bytes=180)
         self.assertEqual([file.records for file in parts.files], [10] * 10)
+
+    def test_round_robin(self):
+        path = self.numbered(10, "a")
+        report = rp.convert(path, self.folder / "r", shards=3, shards_by="round-robin")
+        self.assertEqual([file.records for file in report.files], [4, 3, 3])
+        self.assertEqual(list(rp.tfrecords(report.paths[1])), [b"1", b"4", b"7"])
+        with self.assertRaisesRegex(ValueError, "shards_by"):
+            rp.convert(path, self.folder / "r", shards=3, shards_by="deal")
+
+    def test_splits(self):
+        path = self.examples(200, "a")
+        split = {"train": 0.75, "val": 0.25}
+        report = rp.convert(path, self.folder / "s.tfrecord", split=split)
+        self.assertEqual(
+            [(file.split, file.path) for file in report.files],
+            [(name, str(self.folder / f"s-{name}.tfrecord")) for name in ("train", "val")],
+        )
+        self.assertEqual(report.records, 200)
+        self.assertTrue(120 < report.files[0].records < 180, report.files)
+        again = rp.convert(path, self.folder / "t", split=split, shards=2, threads=1)
+        self.assertEqual(len(again.files), 4)
+        self.assertEqual(self.values(again), self.values(report))
+        # By the documented hash of a feature.
+        by_id = rp.convert(path, self.folder / "u", split=split, split_by="id", seed=3)
+        ids = {"train": [], "val": []}
+        for i in range(200):
+            ids["train" if split_hash(struct.pack("<q", i), 3) < 0.75 else "val"].append(i)
+        for file in by_id.files:
+            dataset = rp.tfrecords(file.path).parse({"id": rp.FixedLenFeature([], "int64")})
+            self.assertEqual([int(record["id"]) for record in dataset], ids[file.split])
+        for options, words in (
+            ({"split": {"a": 0.5, "b": 0.4}}, "add up to 1"),
+            ({"split": {"a/b": 1.0}}, "no name for a split"),
+            ({"split_by": "id"}, "split_by"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                rp.convert(path, self.folder / "v", **options)
+
+    def test_dry_run(self):
+        path = self.numbered(10, "a")
+        rp.convert(path, self.folder / "b.gz")
+        before = sorted(self.folder.iterdir())
+        report = rp.convert([path, self.folder / "b.gz"], self.folder / "s", shards=2, dry_run=True)
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+        size = sum((self.folder / name).stat().st_size for name in ("a", "b.gz"))
+        twice = (str(self.folder / "b.gz"),)
+        outputs = tuple(str(self.folder / f"s-0000{i}-of-00002") for i in range(2))
+        self.assertEqual(report.plan, rp.ConvertPlan(2, size, None, twice, outputs))
+        self.assertEqual((report.files, report.records), ((), 0))
+        report = rp.convert(path, self.folder / "s", shards=2, dry_run=True)
+        self.assertEqual((report.plan.records, report.plan.read_twice), (10, ()))
 
     def test_selection_of_records(self):
         path = self.examples(100, "a")

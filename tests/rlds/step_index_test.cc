@@ -1,5 +1,6 @@
 #include "recordpipe/rlds/step_index.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -87,7 +88,7 @@ class StepIndexes : public testing::Test {
 
 TEST_F(StepIndexes, EverythingIsFoundAgainFromTheFile) {
   const std::shared_ptr<const MappedFile> mapped = files().map(path);
-  const StepIndex made = StepIndex::scan(*mapped, leaves, 3);
+  const StepIndex made = StepIndex::scan(*mapped, leaves, {.threads = 3});
   EXPECT_EQ(made.steps(), steps());
   made.save(files(), directory / "index");
   const auto loaded = StepIndex::load(files(), directory / "index", *mapped, leaves);
@@ -110,8 +111,8 @@ TEST_F(StepIndexes, EverythingIsFoundAgainFromTheFile) {
 
 TEST_F(StepIndexes, TheSameBytesOnAnyThreads) {
   const std::shared_ptr<const MappedFile> mapped = files().map(path);
-  StepIndex::scan(*mapped, leaves, 1).save(files(), directory / "one");
-  StepIndex::scan(*mapped, leaves, 7).save(files(), directory / "seven");
+  StepIndex::scan(*mapped, leaves, {.threads = 1}).save(files(), directory / "one");
+  StepIndex::scan(*mapped, leaves, {.threads = 7}).save(files(), directory / "seven");
   EXPECT_EQ(read_file(directory / "one"), read_file(directory / "seven"));
 }
 
@@ -227,7 +228,8 @@ TEST_F(StepIndexes, ADamagedRecordIsNamed) {
   content[second + 40] ^= 1;
   write_file(path, content);
   for (size_t threads : {1, 4}) {
-    const Error error = error_of([&] { StepIndex::scan(*files().map(path), leaves, threads); });
+    const Error error =
+        error_of([&] { StepIndex::scan(*files().map(path), leaves, {.threads = threads}); });
     EXPECT_EQ(error.kind(), ErrorKind::corrupted);
     EXPECT_EQ(error.path(), path);
     EXPECT_EQ(error.offset(), second);
@@ -237,7 +239,8 @@ TEST_F(StepIndexes, ADamagedRecordIsNamed) {
 TEST_F(StepIndexes, AnEpisodeOfUnevenLeavesIsNamed) {
   episodes[1].is_first.push_back(0);
   write_episodes(path, episodes);
-  const Error error = error_of([&] { StepIndex::scan(*files().map(path), leaves, 2); });
+  const Error error =
+      error_of([&] { StepIndex::scan(*files().map(path), leaves, {.threads = 2}); });
   EXPECT_EQ(error.path(), path);
   EXPECT_EQ(error.offset(), serialize(episodes[0]).size() + 16);
 }
@@ -245,9 +248,25 @@ TEST_F(StepIndexes, AnEpisodeOfUnevenLeavesIsNamed) {
 TEST_F(StepIndexes, AScanStops) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(
-      error_of([&] { StepIndex::scan(*files().map(path), leaves, 2, stop.get_token()); }).kind(),
-      ErrorKind::cancelled);
+  EXPECT_EQ(error_of([&] {
+              StepIndex::scan(*files().map(path), leaves, {.threads = 2, .stop = stop.get_token()});
+            }).kind(),
+            ErrorKind::cancelled);
+}
+
+TEST_F(StepIndexes, ItIsToldHowFarItIs) {
+  const std::shared_ptr<const MappedFile> mapped = files().map(path);
+  for (const bool is_kept : {false, true}) {
+    std::atomic<uint64_t> done = 0;
+    std::atomic<size_t> calls = 0;
+    const auto advance = [&](uint64_t bytes) {
+      done += bytes;
+      ++calls;
+    };
+    find_step_index(files(), *mapped, leaves, {.threads = 3, .advance = advance});
+    EXPECT_EQ(done, mapped->size());
+    EXPECT_EQ(calls, is_kept ? 1u : episodes.size());
+  }
 }
 
 // A file that another program replaces after the first record was read.
@@ -286,7 +305,7 @@ TEST_F(StepIndexes, AFileThatChangesDuringTheScanIsRefused) {
     write_file(directory / "after", content);
     const std::shared_ptr<const MappedFile> after = files().map(directory / "after");
     const Error error =
-        error_of([&] { StepIndex::scan(ReplacedFile(*before, *after), leaves, 1); });
+        error_of([&] { StepIndex::scan(ReplacedFile(*before, *after), leaves, {.threads = 1}); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
     EXPECT_EQ(error.path(), path);
     EXPECT_NE(error.reason().find("has changed"), std::string::npos) << error.reason();

@@ -25,6 +25,19 @@ std::string text_at(std::string_view record, const EpisodeLayout& layout, size_t
 
 // The values of a unit, whose varints may be longer than needed.
 std::string values_of(const StepLeaf& leaf, std::span<const std::byte> unit) {
+  if (leaf.is_ragged) {
+    std::string values;
+    WireReader reader(unit);
+    while (leaf.kind != FeatureKind::floats && !reader.done()) {
+      if (leaf.kind == FeatureKind::int64s) {
+        values += std::to_string(reader.read_varint()) + " ";
+      } else {
+        EXPECT_EQ(reader.read_tag(), length_delimited_tag(1));
+        values += as_text(reader.read_bytes()) + "|";
+      }
+    }
+    return leaf.kind == FeatureKind::floats ? as_text(unit) : values;
+  }
   if (leaf.kind != FeatureKind::int64s) return as_text(unit);
   std::string values(leaf.values * sizeof(int64_t), '\0');
   decode_unit(unit, {TensorType::int64, leaf.kind}, leaf.values,
@@ -107,10 +120,114 @@ TEST(StepLayout, RefusesMissingLeavesAndOtherKinds) {
   EXPECT_EQ(kind_of({{"steps/a", FeatureKind::floats, 2}}), ErrorKind::corrupted);
 }
 
-TEST(StepLayout, ADamagedRecordIsAnErrorOrStaysInside) {
+// Features in sequences: pairs of floats, texts in two sequences, and numbers of any size; and a
+// list of the episode.
+std::vector<StepLeaf> ragged_leaves() {
+  const auto leaf = [](const std::string& key, FeatureKind kind, std::vector<size_t> row_lengths,
+                       size_t values = 1) {
+    const bool is_ragged = !row_lengths.empty();
+    return StepLeaf{"steps/" + key, kind, values, false, is_ragged, std::move(row_lengths)};
+  };
+  return {leaf("x/ragged_flat_values", FeatureKind::floats, {1}, 2),
+          leaf("x/ragged_row_lengths_0", FeatureKind::int64s, {}),
+          leaf("y/ragged_flat_values", FeatureKind::bytes, {3, 4}),
+          leaf("y/ragged_row_lengths_0", FeatureKind::int64s, {}),
+          leaf("y/ragged_row_lengths_1", FeatureKind::int64s, {3}),
+          leaf("z/ragged_flat_values", FeatureKind::int64s, {6}),
+          leaf("z/ragged_row_lengths_0", FeatureKind::int64s, {}),
+          {"tags", FeatureKind::bytes, 1, true, true, {}}};
+}
+
+// An Example of them, and for each leaf the values of each step (values_of()).
+struct RaggedEpisode {
+  explicit RaggedEpisode(size_t steps, uint64_t seed = 3) : values(8) {
+    std::mt19937_64 random(seed);
+    std::vector<float> floats;
+    std::vector<int64_t> numbers, lengths_x, lengths_y, lengths_y1, lengths_z;
+    std::vector<std::string> texts, tags;
+    for (size_t t = 0; t < steps; ++t) {
+      lengths_x.push_back(static_cast<int64_t>(random() % 4));
+      std::vector<float> of_step;
+      for (int64_t i = 0; i < 2 * lengths_x.back(); ++i) {
+        of_step.push_back(static_cast<float>(random() % 1000));
+      }
+      floats.insert(floats.end(), of_step.begin(), of_step.end());
+      values[0].push_back(as_text(std::as_bytes(std::span(of_step))));
+      lengths_y.push_back(static_cast<int64_t>(random() % 3));
+      values[2].emplace_back();
+      values[4].emplace_back();
+      for (int64_t i = 0; i < lengths_y.back(); ++i) {
+        lengths_y1.push_back(static_cast<int64_t>(random() % 3));
+        values[4].back() += std::to_string(lengths_y1.back()) + " ";
+        for (int64_t k = 0; k < lengths_y1.back(); ++k) {
+          texts.push_back(std::string(random() % 200, 'a'));
+          values[2].back() += texts.back() + "|";
+        }
+      }
+      lengths_z.push_back(static_cast<int64_t>(random() % 5));
+      values[5].emplace_back();
+      for (int64_t i = 0; i < lengths_z.back(); ++i) {
+        numbers.push_back(static_cast<int64_t>(random() >> random() % 64));
+        values[5].back() += std::to_string(static_cast<uint64_t>(numbers.back())) + " ";
+      }
+      tags.push_back("tag");
+    }
+    values[7].emplace_back();
+    for (const std::string& tag : tags) values[7].back() += tag + "|";
+    builder.set_floats("steps/x/ragged_flat_values", floats);
+    builder.set_int64s("steps/x/ragged_row_lengths_0", lengths_x);
+    set_texts(builder, "steps/y/ragged_flat_values", texts);
+    builder.set_int64s("steps/y/ragged_row_lengths_0", lengths_y);
+    builder.set_int64s("steps/y/ragged_row_lengths_1", lengths_y1);
+    builder.set_int64s("steps/z/ragged_flat_values", numbers);
+    builder.set_int64s("steps/z/ragged_row_lengths_0", lengths_z);
+    set_texts(builder, "tags", tags);
+  }
+
+  ExampleBuilder builder;
+  std::vector<std::vector<std::string>> values;
+};
+
+TEST(StepLayout, AUnitOfARaggedLeafHasTheValuesOfItsStep) {
+  const std::vector<StepLeaf> leaves = ragged_leaves();
+  for (const size_t steps : {0, 1, 2, 40}) {
+    const RaggedEpisode episode(steps);
+    const std::string record = episode.builder.serialize();
+    const EpisodeLayout layout = lay_out_episode(as_bytes(record), leaves);
+    ASSERT_EQ(layout.steps, steps);
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      if (!leaves[leaf].is_ragged) continue;
+      ASSERT_EQ(episode.values[leaf].size(), units_of(leaves[leaf], steps));
+      for (uint64_t unit = 0; unit < episode.values[leaf].size(); ++unit) {
+        const std::string found = text_at(record, layout, leaf, unit);
+        EXPECT_EQ(values_of(leaves[leaf], as_bytes(found)), episode.values[leaf][unit]) << leaf;
+        std::vector<std::byte> scratch;
+        EXPECT_EQ(values_of(leaves[leaf],
+                            parse_unit(as_bytes(record), leaves, leaf, steps, unit, scratch)),
+                  episode.values[leaf][unit]);
+      }
+    }
+  }
+}
+
+TEST(StepLayout, RefusesRowLengthsThatDontFit) {
+  const std::vector<int64_t> changes[] = {
+      {1, 1, 1, 1}, {1, 1}, {-1, 3, 0, 0}, {INT64_MAX, INT64_MAX, 2, 1}, {0, 0, 0, 0}};
+  for (const std::vector<int64_t>& lengths : changes) {
+    for (const std::string key : {"x/ragged_row_lengths_0", "y/ragged_row_lengths_1"}) {
+      RaggedEpisode episode(4);
+      episode.builder.set_int64s("steps/" + key, lengths);
+      const std::string record = episode.builder.serialize();
+      EXPECT_EQ(error_of([&] { lay_out_episode(as_bytes(record), ragged_leaves()); }).kind(),
+                ErrorKind::corrupted)
+          << key << " " << lengths[0];
+    }
+  }
+}
+
+void expect_errors_or_places_inside(const std::string& intact,
+                                    const std::vector<StepLeaf>& leaves) {
   std::mt19937_64 random(10);
-  const std::string intact = serialize(random_episode(random, 20, 1));
-  const std::vector<StepLeaf> leaves = random_leaves();
   for (int round = 0; round < 3000; ++round) {
     std::string record =
         intact.substr(0, random() % 4 == 0 ? random() % intact.size() : intact.size());
@@ -129,7 +246,7 @@ TEST(StepLayout, ADamagedRecordIsAnErrorOrStaysInside) {
           ASSERT_TRUE(range);
           const auto found = as_bytes(record).subspan(range->offset, range->size);
           const auto parsed =
-              parse_unit(as_bytes(record), leaves[leaf], layout.steps, unit, scratch);
+              parse_unit(as_bytes(record), leaves, leaf, layout.steps, unit, scratch);
           EXPECT_EQ(values_of(leaves[leaf], found), values_of(leaves[leaf], parsed));
         }
       }
@@ -139,6 +256,15 @@ TEST(StepLayout, ADamagedRecordIsAnErrorOrStaysInside) {
           << error.what();
     }
   }
+}
+
+TEST(StepLayout, ADamagedRecordIsAnErrorOrStaysInside) {
+  std::mt19937_64 random(10);
+  expect_errors_or_places_inside(serialize(random_episode(random, 20, 1)), random_leaves());
+}
+
+TEST(StepLayout, ADamagedRecordWithRaggedLeavesIsAnErrorOrStaysInside) {
+  expect_errors_or_places_inside(RaggedEpisode(20).builder.serialize(), ragged_leaves());
 }
 
 TEST(StepLayout, AHostileLayoutStaysInsideOfTheRecord) {

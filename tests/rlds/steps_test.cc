@@ -188,19 +188,36 @@ TEST_F(Steps, RefusesWhatARowCantHave) {
   EXPECT_EQ(error_of([&] { StepReader(features, slices, {}); }).kind(), invalid);
 }
 
-TEST_F(Steps, RaggedAndOptionalFeaturesAreRefusedByNameUnlessLeftOut) {
+// What TFDS can't write in a Dataset, or can't read there, and optional features of an episode.
+TEST_F(Steps, OtherFeaturesAreRefusedByNameUnlessLeftOut) {
+  tfds::Feature scalar;
+  scalar.feature_class = tfds::FeatureClass::scalar;
+  scalar.dtype = TensorType::int64;
+  tfds::Feature fixed_sequence;
+  fixed_sequence.feature_class = tfds::FeatureClass::sequence;
+  fixed_sequence.length = 3;
+  fixed_sequence.children = {{"", scalar}};
+  tfds::Feature unknown = scalar;
+  unknown.feature_class = tfds::FeatureClass::tensor;
+  unknown.shape = {tfds::kUnknown};
+  tfds::Feature optional = scalar;
+  optional.is_optional = true;
+  const auto expect_refused = [&](const tfds::Feature& features) {
+    const Error error = error_of([&] {
+      StepReader(features, slices, {.features = {{"a", "odd"}}});
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_NE(error.reason().find("'odd'"), std::string::npos) << error.reason();
+    StepReader(features, slices, {.features = {{"action", "action"}}});
+  };
+  for (const tfds::Feature& odd : {fixed_sequence, unknown}) {
+    tfds::Feature features = random_features();
+    features.children[0].second.children[0].second.children.emplace_back("odd", odd);
+    expect_refused(features);
+  }
   tfds::Feature features = random_features();
-  tfds::Feature tokens;
-  tokens.feature_class = tfds::FeatureClass::sequence;
-  tfds::Feature token;
-  token.feature_class = tfds::FeatureClass::scalar;
-  token.dtype = TensorType::int64;
-  tokens.children = {{"", token}};
-  features.children[0].second.children[0].second.children.emplace_back("tokens", tokens);
-  const Error error = error_of([&] { StepReader(features, slices, {}); });
-  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_NE(error.reason().find("'tokens'"), std::string::npos) << error.reason();
-  StepReader(features, slices, {.features = {{"action", "action"}}});
+  features.children.emplace_back("odd", optional);
+  expect_refused(features);
 }
 
 // The numbers of the steps of batches of `dataset`, by their ticks, images and actions.

@@ -21,7 +21,9 @@ class FaultyFileSystem::Source final : public ByteSource {
       : files_(files), base_(std::move(base)) {}
   size_t read(std::span<std::byte> out) override {
     files_.enter("read", path());
-    return base_->read(out);
+    const size_t size = base_->read(out);
+    files_.bytes_read_ += size;
+    return size;
   }
   const std::string& path() const override { return base_->path(); }
 
@@ -38,7 +40,9 @@ class FaultyFileSystem::Random final : public RandomAccessFile {
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     files_.enter("read_at", path());
-    return base_->read(offset, size, scratch);
+    const auto data = base_->read(offset, size, scratch);
+    if (!stable()) files_.bytes_read_ += data.size();
+    return data;
   }
   bool stable() const override { return base_->stable(); }
   void hint(uint64_t offset, uint64_t size, ReadHint hint) const override {
@@ -159,6 +163,16 @@ std::string FaultyFileSystem::resolve_link(const std::string& path) {
 std::vector<std::string> FaultyFileSystem::list(const std::string& directory) {
   enter("list", directory);
   return base_.list(directory);
+}
+
+std::vector<DirectoryEntry> FaultyFileSystem::list_entries(const std::string& directory) {
+  enter("list_entries", directory);
+  return base_.list_entries(directory);
+}
+
+bool FaultyFileSystem::is_directory(const std::string& path) {
+  enter("is_directory", path);
+  return base_.is_directory(path);
 }
 
 void FaultyFileSystem::make_directories(const std::string& path) {

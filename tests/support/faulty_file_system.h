@@ -5,6 +5,7 @@
 //                     [&](const FaultyFileSystem& files) { check what is at target; });
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -35,6 +36,8 @@ class FaultyFileSystem final : public FileSystem {
   void fail_call(uint64_t n, Fault fault, int code);
 
   uint64_t calls() const;
+  // The bytes that were read from sources and by random access; not those of mapped files.
+  uint64_t bytes_read() const { return bytes_read_; }
   // The failed call, for example "rename .a.partial"; empty if none has failed.
   std::string failed_call() const;
 
@@ -45,6 +48,8 @@ class FaultyFileSystem final : public FileSystem {
   std::optional<FileStatus> status(const std::string& path) override;
   std::string resolve_link(const std::string& path) override;
   std::vector<std::string> list(const std::string& directory) override;
+  std::vector<DirectoryEntry> list_entries(const std::string& directory) override;
+  bool is_directory(const std::string& path) override;
   void make_directories(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
@@ -64,6 +69,7 @@ class FaultyFileSystem final : public FileSystem {
 
   FileSystem& base_;
   mutable std::mutex mutex_;
+  std::atomic<uint64_t> bytes_read_ = 0;
   uint64_t calls_ = 0;
   uint64_t fault_at_ = 0;  // 0: never
   Fault fault_ = Fault::error;

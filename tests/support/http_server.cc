@@ -68,7 +68,9 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::put(const std::string& name, std::string_view content) {
-  write_file(folder_ / ("files/" + name), content);
+  const std::string path = folder_ / ("files/" + name);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  write_file(path, content);
 }
 
 void HttpServer::misbehave(const std::string& how) {

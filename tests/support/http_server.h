@@ -22,7 +22,7 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Sets the content of GET /NAME.
+  // Sets the content of GET /NAME, which may have slashes.
   void put(const std::string& name, std::string_view content);
   // Sets the misbehaviour for URLs without a query: for example "cut=1000&times=1", "" for none;
   // http_server.py has the list.

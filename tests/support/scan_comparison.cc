@@ -125,6 +125,7 @@ std::string compare_scans(const std::string& content) {
     difference += "serial:" + describe(serial) + "\n" + name + ":" + describe(other) + "\n";
   };
   compare("stream", scan_stream(content));
+  compare("one thread, one chunk", scan_in_parallel(*mapped, content, 1, content.size() + 1));
   compare("serial, not stable", scan_serially(unstable));
   for (const auto& [threads, chunk_size] :
        {std::pair<size_t, uint64_t>{1, 40}, {2, 100}, {3, 1000}}) {

@@ -29,14 +29,18 @@ Passed pass_over(const std::vector<std::string>& records, size_t most = SIZE_MAX
     size_t memory;
   };
   pass_over_records<Sizes>(
-      [&]() -> std::optional<Record> {
+      [&]() -> std::optional<NumberedRecord> {
         if (next == records.size()) return std::nullopt;
-        return Record{.data = as_bytes(records[next++])};
+        const uint64_t number = next++;
+        return NumberedRecord{{.data = as_bytes(records[number])}, number};
       },
-      0, 2,
+      2,
       [](const RecordBlock& block) {
         Sizes out = {.sizes = {}, .memory = block.memory()};
-        for (size_t i = 0; i < block.size(); ++i) out.sizes.push_back(block[i].data.size());
+        for (size_t i = 0; i < block.size(); ++i) {
+          EXPECT_EQ(block[i].number, block[0].number + i);
+          out.sizes.push_back(block[i].data.size());
+        }
         return out;
       },
       [&](const Sizes& block) {
@@ -45,8 +49,8 @@ Passed pass_over(const std::vector<std::string>& records, size_t most = SIZE_MAX
         passed.largest_block = std::max(passed.largest_block, block.memory);
         return passed.sizes.size() < most;
       },
-      [&](uint64_t number, const Record& record) {
-        EXPECT_EQ(number, passed.sizes.size());
+      [&](const NumberedRecord& record) {
+        EXPECT_EQ(record.number, passed.sizes.size());
         passed.sizes.push_back(record.data.size());
         return passed.sizes.size() < most;
       });

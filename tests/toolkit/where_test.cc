@@ -147,6 +147,110 @@ TEST(Where, FeatureLists) {
   EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
 }
 
+TEST(Where, FunctionsOfStrings) {
+  for (const char* expression :
+       {"startswith(name, \"it's\")", "endswith(name, 'cat')", "contains(name, 's a c')",
+        "contains(name, '')", "matches(name, '^it.s a (cat|dog)$')", "matches(name, 'a')",
+        " matches ( name , r'\\bcat\\b' ) ", "matches(name, '\\\\bcat\\\\b')",
+        "matches(name, '(?i)CAT')", "not contains(name, 'dog')",
+        "contains(image/file.name:a-b, '.png')", "contains(`with space`, \"1\")",
+        "startswith(name, 'it') and endswith(name, 't')", "contains(name, '\\x27')",
+        "name == r\"it's a cat\"", "contains(*, 'a cat')",
+        "matches( * , '^x[.]png$') and label == 3"}) {
+    EXPECT_TRUE(matches(expression)) << expression;
+  }
+  for (const char* expression :
+       {"startswith(name, 't')", "startswith(name, 'it is a cat')", "endswith(name, 'ca')",
+        "contains(name, 'Cat')", "matches(name, '^cat')", "matches(name, r'\\d')",
+        "contains(label, '3')", "contains(missing, '')", "matches(empty, '')",
+        "name == r'it\\x27s a cat'", "contains(*, 'dog')"}) {
+    EXPECT_FALSE(matches(expression)) << expression;
+  }
+}
+
+// Words are functions only before a parenthesis.
+TEST(Where, FeaturesNamedAsFunctions) {
+  const std::string example = ExampleBuilder()
+                                  .set_int64("contains", 1)
+                                  .set_bytes("matches", "x")
+                                  .set_int64("record.size", -7)
+                                  .set_int64("record.sizes", 8)
+                                  .set_int64("r", 9)
+                                  .serialize();
+  MessageView message;
+  message.read(as_bytes(example));
+  EXPECT_TRUE(Where("contains == 1 and contains(matches, 'x')").matches(message));
+  EXPECT_TRUE(Where("`record.size` == -7 and \"record.size\" < 0").matches(message));
+  EXPECT_TRUE(Where("record.sizes == 8 and r == 9").matches(message));
+  EXPECT_TRUE(Where("len(`record.size`) == 1 and has(`record.size`)").matches(message));
+}
+
+TEST(Where, FunctionsOfFeatureLists) {
+  const std::string sequence =
+      from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
+  MessageView message;
+  message.read(as_bytes(sequence));
+  EXPECT_TRUE(Where("startswith(words, 'b') and matches(words, '^a$')").matches(message));
+  EXPECT_FALSE(Where("startswith(words, 'c')").matches(message));
+  EXPECT_TRUE(Where("contains(*, 'b')").matches(message));
+  EXPECT_FALSE(Where("contains(*, 'c')").matches(message));
+}
+
+TEST(Where, FactsAboutTheRecord) {
+  const std::string example = some_example();
+  MessageView message;
+  message.read(as_bytes(example));
+  const NumberedRecord record = {
+      {.data = as_bytes(example), .offset = 50, .path = "d/train-00003.tfrecords"}, 41};
+  const auto holds = [&](const std::string& expression) {
+    return Where(expression).matches(message, record);
+  };
+  const std::string size = std::to_string(example.size());
+  EXPECT_TRUE(holds("record.size == " + size));
+  EXPECT_FALSE(holds("record.size > " + size + " or record.size < " + size));
+  EXPECT_TRUE(holds("record.number == 41 and record.number in [40, 41] and record.number < 41.5"));
+  EXPECT_FALSE(holds("record.number not in [41]"));
+  EXPECT_TRUE(holds("record.path == 'd/train-00003.tfrecords' and record.path != 'd'"));
+  EXPECT_TRUE(holds("record.path in ['a', 'd/train-00003.tfrecords']"));
+  EXPECT_TRUE(holds("startswith(record.path, 'd/') and endswith(record.path, '.tfrecords')"));
+  EXPECT_TRUE(holds(R"(matches(record.path, r"-\d{5}\.") and contains(record.path, "train"))"));
+  EXPECT_FALSE(holds("contains(record.path, 'test')"));
+  // Records of other kinds have a size, too.
+  message.read(as_bytes("foo"));
+  EXPECT_TRUE(holds("record.size > 0"));
+}
+
+TEST(Where, PathsOfUrlsHaveNoSecrets) {
+  MessageView message;
+  const NumberedRecord record = {{.data = {}, .path = "https://user:word@host/a?token=x"}, 0};
+  EXPECT_TRUE(Where("record.path == 'https://host/a?...'").matches(message, record));
+  EXPECT_FALSE(Where("contains(record.path, 'token') or contains(record.path, 'word')")
+                   .matches(message, record));
+}
+
+TEST(Where, AMessageAloneHasNoFacts) {
+  MessageView message;
+  EXPECT_THROW((void)Where("record.size > 0").matches(message), Error);
+  EXPECT_TRUE(Where("not has(label) or record.size > 0").matches(message));
+}
+
+TEST(Where, RecordNumbersBeginAnewInEachFile) {
+  const std::string a = "a.tfrecords";
+  const std::string b = "b.tfrecords";
+  const std::string same_name = a;
+  RecordNumbers numbers;
+  const auto number = [&](const std::string& path, uint64_t offset) {
+    return numbers.numbered({.data = {}, .offset = offset, .path = path}).number;
+  };
+  EXPECT_EQ(number(a, 0), 0u);
+  EXPECT_EQ(number(a, 20), 1u);
+  EXPECT_EQ(number(b, 40), 0u);
+  EXPECT_EQ(number(b, 60), 1u);
+  EXPECT_EQ(number(b, 0), 0u);
+  EXPECT_EQ(number(a, 0), 0u);
+  EXPECT_EQ(number(same_name, 0), 0u);
+}
+
 // Returns the message that require_possible() throws after these records, or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
@@ -192,6 +296,11 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
             "--where compares label with a string, but its values are int64 (a number stands "
             "without quotes)");
   EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("contains(nme, 'x')", {a, b}), missing);
+  EXPECT_EQ(complaint_after("contains(name, 'x')", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("matches(label, '3')", {a, b}),
+            "--where uses matches() on label, but its values are int64 (numbers are compared by == "
+            "< <= > >= and in)");
   // The steps of a feature list have kinds, too.
   const std::string sequence =
       from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
@@ -208,7 +317,7 @@ TEST(Where, OtherRecordsHaveNoFeatures) {
   EXPECT_TRUE(Where("not has(label)").matches(message));
 }
 
-std::string complaint(const std::string& expression) {
+std::string complaint_of(const std::string& expression) {
   try {
     const Where where(expression, "--where");
   } catch (const Error& error) {
@@ -219,35 +328,67 @@ std::string complaint(const std::string& expression) {
 }
 
 TEST(Where, MistakesNameTheColumn) {
-  EXPECT_EQ(complaint(""),
+  EXPECT_EQ(complaint_of(""),
             "--where, column 1: expected the name of a feature (in backticks if need be)");
-  EXPECT_EQ(complaint("label"), "--where, column 6: expected == != < <= > >= or in");
-  EXPECT_EQ(complaint("label = 3"), "--where, column 7: '=' is not an operator; use '=='");
-  EXPECT_EQ(complaint("label == "), "--where, column 10: expected a number, or a string in quotes");
-  EXPECT_EQ(complaint("label == cat"),
+  EXPECT_EQ(complaint_of("label"), "--where, column 6: expected == != < <= > >= or in");
+  EXPECT_EQ(complaint_of("label = 3"), "--where, column 7: '=' is not an operator; use '=='");
+  EXPECT_EQ(complaint_of("label == "),
             "--where, column 10: expected a number, or a string in quotes");
-  EXPECT_EQ(complaint("label == 'cat"), "--where, column 10: a quote that isn't closed");
-  EXPECT_EQ(complaint("label == 'a\\q'"),
-            "--where, column 12: expected \\\\ \\' \\\" \\n \\t or \\xNN");
-  EXPECT_EQ(complaint("label == 3 4"), "--where, column 12: expected and, or, or the end");
-  EXPECT_EQ(complaint("label == 3 and"),
+  EXPECT_EQ(complaint_of("label == cat"),
+            "--where, column 10: expected a number, or a string in quotes");
+  EXPECT_EQ(complaint_of("label == 'cat"), "--where, column 10: a quote that isn't closed");
+  EXPECT_EQ(
+      complaint_of("label == 'a\\q'"),
+      "--where, column 12: expected \\\\ \\' \\\" \\n \\t or \\xNN (r'...' keeps backslashes)");
+  EXPECT_EQ(complaint_of("label == 3 4"), "--where, column 12: expected and, or, or the end");
+  EXPECT_EQ(complaint_of("label == 3 and"),
             "--where, column 15: expected the name of a feature (in backticks if need be)");
-  EXPECT_EQ(complaint("(label == 3"), "--where, column 12: expected )");
-  EXPECT_EQ(complaint("label in [1, 2"), "--where, column 15: expected ]");
-  EXPECT_EQ(complaint("label in 1"), "--where, column 10: expected [");
-  EXPECT_EQ(complaint("label not 1"), "--where, column 11: expected in after not");
-  EXPECT_EQ(complaint("label == 9223372036854775808"),
+  EXPECT_EQ(complaint_of("(label == 3"), "--where, column 12: expected )");
+  EXPECT_EQ(complaint_of("label in [1, 2"), "--where, column 15: expected ]");
+  EXPECT_EQ(complaint_of("label in 1"), "--where, column 10: expected [");
+  EXPECT_EQ(complaint_of("label not 1"), "--where, column 11: expected in after not");
+  EXPECT_EQ(complaint_of("label == 9223372036854775808"),
             "--where, column 10: a number that doesn't fit in 64 bits");
-  EXPECT_EQ(complaint("len(label) == '1'"),
+  EXPECT_EQ(complaint_of("len(label) == '1'"),
             "--where, column 15: len() is a number, never a string");
-  EXPECT_EQ(complaint("label == 1x"), "--where, column 10: not a number");
+  EXPECT_EQ(complaint_of("label == 1x"), "--where, column 10: not a number");
   for (const char* nonfinite : {"nan", "NaN", "-inf", "Infinity"}) {
-    EXPECT_EQ(complaint(std::string("label == ") + nonfinite),
+    EXPECT_EQ(complaint_of(std::string("label == ") + nonfinite),
               std::string("--where, column 10: ") + nonfinite +
                   " can't be compared with (x < 0 or x >= 0 selects all but NaN, x > 1e39 "
                   "infinities)");
   }
-  EXPECT_EQ(complaint("label == 3 && x == 1"), "--where, column 12: expected and, or, or the end");
+  EXPECT_EQ(complaint_of("label == 3 && x == 1"),
+            "--where, column 12: expected and, or, or the end");
+}
+
+TEST(Where, MistakesInFunctionsNameTheColumn) {
+  EXPECT_EQ(complaint_of("contains(name)"), "--where, column 14: expected ,");
+  EXPECT_EQ(complaint_of("contains(name, cat)"), "--where, column 16: expected a string in quotes");
+  EXPECT_EQ(complaint_of("contains(name, 3)"), "--where, column 16: expected a string in quotes");
+  EXPECT_EQ(complaint_of("contains(name, 'a'"), "--where, column 19: expected )");
+  EXPECT_EQ(complaint_of("contains('name', 'a')"),
+            "--where, column 10: expected the name of a feature (in backticks if need be)");
+  EXPECT_EQ(complaint_of("* == 3"),
+            "--where, column 1: expected the name of a feature (in backticks if need be)");
+  EXPECT_EQ(complaint_of("matches(name, 'a(b')"),
+            "--where, column 15: byte 2 of the pattern: missing )");
+  EXPECT_EQ(
+      complaint_of("matches(name, '\\d')"),
+      "--where, column 16: expected \\\\ \\' \\\" \\n \\t or \\xNN (r'...' keeps backslashes)");
+  EXPECT_EQ(complaint_of("name == r'a"), "--where, column 10: a quote that isn't closed");
+  EXPECT_EQ(complaint_of("contains(record.size, '1')"),
+            "--where, column 10: record.size is a number, and contains() is for strings");
+  EXPECT_EQ(complaint_of("record.number == '1'"),
+            "--where, column 18: record.number is a number, never a string");
+  EXPECT_EQ(complaint_of("record.path == 1"),
+            "--where, column 16: record.path is a string: expected quotes");
+  EXPECT_EQ(complaint_of("len(record.path) == 1"),
+            "--where, column 5: record.path is no feature (a feature of that name stands in "
+            "backticks)");
+  EXPECT_EQ(complaint_of("has(record.size)"),
+            "--where, column 5: record.size is no feature (a feature of that name stands in "
+            "backticks)");
 }
 
 TEST(Where, HasANameInMessages) {
@@ -264,11 +405,11 @@ TEST(Where, DepthIsLimited) {
     return std::string(depth, '(') + "label == 3" + std::string(depth, ')');
   };
   EXPECT_TRUE(matches(nested(99)));
-  EXPECT_EQ(complaint(nested(100000)),
+  EXPECT_EQ(complaint_of(nested(100000)),
             "--where, column 101: parentheses and nots nested more than 100 deep");
   std::string nots;
   for (int i = 0; i < 100000; ++i) nots += "not ";
-  EXPECT_EQ(complaint(nots + "label == 3").substr(0, 24), "--where, column 400: par");
+  EXPECT_EQ(complaint_of(nots + "label == 3").substr(0, 24), "--where, column 400: par");
   // Only the depth is limited, not the number of terms.
   std::string wide = "label == 3";
   for (int i = 0; i < 100000; ++i) wide += " and label == 3";

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -17,10 +18,13 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/trainer/checkpoint/checkpoint.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/gradient_comparison.h"
 #include "tests/trainer/test_networks.h"
@@ -155,6 +159,25 @@ TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
   EXPECT_EQ(weights[0], weights[2]) << "without graphs";
 }
 
+// In odd numbers of channels, which are padded with zeros, and in a batch that isn't full.
+TEST_P(CudaNetworks, CountZeros) {
+  Network network({3, 9, 7});
+  NodeId x = network.conv2d(0, "conv", {.filters = 5, .relu = true});
+  x = network.conv2d(x, "wide", {.filters = 70, .kernel = 1, .padding = 0, .relu = true});
+  network.softmax_cross_entropy(network.dense(x, "dense", 3));
+  Side side(backend_of(GetParam()), network, {.batch_size = 20, .mode = Mode::inference});
+  for (const size_t images : {20u, 5u}) {
+    side.runner->load(random_batch(network, images, images));
+    side.runner->forward();
+    for (NodeId node = 0; node + 1 < network.nodes().size(); ++node) {
+      const std::vector<float> output = side.runner->output(node);
+      EXPECT_EQ(side.runner->count_zeros(node),
+                static_cast<size_t>(std::ranges::count(output, 0.0f)))
+          << network.nodes()[node].name;
+    }
+  }
+}
+
 // A batch is uploaded while another one is computed. Batches of any formats must not be mixed up,
 // even if a batch was loaded but not used.
 TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
@@ -250,6 +273,62 @@ TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
     weights.push_back(side.variables->read(0));
   }
   EXPECT_LE(relative_error(weights[0], weights[1]), 1e-3);
+}
+
+// A run resumed from a checkpoint makes the same steps, in which the scale grows or overflows.
+TEST(CudaBackend, ContinuesWithTheSavedLossScale) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CudaBackend backend(
+      {.precision = CudaPrecision::fp16, .loss_scale = 4096, .loss_scale_growth_interval = 3});
+  const TemporaryDirectory folder;
+  const auto train = [&](Side& side, uint64_t from, uint64_t to) {
+    for (uint64_t seed = from; seed < to; ++seed) {
+      side.runner->load(random_batch(network, 4, seed));
+      side.runner->forward();
+      side.runner->backward();
+      side.runner->update_statistics();
+      side.variables->apply_momentum({.learning_rate = 0.01});
+    }
+  };
+  Side whole(backend, network, {.batch_size = 4}), resumed(backend, network, {.batch_size = 4});
+  train(whole, 0, 5);
+  const std::optional<LossScale> saved = whole.variables->loss_scale();
+  ASSERT_TRUE(saved);
+  EXPECT_NE(*saved, (LossScale{.scale = 4096}));
+  write_checkpoint(posix_file_system(), folder / "checkpoint", *whole.variables, {.step = 5});
+  train(whole, 5, 9);
+
+  train(resumed, 20, 21);
+  read_checkpoint(posix_file_system(), folder / "checkpoint", *resumed.variables);
+  EXPECT_EQ(resumed.variables->loss_scale(), saved);
+  train(resumed, 5, 9);
+  EXPECT_EQ(resumed.variables->loss_scale(), whole.variables->loss_scale());
+  EXPECT_EQ(resumed.variables->read(0), whole.variables->read(0));
+}
+
+// As after the steps that measure the speed for --minutes.
+TEST(CudaBackend, StartsAgainWithTheInitialLossScale) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CudaBackend backend({.precision = CudaPrecision::fp16, .loss_scale = 16});
+  const auto variables = backend.make_variables(network);
+  EXPECT_EQ(variables->loss_scale(), (LossScale{.scale = 16}));
+  variables->set_loss_scale(LossScale{.scale = 64, .good_steps = 7});
+  EXPECT_EQ(variables->loss_scale(), (LossScale{.scale = 64, .good_steps = 7}));
+  EXPECT_EQ(error_of([&] { variables->set_loss_scale(LossScale{.scale = 3}); }).kind(),
+            ErrorKind::invalid_argument);
+  initialize(*variables, 1);
+  EXPECT_EQ(variables->loss_scale(), (LossScale{.scale = 16}));
+
+  variables->set_loss_scale(LossScale{.scale = 64});
+  const TemporaryDirectory folder;
+  CudaBackend without;  // in float32, which scales nothing
+  const auto unscaled = without.make_variables(network);
+  write_checkpoint(posix_file_system(), folder / "checkpoint", *unscaled, {.step = 1});
+  read_checkpoint(posix_file_system(), folder / "checkpoint", *variables);
+  EXPECT_EQ(variables->loss_scale(), (LossScale{.scale = 16}));
+  write_checkpoint(posix_file_system(), folder / "scaled", *variables, {.step = 1});
+  read_checkpoint(posix_file_system(), folder / "scaled", *unscaled);
+  EXPECT_EQ(unscaled->loss_scale(), std::nullopt);
 }
 
 TEST(CudaBackend, ProcessesGradientsAsTheReferenceDoes) {

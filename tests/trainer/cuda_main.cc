@@ -1,5 +1,5 @@
 // Runs the tests of a program that uses CudaBackend. Without a usable GPU it prints the reason and
-// exits with status 77, which CTest reports as skipped.
+// exits with status 77, which CTest reports as skipped. A GPU that fails is a failure.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -13,8 +13,9 @@ int main(int argc, char** argv) {
   try {
     std::printf("%s\n", recordpipe::CudaBackend().name().c_str());
   } catch (const recordpipe::Error& error) {
-    std::printf("skipped: no GPU: %s\n", error.what());
-    return 77;
+    const bool skipped = error.kind() == recordpipe::ErrorKind::unsupported;
+    std::printf("%s: %s\n", skipped ? "skipped: no GPU" : "failed", error.what());
+    return skipped ? 77 : 1;
   }
   return RUN_ALL_TESTS();
 }

@@ -10,7 +10,7 @@
 
 #include "recordpipe/from_vector.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
@@ -37,8 +37,8 @@ struct Ending {
 // Runs one of the processes until process `stopper` requests a stop before step `stop_at`.
 Ending run(Communicator& processes, CheckpointFolder* checkpoints, size_t stopper,
            uint64_t stop_at) {
-  DistributedBackend backend(std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1}),
-                             processes);
+  ReplicatedBackend backend(std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1}),
+                            processes);
   const auto variables = backend.make_variables(network());
   Trainer trainer(backend, network(), *variables,
                   {.batch_size = images / processes.size(), .average_decay = 0.9});

@@ -17,8 +17,8 @@
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/training/trainer.h"
@@ -56,8 +56,8 @@ void run(const Arguments& arguments) {
   const bool is_first = processes->rank() == 0,
              is_last = processes->rank() + 1 == processes->size();
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
-  DistributedBackend backend(std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1}),
-                             *processes);
+  ReplicatedBackend backend(std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1}),
+                            *processes);
   const auto variables = backend.make_variables(network);
   initialize(*variables, 1);
   Trainer trainer(backend, network, *variables, {.batch_size = images / processes->size()});

@@ -12,9 +12,8 @@
 #include "recordpipe/crc32c.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
-#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
@@ -35,9 +34,9 @@ std::unique_ptr<Backend> one_thread() {
 std::unique_ptr<Backend> reference() { return std::make_unique<ReferenceBackend<>>(); }
 
 Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
-                       const DistributedBackendOptions& options = {}) {
-  DistributedBackend distributed(std::move(backend), *processes, options);
-  return train(distributed, network, images / processes->size(), [&](uint64_t step) {
+                       const ReplicatedBackendOptions& options = {}) {
+  ReplicatedBackend replicated(std::move(backend), *processes, options);
+  return train(replicated, network, images / processes->size(), [&](uint64_t step) {
     return share_of(random_batch(network, images, step), processes->rank(), processes->size());
   });
 }
@@ -82,7 +81,8 @@ TEST(MpiTraining, LearnsTheTutorialsNetwork) {
 // Batch norm uses each process's own statistics; those of the first process are kept.
 TEST(MpiTraining, TrainsResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
-  TowerBackend towers(one_thread(), {.towers = processes->size()});
+  SingleProcess alone;
+  ReplicatedBackend towers(one_thread(), alone, {.towers = processes->size()});
   const Trained expected = train(
       towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
   const Trained got = train_together(one_thread(), network);

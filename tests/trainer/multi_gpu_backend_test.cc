@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
@@ -52,7 +52,8 @@ TEST_P(MultiGpu, LearnWhatOneLearnsFromTheWholeBatch) {
 // Batch norm uses each GPU's own statistics; those of the first GPU are kept.
 TEST_P(MultiGpu, TrainResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
-  TowerBackend towers(std::make_unique<ReferenceBackend<float>>(), {.towers = GetParam()});
+  ReplicatedBackend towers(std::make_unique<ReferenceBackend<float>>(), alone_,
+                           {.towers = GetParam()});
   EXPECT_LE(greatest_error(train_on(*backend_, network), train_on(towers, network)), 1e-3);
 }
 

@@ -1,15 +1,11 @@
 // Tests the session hooks that write no files.
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/trainer/session/examples_per_second_hook.h"
-#include "recordpipe/trainer/session/feed_hook.h"
-#include "recordpipe/trainer/session/global_step_waiter_hook.h"
-#include "recordpipe/trainer/session/logging_hook.h"
+#include "recordpipe/trainer/session/step_timer.h"
 #include "recordpipe/trainer/session/stop_at_step_hook.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_run.h"
@@ -19,7 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 template <class Action>
 void expect_invalid(Action action) {
@@ -119,109 +114,6 @@ TEST(StopAtStepHook, CountsOnceThroughFailures) {
   run.run({}, std::move(list));
   EXPECT_TRUE(failed);
   EXPECT_EQ(run.steps().front(), 6u);
-}
-
-LoggingOptions logging(std::vector<std::string>& lines, double& now) {
-  return {.values = {{"step", [](const RunValues& v) { return std::to_string(v.result.step); }},
-                     {"images",
-                      [](const RunValues& v) { return std::to_string(v.result.batch.images); }}},
-          .sink = [&lines](const std::string& line) { lines.push_back(line); },
-          .now = [&now] { return now += 0.125; }};
-}
-
-TEST(LoggingHook, TellsValuesAndSeconds) {
-  TestRun run;
-  std::vector<std::string> lines;
-  double now = 0;
-  LoggingOptions options = logging(lines, now);
-  options.every = {.steps = 2};
-  run.run(4, hooks(LoggingHook(options)));
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once, without the time before";
-  EXPECT_THAT(lines[1], testing::MatchesRegex(R"(step = 3, images = 4 \(0\.[0-9]+ sec\))"));
-}
-
-TEST(LoggingHook, TellsTheEndIfToldSo) {
-  TestRun run;
-  std::vector<std::string> lines;
-  double now = 0;
-  LoggingOptions options = logging(lines, now);
-  options.every = {};
-  expect_invalid([&] { LoggingHook{options}; });
-  options.at_end = true;
-  run.run(4, hooks(LoggingHook(options)));
-  EXPECT_THAT(lines, ElementsAre("step = 4, images = 4"));
-  lines.clear();
-  run.run(4, hooks(LoggingHook(options)));
-  EXPECT_THAT(lines, IsEmpty()) << "no step, no line";
-}
-
-TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
-  TestRun run;
-  double now = 100;
-  FunctionHook clock;
-  // The first two steps take a second each, the others half a second.
-  clock.on_before = [&](TrainingSession&, RunContext& context) {
-    now += context.step < 2 ? 1 : 0.5;
-  };
-  std::vector<std::string> lines;
-  Hooks list = hooks(clock);
-  list.push_back(std::make_unique<ExamplesPerSecondHook>(
-      ExamplesPerSecondOptions{.every = {.steps = 2},
-                               .sink = [&](const std::string& line) { lines.push_back(line); },
-                               .now = [&] { return now; }}));
-  run.run(5, std::move(list));
-  EXPECT_THAT(lines, ElementsAre("Average examples/sec: 4.0 (4.0), step = 2",
-                                 "Average examples/sec: 5.3 (8.0), step = 4"));
-}
-
-TEST(ExamplesPerSecondHook, WantsStepsOrSeconds) {
-  expect_invalid([] { ExamplesPerSecondHook({.every = {}}); });
-  expect_invalid([] { ExamplesPerSecondHook({.every = {.steps = 1, .seconds = 1}}); });
-}
-
-TEST(FeedHook, TrainsOnWhatItIsGiven) {
-  TestRun run, plain;
-  ImageBatch mine;
-  std::vector<uint64_t> asked;
-  std::vector<std::vector<int32_t>> labels, plain_labels;
-  const auto record = [](std::vector<std::vector<int32_t>>& to) {
-    FunctionHook hook;
-    hook.on_after = [&to](TrainingSession&, const RunValues& values) {
-      to.emplace_back(values.batch.labels().begin(), values.batch.labels().end());
-    };
-    return hook;
-  };
-  plain.run(3, hooks(record(plain_labels)));
-  mine.reset({.height = 4, .width = 4, .channels = 3, .layout = Layout::nchw}, 4);
-  for (size_t row = 0; row < 4; ++row) {
-    std::fill_n(reinterpret_cast<float*>(mine.image_at(row)), 48, static_cast<float>(row));
-    mine.set_label(row, 2);
-  }
-  Hooks list = hooks(record(labels));
-  list.push_back(std::make_unique<FeedHook>([&](uint64_t steps_done) {
-    asked.push_back(steps_done);
-    return steps_done == 1 ? &mine : nullptr;
-  }));
-  run.run(3, std::move(list));
-  EXPECT_THAT(asked, ElementsAre(0, 1, 2));
-  // The fed batch has not advanced the pipeline.
-  EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
-}
-
-TEST(GlobalStepWaiterHook, WaitsOnce) {
-  TestRun run;
-  uint64_t others = 0;
-  int pauses = 0;
-  FunctionHook later;
-  later.on_after = [&](TrainingSession&, const RunValues&) { others = 0; };
-  Hooks list = hooks(later);
-  list.push_back(std::make_unique<GlobalStepWaiterHook>(
-      GlobalStepWaiterOptions{.wait_until_step = 3,
-                              .global_step = [&] { return others; },
-                              .pause = [&] { ++pauses, ++others; }}));
-  run.run(2, std::move(list));
-  EXPECT_EQ(pauses, 3);
 }
 
 }  // namespace

@@ -98,6 +98,29 @@ TEST(TrainingSession, CallsItsHooksInOrder) {
               ElementsAre("c begins", "c created at 2", "c before 2", "c after 3", "c ends at 3"));
 }
 
+// slim's init_fn, for example for pre-trained weights: a hook before the saver sets values in a new
+// run, and leaves a resumed one alone.
+TEST(TrainingSession, TrainsFromValuesThatAHookHasSet) {
+  TestRun run;
+  run.learning_rate = 0;
+  const auto weights_after = [&run](uint64_t last_step, float value) {
+    std::vector<float> weights;
+    FunctionHook init;
+    init.on_created = [=](TrainingSession& session) {
+      Variables& variables = session.trainer().variables();
+      if (!session.restored_step())
+        variables.write(0, std::vector<float>(variables.specs()[0].size(), value));
+    };
+    init.on_end = [&](TrainingSession& session) {
+      weights = session.trainer().variables().read(0);
+    };
+    run.run(last_step, hooks(init));
+    return weights;
+  };
+  EXPECT_THAT(weights_after(1, 3), testing::Each(3));
+  EXPECT_THAT(weights_after(2, 4), testing::Each(3));
+}
+
 TEST(TrainingSession, CallsEveryEndAndThrowsTheFirstError) {
   TestRun run;
   Hooks list;
@@ -219,6 +242,32 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
   EXPECT_EQ(run.content(2), before.content(2)) << "the weights before";
 }
 
+// The batch of a hook replaces the pipeline's, which comes with the next step.
+TEST(TrainingSession, TrainsOnWhatAHookFeeds) {
+  TestRun run, plain;
+  ImageBatch mine;
+  mine.reset({.height = 4, .width = 4, .channels = 3, .layout = Layout::nchw}, 4);
+  for (size_t row = 0; row < 4; ++row) {
+    std::fill_n(reinterpret_cast<float*>(mine.image_at(row)), 48, static_cast<float>(row));
+    mine.set_label(row, 2);
+  }
+  std::vector<std::vector<int32_t>> labels, plain_labels;
+  const auto record = [](std::vector<std::vector<int32_t>>& to) {
+    FunctionHook hook;
+    hook.on_after = [&to](TrainingSession&, const RunValues& values) {
+      to.emplace_back(values.batch.labels().begin(), values.batch.labels().end());
+    };
+    return hook;
+  };
+  plain.run(3, hooks(record(plain_labels)));
+  FunctionHook feeding = record(labels);
+  feeding.on_before = [&](TrainingSession&, RunContext& context) {
+    if (context.step == 1) context.feed = &mine;
+  };
+  run.run(3, hooks(feeding));
+  EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
+}
+
 TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
   TestRun whole;
   whole.run(9);
@@ -236,6 +285,20 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
       EXPECT_THAT(run.notes, Contains(HasSubstr("failed: the disk is tired"))) << at;
       EXPECT_EQ(run.content(9), whole.content(9)) << at;
     }
+}
+
+// A process can't use a GPU again after its failure, although its kind is that of a disk's.
+TEST(TrainingSession, DoesNotTryAgainAfterTheFailureOfADevice) {
+  TestRun run;
+  int failures = 0;
+  FunctionHook hook;
+  hook.on_after = [&](TrainingSession&, const RunValues& values) {
+    if (values.result.step < 3) return;
+    ++failures;
+    throw DeviceError({.kind = ErrorKind::io, .reason = "the GPU is gone"});
+  };
+  EXPECT_THAT(error_of([&] { run.run(5, hooks(hook)); }).what(), HasSubstr("the GPU is gone"));
+  EXPECT_EQ(failures, 1);
 }
 
 // The run stops although the hook requests the stop only once.

@@ -10,7 +10,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/image/encode_png.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/summary/histogram.h"
 #include "recordpipe/trainer/summary/image_summary.h"
 #include "tests/support/bytes.h"
@@ -125,7 +125,6 @@ class Twins final : public Communicator {
     for (double& value : values) value *= 2;
   }
   void broadcast(std::span<std::byte>) override {}
-  void barrier() override {}
 };
 
 // A step's result counts the images of all processes, but a runner counts the zeros of its own
@@ -136,7 +135,7 @@ TEST(SummarySaverHook, TellsTheShareOfZerosAmongTheNumbersOfItsOwnProcess) {
   for (const bool distributed : {false, true}) {
     SummarySession session;
     if (distributed)
-      session.backend = std::make_unique<DistributedBackend>(std::make_unique<CpuBackend>(), twins);
+      session.backend = std::make_unique<ReplicatedBackend>(std::make_unique<CpuBackend>(), twins);
     session.run_with(1, {.variables = false, .gradients = false, .images = 0}, [](auto&, auto&) {});
     for (const auto& [tag, value] : values_of(events_in(session.events_folder)[2])) {
       if (!distributed) {

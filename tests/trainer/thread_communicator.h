@@ -32,14 +32,14 @@ class ThreadCommunicator final : public Communicator {
     publish(bytes.data());
     if (rank_ != 0)
       std::copy_n(static_cast<std::byte*>(group_.data[0]), bytes.size(), bytes.data());
-    barrier();
+    wait();
   }
-  void barrier() override { group_.barrier.arrive_and_wait(); }
 
  private:
+  void wait() { group_.barrier.arrive_and_wait(); }
   void publish(void* data) {
     group_.data[rank_] = data;
-    barrier();
+    wait();
   }
 
   template <class T>
@@ -48,7 +48,7 @@ class ThreadCommunicator final : public Communicator {
     std::vector<T> sums(values.size());
     for (void* data : group_.data)
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<T*>(data)[i];
-    barrier();
+    wait();
     std::ranges::copy(sums, values.begin());
   }
 

@@ -236,6 +236,34 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   EXPECT_THROW(run.step(), NotFiniteError);
 }
 
+// They run between the checks and the update, in order. Those given replace the default.
+TYPED_TEST(TrainerOptionsOnEachBackend, RunsTheUpdateOpsItIsGiven) {
+  const std::string weights = "stage1/block0/conv1/weights", moving_mean = "bn/moving_mean";
+  Training<TypeParam> usual({.batch_size = 4});
+  usual.step();
+
+  std::vector<std::string> calls;
+  Floats weights_before_update;
+  Training<TypeParam> run(
+      {.batch_size = 4,
+       .update_ops = {[&](Runner&, Variables& variables) {
+                        calls.push_back("first");
+                        weights_before_update = variables.read(id_of(usual.network, weights));
+                      },
+                      [&](Runner&, Variables&) { calls.push_back("second"); }}});
+  const Floats initial_weights = run.read(weights), initial_mean = run.read(moving_mean);
+  run.step();
+  EXPECT_THAT(calls, testing::ElementsAre("first", "second"));
+  EXPECT_EQ(weights_before_update, initial_weights);
+  EXPECT_EQ(run.read(weights), usual.read(weights)) << "the update doesn't read the statistics";
+  EXPECT_EQ(run.read(moving_mean), initial_mean);
+  EXPECT_NE(usual.read(moving_mean), initial_mean);
+
+  run.write("stage2/block0/conv2/weights", not_a_number);
+  EXPECT_THROW(run.step(), NotFiniteError);
+  EXPECT_EQ(calls.size(), 2u);
+}
+
 // With hidden = 0 and four equal logits, the loss is finite. The gradient at hidden is -¾ · 3e38 +
 // 3 · ¼ · -3e38, which overflows in float.
 TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChangesNothing) {

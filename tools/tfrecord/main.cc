@@ -26,6 +26,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/internal/url_path.h"
+#include "recordpipe/object_store/file_system.h"
 #include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -48,7 +49,9 @@ class CommandLine {
 
   // Returns the text to print for --help and --version; otherwise there is a chosen() subcommand.
   std::optional<std::string> parse(const std::vector<std::string>& arguments) {
-    return parser_.parse(arguments);
+    const auto text = parser_.parse(arguments);
+    if (!text) reached()->app->check();
+    return text;
   }
   bool has_command(const std::string& name) const;
   // "tfrecord show", or "tfrecord" if no subcommand was reached.
@@ -121,7 +124,7 @@ ChosenCommand CommandLine::chosen() const {
   const Defined* const command = reached();
   if (command == nullptr) throw UsageError("no command was given");
   return {command->app->name(), [command](const CommandContext& context) {
-            require_sound_output(context.files, *command->app);
+            require_sound_output(context, *command->app);
             return command->run(context);
           }};
 }
@@ -187,12 +190,13 @@ int run_command(const ChosenCommand& chosen, const std::vector<std::string>& wor
                 const Interrupt& interrupt) {
   // Scripts parse the output: no plain progress lines.
   TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
-  HttpFileSystem files(posix_file_system(), {.http = {.stop = interrupt.token()},
-                                             .notice = [&progress](std::string_view what) {
-                                               progress.note(std::string(what));
-                                             }});
+  const HttpReadOptions options{
+      .http = {.stop = interrupt.token()},
+      .notice = [&progress](std::string_view what) { progress.note(std::string(what)); }};
+  HttpFileSystem files(posix_file_system(), options);
+  ObjectStoreFileSystem all_files(files, {.http = options});
   try {
-    return status_of(chosen.run({files, progress, interrupt.token()}));
+    return status_of(chosen.run({all_files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
     return fail(chosen.name, without_url_secrets(error.what(), words).c_str(),

@@ -39,11 +39,7 @@ void check_batch(const ImageBatch& batch, const Network& network, const RunnerOp
            std::to_string(shape.width) + "x" + std::to_string(shape.channels) +
            ", the batch has images of " + std::to_string(format.height) + "x" +
            std::to_string(format.width) + "x" + std::to_string(format.channels));
-  check_labels(batch.labels(), network, options);
-}
-
-void check_labels(std::span<const int32_t> labels, const Network& network,
-                  const RunnerOptions& options) {
+  const std::span<const int32_t> labels = batch.labels();
   const bool fits = options.mode == Mode::training
                         ? labels.size() == options.batch_size
                         : labels.size() > 0 && labels.size() <= options.batch_size;

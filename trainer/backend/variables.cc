@@ -80,6 +80,11 @@ void Variables::require_averages() const {
                .hint = "train with an average decay to get them"});
 }
 
+bool is_valid(const LossScale& scale) {
+  int exponent = 0;
+  return scale.scale >= 1 && scale.scale <= 1 << 24 && std::frexp(scale.scale, &exponent) == 0.5f;
+}
+
 bool is_in(std::span<const VariableId> ids, VariableId id) {
   return std::ranges::binary_search(ids, id);
 }
@@ -97,6 +102,7 @@ void initialize(Variables& variables, uint64_t seed) {
     if (spec.trained) variables.write(id, std::vector<float>(spec.size(), 0), Slot::momentum);
   }
   if (variables.has_averages()) variables.start_averages();
+  variables.set_loss_scale({});
 }
 
 void copy_averages(const Variables& from, Variables& to) {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::string_view step_key = "step", checksum_key = "crc32c", seed_key = "seed",
                            data_seed_key = "data_seed", plan_hash_key = "plan_hash",
-                           accuracy_key = "validation_accuracy", setting_prefix = "setting:";
+                           accuracy_key = "validation_accuracy", loss_scale_key = "loss_scale",
+                           good_steps_key = "loss_scale_good_steps", setting_prefix = "setting:";
 constexpr std::string_view input_state_name = "input_pipeline/state";
 
 std::string name_of(const VariableSpec& spec, Slot slot) {
@@ -83,7 +84,7 @@ class Checksum {
   uint32_t crc_ = 0;
 };
 
-SafetensorsMetadata metadata_of(const TrainingState& state) {
+SafetensorsMetadata metadata_of(const TrainingState& state, const Variables& variables) {
   SafetensorsMetadata metadata = {
       {std::string(step_key), std::to_string(state.step)},
       {std::string(seed_key), std::to_string(state.seed)},
@@ -93,6 +94,10 @@ SafetensorsMetadata metadata_of(const TrainingState& state) {
     metadata[std::string(setting_prefix) + name] = value;
   if (state.validation_accuracy)
     metadata[std::string(accuracy_key)] = fmt::format("{}", *state.validation_accuracy);
+  if (const std::optional<LossScale> scale = variables.loss_scale()) {
+    metadata[std::string(loss_scale_key)] = fmt::format("{}", scale->scale);
+    metadata[std::string(good_steps_key)] = std::to_string(scale->good_steps);
+  }
   return metadata;
 }
 
@@ -144,6 +149,24 @@ TrainingState state_in(const SafetensorsReader& reader) {
   return state;
 }
 
+// Empty if the run that wrote the file didn't scale gradients.
+std::optional<LossScale> loss_scale_in(const SafetensorsReader& reader) {
+  const auto find = [&]<class Number>(std::string_view key, Number) -> std::optional<Number> {
+    const auto found = reader.metadata().find(key);
+    return found == reader.metadata().end() ? std::nullopt : parse<Number>(found->second);
+  };
+  if (!reader.metadata().contains(loss_scale_key)) return {};
+  const auto factor = find(loss_scale_key, 0.0f);
+  const auto good_steps = find(good_steps_key, uint32_t{0});
+  const LossScale scale = {.scale = factor.value_or(0), .good_steps = good_steps.value_or(0)};
+  if (!good_steps || !is_valid(scale))
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = reader.path(),
+                 .reason = "its loss scale is not a power of two from 1 to 2^24 with a number of "
+                           "steps"});
+  return scale;
+}
+
 bool holds_averages(const SafetensorsReader& reader, const Variables& variables) {
   return std::ranges::any_of(variables.specs(), [&](const VariableSpec& spec) {
     return spec.trained && reader.tensors().contains(name_of(spec, Slot::average));
@@ -163,6 +186,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
     std::vector<float> numbers;
   };
   const bool averages = holds_averages(reader, variables);
+  const std::optional<LossScale> loss_scale = loss_scale_in(reader);
   std::vector<Value> values;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
@@ -187,6 +211,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
   if (averages || variables.has_averages()) variables.start_averages();
   for (const Value& value : values)
     if (value.slot == Slot::average) variables.write(value.id, value.numbers, value.slot);
+  variables.set_loss_scale(loss_scale);
 }
 
 void require_finite(const std::string& path, const std::string& name,
@@ -213,7 +238,7 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
   }
   if (!state.input_state.empty())
     tensors.emplace(input_state_name, SafetensorsTensor::bytes(state.input_state));
-  SafetensorsMetadata metadata = metadata_of(state);
+  SafetensorsMetadata metadata = metadata_of(state, variables);
   Checksum checksum(metadata);
   for (const auto& [name, tensor] : tensors)
     checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);

@@ -15,6 +15,7 @@ Network resnet(const ResNetOptions& options) {
   const size_t blocks = (options.layers - 2) / 6;
 
   Network network(options.input);
+  // With ReLU, after the sum with the residual.
   const auto batch_norm = [&](NodeId input, const std::string& name,
                               std::optional<NodeId> residual = {}) {
     return network.batch_norm(input, name,
@@ -23,7 +24,7 @@ Network resnet(const ResNetOptions& options) {
                                .epsilon = options.batch_norm_epsilon});
   };
 
-  NodeId x = network.conv2d(0, "conv", {.filters = 16});
+  NodeId x = network.conv2d(/*input=*/0, "conv", {.filters = 16});
   x = batch_norm(x, "bn");
   for (size_t stage = 1; stage <= 3; ++stage) {
     const size_t filters = size_t{8} << stage;

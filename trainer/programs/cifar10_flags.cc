@@ -92,9 +92,10 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
 void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
   add_precision(app, flags.precision);
+  add_measure_algorithms(app, flags.measure_algorithms);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
-                     "GPUs that share each batch; on other devices towers, which run one after the "
-                     "other");
+                     "GPUs that share each batch; 0: none, as --device cpu. On other devices "
+                     "towers, which run one after the other");
   add_sync(app, flags.sync);
   add_boolean(app, "--sync-batch-norm", flags.sync_batch_norm,
               "Batch norm uses the statistics of all towers and processes together");
@@ -102,6 +103,7 @@ void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
              "Where the gradients of several GPUs are averaged: CPU (on the host) or GPU (by "
              "NCCL). Default: GPU if NCCL is available. Every GPU has a copy of the variables");
   add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
+  add_stop_grace(app, flags.stop_grace_period_secs);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_number<uint64_t>(
       app, "--validation-steps", flags.validation_steps, 0, most_steps,
@@ -133,9 +135,13 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_training_flags(app, flags);
   add_run_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
+    if (flags.num_gpus == 0) {
+      if (flags.device == "cuda") throw ArgumentError("--num-gpus", "0 excludes --device cuda");
+      if (flags.device == "auto") flags.device = "cpu";
+    }
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw ArgumentError("--variable-strategy", "GPU needs --device cuda");
-    check_precision(flags.precision, flags.device);
+    check_gpu_flags(flags.precision, flags.measure_algorithms, flags.device);
     // The loss scale grows until gradients overflow occasionally; those steps are skipped.
     const bool checks =
         flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;

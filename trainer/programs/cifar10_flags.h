@@ -12,8 +12,9 @@ namespace recordpipe {
 struct Cifar10Flags {
   std::string data_dir;
   std::string job_dir;
-  std::string device = "cpu";      // or "reference", "cuda", "auto"
-  std::string precision = "fp32";  // or "tf32", "bf16", "fp16": on a GPU
+  std::string device = "auto";      // or "cpu", "cuda", "reference"
+  std::string precision = "fp32";   // or "tf32", "bf16", "fp16": on a GPU
+  bool measure_algorithms = false;  // of cuDNN
   uint64_t seed = 7;
 
   size_t num_layers = 44;
@@ -48,9 +49,10 @@ struct Cifar10Flags {
   uint64_t log_frequency = 100;
   uint64_t summary_steps = 100;  // 0: no event file
   uint64_t profile_steps = 0;
+  uint64_t stop_grace_period_secs = 0;  // after a signal; 0: no limit
   bool log_device_placement = false;
   bool confusion_matrix = false;
-  size_t num_gpus = 0;            // GPUs, or towers on another device; 0: one
+  size_t num_gpus = 1;            // GPUs, or towers on another device; 0: the CPU
   std::string variable_strategy;  // "CPU", "GPU", or empty: see TrainingDevice
   bool sync = false;              // train in all processes started by mpirun
   bool sync_batch_norm = false;

@@ -6,8 +6,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
-#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
-#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "trainer/programs/log.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
@@ -18,19 +17,19 @@ namespace recordpipe {
 namespace {
 
 #ifdef RECORDPIPE_CUDA
-CudaBackendOptions cuda_options(const std::string& precision) {
-  CudaBackendOptions options;
-  options.precision = precision == "tf32"   ? CudaPrecision::tf32
-                      : precision == "bf16" ? CudaPrecision::bf16
-                      : precision == "fp16" ? CudaPrecision::fp16
-                                            : CudaPrecision::fp32;
-  return options;
+CudaBackendOptions cuda_options(const TrainingDevice& device) {
+  const std::string& precision = device.precision;
+  return {.precision = precision == "tf32"   ? CudaPrecision::tf32
+                       : precision == "bf16" ? CudaPrecision::bf16
+                       : precision == "fp16" ? CudaPrecision::fp16
+                                             : CudaPrecision::fp32,
+          .measure_algorithms = device.measure_algorithms};
 }
 #endif
 
-std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const std::string& precision) {
+std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const TrainingDevice& device) {
 #ifdef RECORDPIPE_CUDA
-  return std::make_unique<CudaBackend>(cuda_options(precision));
+  return std::make_unique<CudaBackend>(cuda_options(device));
 #else
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "this program was built without the CUDA backend",
@@ -48,25 +47,25 @@ void require_fp32(const std::string& precision, const std::string& reason) {
 
 using Make = std::function<std::unique_ptr<Backend>()>;
 
-std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
-                                  const std::string& precision, const Make& make_cuda) {
-  if (device == "cuda") return make_cuda();
-  if (device == "auto") {
+std::unique_ptr<Backend> make_for(const TrainingDevice& device, const Make& make_cuda) {
+  if (device.device == "cuda") return make_cuda();
+  if (device.device == "auto") {
     try {
       auto backend = make_cuda();
       log_info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
-      // No GPU, or none with free memory.
+      // No GPU, or none with free memory. A GPU that fails is an error: nobody expects a training
+      // on it to take days on the CPU.
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
         throw;
-      require_fp32(precision, error.reason());
+      require_fp32(device.precision, error.reason());
       log_info("device auto: cpu, because {}", error.reason());
     }
   }
-  require_fp32(precision, "the device is " + device);
-  if (device == "reference") return std::make_unique<ReferenceBackend<>>();
-  return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
+  require_fp32(device.precision, "the device is " + device.device);
+  if (device.device == "reference") return std::make_unique<ReferenceBackend<>>();
+  return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = device.threads});
 }
 
 std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device,
@@ -82,9 +81,9 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
                                         .exchange = strategy.empty() ? GradientExchange::automatic
                                                     : strategy == "GPU" ? GradientExchange::gpus
                                                                         : GradientExchange::host,
-                                        .cuda = cuda_options(device.precision)});
+                                        .cuda = cuda_options(device)});
 #else
-  return make_cuda_backend(device.precision);
+  return make_cuda_backend(device);
 #endif
 }
 
@@ -92,15 +91,16 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
 
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
                                       const std::string& precision) {
-  return make_for(device, threads, precision, [&] { return make_cuda_backend(precision); });
+  const TrainingDevice wanted = {.device = device, .threads = threads, .precision = precision};
+  return make_for(wanted, [&] { return make_cuda_backend(wanted); });
 }
 
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes) {
   bool on_gpus = false;
-  auto backend = make_for(device.device, device.threads, device.precision, [&] {
+  auto backend = make_for(device, [&] {
     const bool several = device.num_gpus > 1 || processes.size() > 1;
-    auto gpus = several ? make_gpus(device, processes) : make_cuda_backend(device.precision);
+    auto gpus = several ? make_gpus(device, processes) : make_cuda_backend(device);
     on_gpus = true;
     return gpus;
   });
@@ -109,15 +109,10 @@ std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "--variable-strategy GPU needs GPUs, but the device is " + backend->name()});
-  if (device.num_gpus > 1)
-    backend = std::make_unique<TowerBackend>(
-        std::move(backend),
-        TowerBackendOptions{.towers = device.num_gpus, .sync_batch_norm = device.sync_batch_norm});
-  if (processes.size() > 1)
-    backend = std::make_unique<DistributedBackend>(
-        std::move(backend), processes,
-        DistributedBackendOptions{.sync_batch_norm = device.sync_batch_norm});
-  return backend;
+  return std::make_unique<ReplicatedBackend>(
+      std::move(backend), processes,
+      ReplicatedBackendOptions{.towers = device.num_gpus,
+                               .sync_batch_norm = device.sync_batch_norm});
 }
 
 void log_placement(const Backend& backend, const Network& network) {

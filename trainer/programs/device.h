@@ -13,7 +13,7 @@ namespace recordpipe {
 // `device` is auto, cpu, cuda or reference; `threads` as in CpuBackendOptions; `precision` is fp32,
 // tf32, bf16 or fp16, see CudaPrecision. For auto, the choice and its reason are logged. Throws
 // Error{unsupported}, with the missing part, if the device can't be used or doesn't support this
-// precision: all but cuda support fp32 only.
+// precision: all but cuda support fp32 only. Throws DeviceError if a GPU fails, also for auto.
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
                                       const std::string& precision = "fp32");
 
@@ -21,6 +21,7 @@ struct TrainingDevice {
   std::string device = "cpu";
   size_t threads = 0;
   std::string precision = "fp32";
+  bool measure_algorithms = false;  // see CudaBackendOptions; on a GPU only
   // The copies of the network in this process: GPUs if the device is cuda, else towers.
   size_t num_gpus = 1;
   // The place where the gradients of several GPUs are averaged: "CPU" (host), "GPU" (NCCL), or
@@ -30,10 +31,9 @@ struct TrainingDevice {
   bool sync_batch_norm = false;
 };
 
-// The backend for `processes`, which must outlive it, to train on together: that of make_backend(),
-// in a TowerBackend for several copies and in a DistributedBackend for several processes; or a
-// MultiGpuBackend. Throws the errors of make_backend(), and Error{invalid_argument} for the
-// strategy "GPU" without GPUs.
+// The backend for `processes`, which must outlive it, to train on together: that of make_backend()
+// in a ReplicatedBackend, or on several GPUs a MultiGpuBackend. Throws the errors of
+// make_backend(), and Error{invalid_argument} for the strategy "GPU" without GPUs.
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes);
 

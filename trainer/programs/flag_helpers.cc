@@ -88,10 +88,19 @@ void add_precision(ArgumentParser& app, std::string& precision) {
              "sums are always fp32. Other devices support fp32 only");
 }
 
-void check_precision(const std::string& precision, const std::string& device) {
-  if (precision != "fp32" && device != "cuda" && device != "auto")
+void add_measure_algorithms(ArgumentParser& app, bool& measure_algorithms) {
+  add_boolean(app, "--measure-algorithms", measure_algorithms,
+              "With --device cuda: measure cuDNN's algorithms at the start and use the fastest, "
+              "instead of those it predicts to be fastest. Runs then don't repeat bit for bit");
+}
+
+void check_gpu_flags(const std::string& precision, bool measure_algorithms,
+                     const std::string& device) {
+  if (device == "cuda" || device == "auto") return;
+  if (precision != "fp32")
     throw ArgumentError("--precision", precision + " needs --device cuda: --device " + device +
                                            " supports fp32 only");
+  if (measure_algorithms) throw ArgumentError("--measure-algorithms", "needs --device cuda");
 }
 
 void add_confusion_matrix(ArgumentParser& app, bool& confusion_matrix) {
@@ -109,6 +118,12 @@ void add_threads(ArgumentParser& app, size_t& intra, size_t& inter) {
                      "Threads for computation; 0: one per core");
   add_number<size_t>(app, "--num-inter-threads", inter, 0, most_threads,
                      "Threads of the input pipeline; 0: one, which is usually enough");
+}
+
+void add_stop_grace(ArgumentParser& app, uint64_t& seconds) {
+  add_number<uint64_t>(app, "--stop-grace-period-secs", seconds, 0, most_seconds,
+                       "Seconds after a signal until the program ends, even if the current step "
+                       "is not finished and saved; 0: no limit");
 }
 
 void add_checkpoints(ArgumentParser& app, uint64_t& steps, size_t& keep) {

@@ -16,6 +16,7 @@ namespace recordpipe {
 
 constexpr size_t most_images = 1 << 20;  // in a batch
 constexpr uint64_t most_steps = 1'000'000'000'000;
+constexpr uint64_t most_seconds = 1'000'000'000;
 constexpr double smallest = 1e-12, largest = 1e6;  // limits of numbers without natural ones
 
 // An option whose value is a number in [least, most] for which `fits` is true. Number: uint64_t or
@@ -42,14 +43,19 @@ void add_device(ArgumentParser& app, std::string& device);
 void add_sync(ArgumentParser& app, bool& sync);
 // --precision
 void add_precision(ArgumentParser& app, std::string& precision);
-// Throws ArgumentError if no such device supports this precision.
-void check_precision(const std::string& precision, const std::string& device);
+// --measure-algorithms
+void add_measure_algorithms(ArgumentParser& app, bool& measure_algorithms);
+// Throws ArgumentError if no such device supports this precision, or measures algorithms.
+void check_gpu_flags(const std::string& precision, bool measure_algorithms,
+                     const std::string& device);
 // --confusion-matrix
 void add_confusion_matrix(ArgumentParser& app, bool& confusion_matrix);
 // --seed
 void add_seed(ArgumentParser& app, uint64_t& seed);
 // --num-intra-threads and --num-inter-threads
 void add_threads(ArgumentParser& app, size_t& intra, size_t& inter);
+// --stop-grace-period-secs
+void add_stop_grace(ArgumentParser& app, uint64_t& seconds);
 // --checkpoint-steps and --keep-checkpoints
 void add_checkpoints(ArgumentParser& app, uint64_t& steps, size_t& keep);
 

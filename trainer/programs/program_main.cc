@@ -16,7 +16,7 @@ int program_main(const char* name, int argc, char** argv,
   limit_openmp_spinning(argv);  // may restart the program, so before signals are blocked
   set_up_log(name);
   try {
-    // Without a deadline: a step may be long, and its checkpoint large.
+    // Without a time limit, unless a flag sets one: a step may be long, and its checkpoint large.
     const Interrupt interrupt(std::nullopt);
     return run(argc, argv);
   } catch (const UsageError& usage) {

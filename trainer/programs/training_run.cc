@@ -1,6 +1,7 @@
 #include "trainer/programs/training_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -150,6 +151,8 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
 }
 
 int TrainingRun::train() {
+  if (options_.stop_grace_seconds > 0)
+    Interrupt::set_grace(std::chrono::seconds(options_.stop_grace_seconds));
   CheckpointSettings settings = options_.settings;
   settings["last_step"] = std::to_string(options_.last_step);
   settings["minutes"] = fmt::format("{}", options_.minutes);

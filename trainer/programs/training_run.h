@@ -38,7 +38,8 @@ struct TrainingRunOptions {
   uint64_t last_step = 0;
   double minutes = 0;  // above 0: replaces last_step by the steps that fit in this time
   NanPolicy nan = NanPolicy::fail;
-  bool synthetic = false;  // synthetic data: mentioned with every figure
+  uint64_t stop_grace_seconds = 0;  // after a signal: then the program ends at once; 0: no limit
+  bool synthetic = false;           // synthetic data: mentioned with every figure
   LogWords words = LogWords::resnet;
   uint64_t log_frequency = 100;
 

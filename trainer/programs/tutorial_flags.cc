@@ -29,7 +29,6 @@ constexpr const char* eval_footer =
     "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted.";
 
 constexpr uint64_t most_images_in_all = 1'000'000'000'000;
-constexpr uint64_t most_seconds = 1'000'000'000;
 constexpr size_t most_devices = 1024;
 
 void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
@@ -38,7 +37,7 @@ void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
   app.add_option("--data-dir", flags.data_dir,
                  "Folder with the train and eval files of generate_cifar10_tfrecords");
   add_boolean(app, "--use-fp16", flags.use_fp16,
-              "Half precision, as --precision fp16; needs --device cuda");
+              "Half precision, as --precision fp16; needs a GPU");
 }
 
 void add_our_flags(ArgumentParser& app, TutorialFlags& flags) {
@@ -66,7 +65,7 @@ void parse(const std::string& program, const char* description, const char* foot
         throw ArgumentError("--use-fp16", "--precision says " + flags.precision);
       flags.precision = "fp16";
     }
-    check_precision(flags.precision, flags.device);
+    check_gpu_flags(flags.precision, flags.measure_algorithms, flags.device);
   });
 }
 
@@ -79,6 +78,8 @@ void add_train_flags(ArgumentParser& app, TutorialTrainFlags& flags) {
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between log lines");
   add_sync(app, flags.sync);
+  add_measure_algorithms(app, flags.measure_algorithms);
+  add_stop_grace(app, flags.stop_grace_period_secs);
   app.add_option("--report", flags.report, "File for a report of the run's curves as an HTML page")
       .type_name("FILE");
 }

@@ -209,6 +209,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
       make_training_backend({.device = flags.device,
                              .threads = flags.num_intra_threads,
                              .precision = flags.precision,
+                             .measure_algorithms = flags.measure_algorithms,
                              .num_gpus = flags.num_gpus},
                             *processes);
   const auto batches = [&](uint64_t seed) {
@@ -239,6 +240,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
                                       .batches = batches,
                                       .schedule = schedule,
                                       .last_step = flags.max_steps,
+                                      .stop_grace_seconds = flags.stop_grace_period_secs,
                                       .synthetic = is_synthetic(flags),
                                       .words = LogWords::tutorial,
                                       .log_frequency = flags.log_frequency,

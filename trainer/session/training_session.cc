@@ -82,7 +82,8 @@ bool TrainingSession::is_to_stop() {
 }
 
 bool TrainingSession::can_recover(const Error& error) const {
-  const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
+  const bool may_pass = (error.kind() == ErrorKind::io || error.kind() == ErrorKind::network) &&
+                        !dynamic_cast<const DeviceError*>(&error);
   const bool alone = !options_.processes || options_.processes->size() == 1;
   return may_pass && alone && checkpoints_ && checkpoints_->has_checkpoint();
 }

@@ -59,7 +59,7 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   runner_->backward();
   phases.begin("update");
   if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
-  runner_->update_statistics();
+  for (const UpdateOp& op : options_.update_ops) op(*runner_, variables_);
   // Processed gradients already include the decay.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,

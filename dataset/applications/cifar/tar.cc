@@ -14,6 +14,8 @@
 namespace recordpipe {
 namespace {
 
+constexpr uint64_t kTarBlock = 512;
+
 struct FreeReader {
   void operator()(archive* a) const { archive_read_free(a); }
 };
@@ -45,6 +47,11 @@ struct TarReader::State {
   std::span<const std::byte> take_block() {
     const auto bytes = tar.next();
     bytes_read += bytes.size();
+    is_exhausted = bytes.empty();
+    const auto last = std::find_if(bytes.rbegin(), bytes.rend(),
+                                   [](std::byte byte) { return byte != std::byte{0}; });
+    const auto zeros = static_cast<uint64_t>(last - bytes.rbegin());
+    ending_zeros = zeros == bytes.size() ? ending_zeros + zeros : zeros;
     if (bytes_read > limits.bytes) {
       fail(ErrorKind::limit_exceeded,
            "the archive expands to more than " + std::to_string(limits.bytes) + " bytes");
@@ -65,7 +72,12 @@ struct TarReader::State {
     const int result = archive_read_next_header(handle.get(), &entry);
     check(result);
     header_end.reset();
-    return result == ARCHIVE_EOF ? nullptr : entry;
+    if (result != ARCHIVE_EOF) return entry;
+    // libarchive accepts an archive that was cut between two members.
+    if (is_exhausted && ending_zeros < kTarBlock) {
+      fail(ErrorKind::truncated, "not a whole tar archive: its end is missing", bytes_read);
+    }
+    return nullptr;
   }
 
   void check(int result) {
@@ -79,11 +91,13 @@ struct TarReader::State {
          "not a whole tar archive: " + printable(reason));
   }
 
-  [[noreturn]] void fail(ErrorKind kind, std::string reason) {
+  // `offset`: by default that of the current member.
+  [[noreturn]] void fail(ErrorKind kind, std::string reason,
+                         std::optional<uint64_t> offset = std::nullopt) {
+    const la_int64_t member = archive_read_header_position(handle.get());
     throw Error({.kind = kind,
                  .path = tar.path(),
-                 .offset = static_cast<uint64_t>(
-                     std::max<la_int64_t>(archive_read_header_position(handle.get()), 0)),
+                 .offset = offset.value_or(static_cast<uint64_t>(std::max<la_int64_t>(member, 0))),
                  .reason = std::move(reason),
                  .hint = "download the archive again"});
   }
@@ -107,6 +121,8 @@ struct TarReader::State {
   std::unique_ptr<archive, FreeReader> handle;
   std::exception_ptr failure;
   uint64_t bytes_read = 0;
+  uint64_t ending_zeros = 0;  // of the bytes read
+  bool is_exhausted = false;
   std::optional<uint64_t> header_end = {};  // limit of bytes_read while a header is read
   size_t members = 0;
   bool in_member = false;
@@ -141,6 +157,7 @@ std::optional<TarMember> TarReader::next() {
   if (member.regular && archive_entry_size_is_set(entry)) {
     member.size = static_cast<uint64_t>(std::max<la_int64_t>(archive_entry_size(entry), 0));
   }
+  member.folder = archive_entry_filetype(entry) == AE_IFDIR;
   state.in_member = member.regular;
   state.path = state.tar.path() + ":" + member.path;
   return member;
@@ -164,6 +181,7 @@ const std::string& TarReader::path() const { return state_->path; }
 
 namespace {
 
+constexpr int kBuffer = 64 << 10;
 constexpr time_t kModified = 1244144640;  // June 2009, when the published archives were packed
 
 struct FreeWriter {
@@ -180,7 +198,8 @@ struct TarWriter::State {
   explicit State(ByteSink& out) : sink(out), handle(archive_write_new()) {
     if (!handle) throw std::bad_alloc();
     check(archive_write_set_format_ustar(handle.get()));
-    check(archive_write_set_bytes_per_block(handle.get(), 0));  // unbuffered
+    check(archive_write_set_bytes_per_block(handle.get(), kBuffer));
+    check(archive_write_set_bytes_in_last_block(handle.get(), 1));  // no padding
     check(archive_write_open(handle.get(), this, nullptr, take_bytes, nullptr));
   }
 

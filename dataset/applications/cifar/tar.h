@@ -27,6 +27,7 @@ struct TarMember {
   // False for directories, symbolic and hard links, devices, FIFOs and sparse files; the reader
   // returns no content for them.
   bool regular = false;
+  bool folder = false;
 };
 
 // As a ByteSource, reads the content of the current member; path() is "ARCHIVE:MEMBER". Not
@@ -41,8 +42,8 @@ class TarReader final : public ByteSource {
   // the trailer of the compressed stream, and returns std::nullopt.
   //
   // Throws Error{corrupted} if the archive is damaged or not a tar archive, Error{truncated} if it
-  // ends inside a member, Error{limit_exceeded} above the limits, and the errors of `tar`. Offsets
-  // are in the decompressed archive.
+  // ends inside a member or without the zeros that end an archive, Error{limit_exceeded} above the
+  // limits, and the errors of `tar`. Offsets are in the decompressed archive.
   std::optional<TarMember> next();
 
   size_t read(std::span<std::byte> out) override;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <string_view>
 
 #include <fcntl.h>
@@ -12,6 +13,8 @@ namespace recordpipe {
 namespace {
 
 std::atomic<int> caught = 0;
+std::atomic<int> holds = 0;              // Interrupt::Hold
+std::atomic<int64_t> grace_seconds = 0;  // 0: no limit
 
 bool is_ignored(int signal) {
   struct sigaction action = {};
@@ -30,7 +33,8 @@ sigset_t handled_signals() {
 }  // namespace
 
 // A thread waits for the signals, because request_stop() is not async-signal-safe.
-Interrupt::Interrupt(std::optional<std::chrono::seconds> grace) : grace_(grace) {
+Interrupt::Interrupt(std::optional<std::chrono::seconds> grace) {
+  set_grace(grace);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = handled_signals();
@@ -44,6 +48,13 @@ Interrupt::~Interrupt() {
   waiter_.join();
 }
 
+void Interrupt::set_grace(std::optional<std::chrono::seconds> grace) {
+  grace_seconds = grace ? grace->count() : 0;
+}
+
+Interrupt::Hold::Hold() { ++holds; }
+Interrupt::Hold::~Hold() { --holds; }
+
 int Interrupt::exit_code() const { return interrupted() == 0 ? 0 : 128 + interrupted(); }
 
 void Interrupt::wait_for_signals() {
@@ -51,15 +62,17 @@ void Interrupt::wait_for_signals() {
   int signal = 0;
   if (sigwait(&signals, &signal) != 0 || ending_) return;
   caught = signal;
+  const timespec grace{.tv_sec = grace_seconds, .tv_nsec = 0};
   stop_.request_stop();
-  if (grace_) {
-    const timespec grace{.tv_sec = grace_->count(), .tv_nsec = 0};
-    while (sigtimedwait(&signals, nullptr, &grace) < 0 && errno == EINTR) {
+  do {
+    if (grace.tv_sec > 0) {
+      while (sigtimedwait(&signals, nullptr, &grace) < 0 && errno == EINTR) {
+      }
+    } else {
+      sigwait(&signals, &signal);
     }
-  } else {
-    sigwait(&signals, &signal);
-  }
-  if (ending_) return;
+    if (ending_) return;
+  } while (caught == SIGINT && holds > 0);
   constexpr std::string_view kText = "interrupted\n";
   (void)!::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(exit_code());

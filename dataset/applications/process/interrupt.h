@@ -27,6 +27,20 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  // Changes the time limit, for a program whose options set it. A stop that was already requested
+  // keeps its limit.
+  static void set_grace(std::optional<std::chrono::seconds> grace);
+
+  // While an instance exists, Ctrl-C requests a stop, but does not end the process, however often
+  // and however long the stop takes: a child (a pager) is using the terminal.
+  class Hold {
+   public:
+    Hold();
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+  };
+
   std::stop_token token() const { return stop_.get_token(); }
   // The exit status that a shell reports for the signal: 130 for SIGINT, 143 for SIGTERM, 129 for
   // SIGHUP; 0 if there was no signal.
@@ -35,7 +49,6 @@ class Interrupt {
  private:
   void wait_for_signals();
 
-  const std::optional<std::chrono::seconds> grace_;
   std::stop_source stop_;
   std::atomic<bool> ending_ = false;
   std::thread waiter_;

@@ -25,6 +25,10 @@ namespace recordpipe {
 // link points to, which need not exist; the partial file is in that file's directory, and the link
 // stays. A symbolic link with the name of the partial file is never followed: Error{already_exists}
 // names the link. All other errors name `path`. Not thread-safe.
+//
+// In an object store there is no partial file and no lock: the content is uploaded, and commit()
+// lets it appear (FileSystem::begin_upload). If there was no object of this name at the beginning
+// and there is one at commit(), that throws Error{already_exists}.
 class AtomicFile final : public ByteSink {
  public:
   AtomicFile(FileSystem& file_system, std::string path);
@@ -45,8 +49,12 @@ class AtomicFile final : public ByteSink {
   // renames. For several files that must appear together, and to sync one file while another is
   // written.
   void finish();
+  // Closes the partial file until the next write(), finish() or commit(). A paused file holds no
+  // descriptor but that of its lock. No effect on an upload.
+  void pause();
   // Commits under another name in the same directory, for names that are known only after several
   // files are finished. Follows a symbolic link of that name to a target on the same file system.
+  // Error{unsupported} for an object whose name changes.
   void commit_as(std::string path);
   // The path as it was passed to the constructor or to commit_as().
   const std::string& path() const override { return path_; }
@@ -55,7 +63,10 @@ class AtomicFile final : public ByteSink {
   enum class Stage { open, finished, over };  // over: committed, or failed
 
   void find_target(std::string path);
+  // Returns false if files are not uploaded.
+  bool begin_upload(const std::string& path);
   void begin();
+  OutputFile& open_file();
   void require_open() const;
   std::unique_ptr<FileLock> locked();
   template <typename Step>
@@ -69,7 +80,9 @@ class AtomicFile final : public ByteSink {
   std::string partial_path_;
   Stage stage_ = Stage::open;
   std::unique_ptr<FileLock> lock_;    // null under another file's lock, and in Stage::over
-  std::unique_ptr<OutputFile> file_;  // non-null in Stage::open
+  std::unique_ptr<OutputFile> file_;  // null: paused, or not in Stage::open
+  // In place of the lock, the partial file and file_.
+  std::unique_ptr<Upload, internal::DeleteUnlessForked> upload_;
 };
 
 // Removes the partial files that killed processes left in `directory`, for all targets whose names

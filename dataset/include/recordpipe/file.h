@@ -11,9 +11,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recordpipe {
+
+class RandomAccessFile;
 
 // A sequential input: a file, a pipe, the content of a gzip stream, a download.
 class ByteSource {
@@ -24,6 +27,14 @@ class ByteSource {
   // the end of the source and on every later call. Throws on failure, after all bytes before the
   // failure were returned. read_fully() fills a whole buffer.
   virtual size_t read(std::span<std::byte> out) = 0;
+  // Advice that the source will be read soon: one that reads ahead begins to (default: no effect).
+  virtual void prefetch() {}
+  // Limits the memory that reading ahead takes, in bytes; at least one request is in flight
+  // (default: no effect). Must be called before the first read() and prefetch().
+  virtual void limit_read_ahead(uint64_t /*bytes*/) {}
+  // Returns random access to the same file, which requests nothing that was read already; null if
+  // the source has none (default). Must be called before the first read().
+  virtual std::unique_ptr<RandomAccessFile> random_access();
   // The name of this source in error messages.
   virtual const std::string& path() const = 0;
 };
@@ -48,6 +59,19 @@ class OutputFile : public ByteSink {
   // Copies the permissions of the file at `path`, if it exists. The owner always gets read and
   // write permission, so that a later process can resume a file left by a process that was killed.
   virtual void copy_permissions(const std::string& path) = 0;
+};
+
+// A new file, or the new content of one, in a file system without rename(): nothing is under the
+// name before commit(). The destructor discards what was not committed. Not thread-safe.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  virtual void write(std::span<const std::byte> data) = 0;
+  // Ends the writing: only commit() may follow. Frees most of the memory, for uploads that wait for
+  // others to be finished.
+  virtual void finish() = 0;
+  // The content appears at once. Calls finish() if necessary. A failure is final.
+  virtual void commit() = 0;
 };
 
 // A request for RandomAccessFile::read_many(): the parameters and the result of one read().
@@ -128,6 +152,15 @@ struct FileStatus {
   uint64_t size = 0;
 };
 
+// A file or folder in a directory.
+struct DirectoryEntry {
+  std::string name = {};
+  // Of the link's target, if the entry is a symbolic link; `other` if the target can't be reached.
+  FileKind kind = FileKind::regular;
+  bool is_link = false;
+  std::optional<uint64_t> size = {};  // only if the listing has it at no further cost
+};
+
 enum class CreateMode {
   truncate,  // discard the content of an existing file
   append,    // append to an existing file
@@ -146,6 +179,8 @@ class FileSystem {
   // file to an empty span.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
+  // Whether regular files with such a path can be mapped: not those of servers. Needs no request.
+  virtual bool can_map(const std::string& /*path*/) { return true; }
   // Throws Error{already_exists} if `path` itself is a symbolic link; the link's target is not
   // overwritten.
   virtual std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) = 0;
@@ -157,6 +192,16 @@ class FileSystem {
   virtual std::string resolve_link(const std::string& path) = 0;
   // Lists the names in a directory, sorted, without "." and "..".
   virtual std::vector<std::string> list(const std::string& directory) = 0;
+  // The same names with their kinds, from one listing. The default calls status() for each name;
+  // file systems whose listings contain the kinds (readdir, object stores) override it. Leaves out
+  // names that were removed meanwhile.
+  virtual std::vector<DirectoryEntry> list_entries(const std::string& directory);
+  // Whether `path` is a directory; follows symbolic links. The default calls status(). A file
+  // system whose directories are prefixes of names may tell from the name, without a request.
+  virtual bool is_directory(const std::string& path);
+  // Whether the files are read over the network, by sources that read ahead, so that many should be
+  // opened at a time, on any threads (default: false).
+  virtual bool reads_ahead(const std::string& /*path*/) { return false; }
   // Creates `path` and its missing parents.
   virtual void make_directories(const std::string& path) = 0;
   // Replaces `to` atomically.
@@ -168,9 +213,18 @@ class FileSystem {
   virtual void remove_empty_directory(const std::string& path) = 0;
   // Makes the directory's entries durable (fsync).
   virtual void sync_directory(const std::string& path) = 0;
+  // Begins to replace or create the file at `path`; null (default) in a file system in which a file
+  // beside it is written and renamed. AtomicFile does either. Throws Error{invalid_argument} for a
+  // directory.
+  virtual std::unique_ptr<Upload> begin_upload(const std::string& path);
   // Creates `path` if it does not exist, and locks it. Throws Error{busy} if another holder,
   // possibly in this process, has locked it, and Error{already_exists} for a symbolic link.
   virtual std::unique_ptr<FileLock> lock(const std::string& path) = 0;
+
+  // The entries of list_entries() whose names start with `prefix`. The default lists all of them;
+  // an object store requests these only.
+  virtual std::vector<DirectoryEntry> list_entries_with_prefix(const std::string& directory,
+                                                               std::string_view prefix);
 };
 
 // Returns the operating system's file system. It is thread-safe and lives as long as the process.

@@ -14,7 +14,8 @@ namespace recordpipe {
 //     list_files({"train-*.tfrecords"}).interleave(
 //         [](std::string path) { return tfrecord_files({std::move(path)}); }, 16)
 //
-// Patterns are expanded at the time of this call, as by tfrecord_files(). A saved state compares
+// Folders, patterns, braces and sets of shards are expanded at the time of this call, as by
+// tfrecord_files(); folders by the names of record files (input_files.h). A saved state compares
 // the names, the order and the sizes of the files, and the content of those that were opened;
 // from_vector() of paths would know their number only. Supports random access.
 Dataset<std::string> list_files(std::vector<std::string> paths);

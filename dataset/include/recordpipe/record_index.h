@@ -38,10 +38,6 @@ struct RecordIndexEntry {
 // example, of a presigned URL): https://host/a?token=... gives https://host/a.idx?token=...
 std::string record_index_path(const std::string& path);
 
-// Returns the paths that match `pattern`, as glob() (glob.h), without the indexes beside them:
-// PATH.idx, and PATH.steps (rlds/step_index.h), are left out if PATH matches, too.
-std::vector<std::string> glob_record_files(FileSystem& file_system, const std::string& pattern);
-
 // Reads the entries in order. The first record must start at 0 and each further record at the end
 // of the record before it; each has at least 16 bytes. Any other text (extra blanks, signs, leading
 // zeros) throws Error{corrupted}; an index that ends inside a line throws Error{truncated}. The

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@ namespace recordpipe {
 // Yields the records of `paths`, file after file, in order. An element's id is its index over all
 // files.
 //
-// A path may be a pattern ("train-*.tfrecords", glob.h), which stands for the files that match at
-// the time of this call, sorted by name. A pattern without matches throws Error{not_found}. If a
-// file with exactly this name exists, the path is not treated as a pattern.
+// A path may also be a folder, a pattern ("train-*.tfrecords"), braces ("train-{000..127}") or a
+// set of shards ("train@64"), which stand for files at the time of this call (input_files.h). If a
+// file with exactly this name exists, the path is not treated as a pattern. For the folders below a
+// folder, end the path with /**/ or call find_input_files({.recursive = true}).
 //
 // Plain files are memory-mapped: a record is a span into the mapping, valid for the iterator's
 // lifetime, and its CRC is checked on the threads that compute elements, after any shuffling.
@@ -59,6 +61,11 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 // iterators.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options = {});
+
+// The same with a FileSystem that the Dataset and its iterators keep. `paths` are files: none is
+// taken for a folder or a pattern, and no request is made for them here.
+Dataset<Record> tfrecord_files(std::shared_ptr<FileSystem> file_system,
+                               std::vector<std::string> paths, RecordReadOptions options = {});
 
 // A file, and the number of its records, which is known from elsewhere: a manifest, for example.
 struct CountedRecordFile {

@@ -1,7 +1,6 @@
 #include "dataset/pipeline/engine/file_fingerprints.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 
@@ -50,20 +49,33 @@ FileFingerprint fingerprint_of(const std::string& path, const RandomAccessFile& 
   uint64_t hash = name_and_size;
   const uint64_t block = std::min(size, kBlockSize);
   const uint64_t blocks = size > kBlockSize ? kBlocks : 1;
-  std::array<std::byte, kBlockSize> memory;
-  const auto scratch = file.stable() ? std::span<std::byte>() : memory;
+  // One batch, which other files than mapped ones need few requests for.
+  std::vector<std::byte> memory(file.stable() ? 0 : blocks * block);
+  std::vector<ReadRequest> reads;
   for (uint64_t i = 0; i < blocks; ++i) {
     // Block offsets: multiples of 1/17 of the distance from the first block to the last, rounded
     // down.
     const uint64_t way = size - block;
     const uint64_t last = kBlocks - 1;
     const uint64_t offset = way / last * i + way % last * i / last;
-    hash = derive_key(hash, crc32c(file.read(offset, block, scratch)));
+    const auto scratch = std::span(memory).subspan(file.stable() ? 0 : i * block);
+    reads.push_back({.offset = offset,
+                     .size = block,
+                     .scratch = scratch.first(std::min<size_t>(scratch.size(), block))});
   }
+  file.read_many(reads);
+  for (const ReadRequest& read : reads) hash = derive_key(hash, crc32c(read.data));
   return {name, name_and_size, hash};
 }
 
 FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path) {
+  if (!file_system.can_map(path)) {
+    try {
+      return fingerprint_of(path, *file_system.open_random(path));  // without asking for the size
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+    }
+  }
   const auto size = size_of(file_system, path);
   if (!size) return fingerprint_of_name(path);
   try {

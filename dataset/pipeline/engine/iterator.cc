@@ -165,6 +165,8 @@ void AnyIterator::restore(std::string_view state) {
   try {
     pass_->go_to(place, shards);
     require_input_files(*pass_->context.files);
+    // An operator may have taken the stop for the end of its elements.
+    if (pass_->is_stopping) throw Error({.kind = ErrorKind::cancelled});
   } catch (...) {
     (void)pass_->context.files->take_unexpected();  // ends the comparison with the state
     const bool was_stopped = pass_->is_stopping.exchange(false);

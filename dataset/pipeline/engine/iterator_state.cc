@@ -1,18 +1,22 @@
 #include "dataset/pipeline/engine/iterator_state.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "dataset/pipeline/engine/iterator_state_codec.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/call_stop.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/iterator.h"
 #include "recordpipe/philox.h"
@@ -23,6 +27,8 @@ namespace {
 constexpr uint32_t kVersion = 3;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
+// Of small requests: nearly all of the time is spent waiting.
+constexpr size_t kLookedAtAtOnce = 64;
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
 
@@ -54,16 +60,51 @@ Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& know
   return runs;
 }
 
+// Asks for the fingerprints of files that are read over the network, many at a time: `known` keeps
+// them. Failures are left to fingerprints().
+void look_at(std::span<const SourceFile> files, const std::vector<bool>& is_opened,
+             FileFingerprints& known) {
+  std::vector<size_t> distant;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto& [file_system, path] = files[i];
+    if (!file_system->reads_ahead(path) || known.was_opened(*file_system, path)) continue;
+    distant.push_back(i);
+  }
+  std::atomic<size_t> next = 0;
+  const auto look = [&, stop = call_stop] {
+    const CallStopScope scope(stop);
+    for (size_t at = next++; at < distant.size(); at = next++) {
+      const size_t file = distant[at];
+      const auto& [file_system, path] = files[file];
+      try {
+        is_opened[file] ? known.content(*file_system, path)
+                        : known.name_and_size(*file_system, path);
+      } catch (const std::exception&) {
+        // The same call will throw it again.
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  const size_t most = std::min(distant.size(), kLookedAtAtOnce);
+  for (size_t i = 1; i < most; ++i) threads.emplace_back(look);
+  look();
+}
+
 // Fingerprints opened files by content, and other files by name and size.
 std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
                                    size_t per_fingerprint, FileFingerprints& known) {
-  std::vector<uint64_t> all;
+  std::vector<bool> is_opened;
   size_t run = 0;  // index in `opened` of the next bound
   for (size_t i = 0; i < files.size(); ++i) {
     while (run < opened.size() && opened[run] <= i) ++run;
+    is_opened.push_back(run % 2 == 1);
+  }
+  look_at(files, is_opened, known);
+  std::vector<uint64_t> all;
+  for (size_t i = 0; i < files.size(); ++i) {
     const auto& [file_system, path] = files[i];
     const uint64_t fingerprint =
-        run % 2 == 1 ? known.content(*file_system, path) : known.name_and_size(*file_system, path);
+        is_opened[i] ? known.content(*file_system, path) : known.name_and_size(*file_system, path);
     if (i % per_fingerprint == 0) all.push_back(0);
     all.back() = derive_key(all.back(), fingerprint);
   }

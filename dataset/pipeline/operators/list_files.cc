@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/pipeline/operators/record_paths.h"
+#include "recordpipe/input_files.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe {
@@ -14,7 +14,7 @@ Dataset<std::string> list_files(std::vector<std::string> paths) {
 }
 
 Dataset<std::string> list_files(FileSystem& file_system, std::vector<std::string> paths) {
-  paths = internal::matched_record_paths(file_system, std::move(paths));
+  paths = find_input_files(file_system, paths);
   std::vector<Parameter> parameters{{"files", paths.size()}};
   internal::SourceFiles files{&file_system, paths};
   using Values = internal::Indexed<std::string, std::vector<std::string>>;

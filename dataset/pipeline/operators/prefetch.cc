@@ -50,11 +50,13 @@ class PrefetchPlan final : public StorePlan {
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
     if (wait == Wait::no && ready_.empty() && !ended_) return Stop::would_wait;
-    if (wait == Wait::yes) depth_.came(ready_.size());
     if (ready_.empty() && !ended_ && !is_stopping()) {
       const ActivityScope scope(monitor_ ? monitor_->consumer() : nullptr,
                                 Activity::waiting_for_input);
+      const auto begin = PrefetchDepth::Clock::now();
       changed_.wait(lock, [&] { return !ready_.empty() || ended_ || is_stopping(); });
+      const auto end = PrefetchDepth::Clock::now();
+      depth_.waited_for_element(end - begin, end);
     }
     if (is_stopping()) return Stop::requested;
     if (ready_.empty()) {
@@ -102,6 +104,7 @@ class PrefetchPlan final : public StorePlan {
 
  private:
   void start() {
+    depth_.start(PrefetchDepth::Clock::now());
     try {
       const ForkBlock no_fork;
       thread_ = std::thread([this, owner = work_owner] {
@@ -141,7 +144,9 @@ class PrefetchPlan final : public StorePlan {
       std::unique_lock lock(mutex_);
       if (!has_room() && !thread_stops_) {
         const ActivityScope scope(monitor_, Activity::waiting_for_room);
+        const auto begin = PrefetchDepth::Clock::now();
         changed_.wait(lock, [&] { return has_room() || thread_stops_; });
+        depth_.waited_for_room(PrefetchDepth::Clock::now() - begin);
       }
       if (thread_stops_) return false;
       std::exception_ptr error = chunk.take_error_at(i);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <future>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -18,9 +20,10 @@
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/open_ahead.h"
-#include "dataset/pipeline/operators/record_paths.h"
 #include "dataset/pipeline/operators/record_producer.h"
+#include "dataset/pipeline/operators/streams_ahead.h"
 #include "recordpipe/error.h"
+#include "recordpipe/input_files.h"
 #include "recordpipe/internal/call_stop.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/stream_compression.h"
@@ -55,7 +58,8 @@ class RecordPlan final : public Plan {
     ahead_ = std::make_shared<OpenAhead>(
         context.pool, [this](size_t number, const std::stop_token& stop) {
           // Opening a FIFO and closing it again would end its writer.
-          return is_regular(paths_[number]) ? map(number, stop) : nullptr;
+          const std::string& path = paths_[number];
+          return file_system_.can_map(path) && is_regular(path) ? map(number, stop) : nullptr;
         });
   }
 
@@ -133,6 +137,10 @@ class RecordPlan final : public Plan {
 
   void do_restart(uint64_t epoch) override {
     stream_.reset();
+    // After a stop request, what is being opened stays stopped.
+    streams_ahead_.reset();
+    distant_.clear();
+    distant_end_ = 0;
     opened_ = false;
     file_ = record_ = 0;
     index_ = 0;
@@ -168,8 +176,7 @@ class RecordPlan final : public Plan {
       if (mapped_[file_] || map_if_plain(file_)) {
         open_ahead(file_ + 1);
       } else {
-        stream_.emplace(file_system_, path, options_);
-        fingerprints_->opened(file_system_, path);
+        open_stream(path);
       }
     } catch (const Error& error) {
       // A stop says nothing about the file. restore() stops the threads of the pass before it while
@@ -180,12 +187,30 @@ class RecordPlan final : public Plan {
     opened_ = true;
   }
 
+  void open_stream(const std::string& path) {
+    const CallStopScope scope(opened_records_->stop.token());
+    if (!file_system_.reads_ahead(path)) {
+      stream_.emplace(file_system_, path, options_);
+      fingerprints_->opened(file_system_, path);
+      return;
+    }
+    if (!streams_ahead_) {
+      std::optional<uint64_t> read_ahead;
+      if (memory_ && memory_->is_limited()) read_ahead = memory_->limit() / 2;
+      streams_ahead_.emplace(file_system_, fingerprints_, read_ahead);
+    }
+    const auto next = std::span(paths_).subspan(file_ + 1);
+    const auto end = std::ranges::find_if_not(
+        next, [this](const auto& other) { return file_system_.reads_ahead(other); });
+    stream_.emplace(streams_ahead_->open(path, std::span(next.begin(), end)), options_);
+  }
+
   // Returns false if the file must be read as a stream: it is compressed, not a regular file, on a
   // file system that can't map, or damaged (a stream yields the records before the damage, then the
   // error).
   bool map_if_plain(size_t number) {
     if (take_opened(number)) return true;
-    if (!is_regular(paths_[number])) return false;
+    if (!file_system_.can_map(paths_[number]) || !is_regular(paths_[number])) return false;
     OpenRecordFilePtr file;
     try {
       file = map(number, opened_records_->stop.token());
@@ -211,6 +236,7 @@ class RecordPlan final : public Plan {
   // Opens the file for random access: maps it, or reads it in ranges. If neither works, throws
   // an error that says why.
   const MappedRecordFile& mapped_file(size_t number) {
+    open_distant_ahead(number + 1);
     if (!mapped_[number] && !take_opened(number)) {
       const std::string& path = paths_[number];
       const auto status = file_system_.status(path);
@@ -231,8 +257,9 @@ class RecordPlan final : public Plan {
   void open_unmapped(size_t number) {
     const std::string& path = paths_[number];
     try {
-      keep(number,
-           open_records(number, file_system_.open_random(path), opened_records_->stop.token()));
+      const std::stop_token stop = opened_records_->stop.token();
+      const CallStopScope scope(stop);
+      keep(number, open_records(number, file_system_.open_random(path), stop));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       refuse_random_access(path, error.reason(),
@@ -285,8 +312,33 @@ class RecordPlan final : public Plan {
 
   bool take_opened(size_t number) {
     OpenRecordFilePtr file = ahead_ ? ahead_->take(number) : nullptr;
+    if (!file) file = take_distant(number);
     if (file) keep(number, std::move(file));
     return mapped_[number] != nullptr;
+  }
+  OpenRecordFilePtr take_distant(size_t number) {
+    const auto opening = distant_.extract(number);
+    try {
+      return opening ? opening.mapped().get() : nullptr;
+    } catch (const Error&) {
+      return nullptr;  // opened again, which reports the failure
+    }
+  }
+
+  // Starts to open the files from `first` on that are read over the network, for random access.
+  // Opening one waits for several answers in turn. Threads of its own: the pool's would wait.
+  void open_distant_ahead(size_t first) {
+    const std::stop_token stop = opened_records_->stop.token();
+    const size_t end = std::min(first + kDistantAhead, paths_.size());
+    for (size_t number = std::max(first, distant_end_); number < end; ++number) {
+      distant_end_ = number + 1;
+      if (mapped_[number] || !file_system_.reads_ahead(paths_[number])) continue;
+      distant_.emplace(number, std::async(std::launch::async, [this, number, stop] {
+                         const CallStopScope scope(stop);
+                         return open_records(number, file_system_.open_random(paths_[number]),
+                                             stop);
+                       }));
+    }
   }
 
   // Starts to open the files from `first` on that are needed next.
@@ -339,6 +391,7 @@ class RecordPlan final : public Plan {
   }
 
   static constexpr size_t kFilesAhead = 4;
+  static constexpr size_t kDistantAhead = 128;
 
   FileSystem& file_system_;
   const std::vector<std::string>& paths_;
@@ -351,7 +404,10 @@ class RecordPlan final : public Plan {
   MappedFiles& mapped_;
   ValueStore& store_;
   std::shared_ptr<OpenAhead> ahead_;  // null: no other thread, or only one file
-  std::vector<uint64_t> ends_;        // number of records up to the end of each file
+  std::optional<StreamsAhead> streams_ahead_;
+  std::map<size_t, std::future<OpenRecordFilePtr>> distant_;  // being opened, by number
+  size_t distant_end_ = 0;                                    // behind the last of these
+  std::vector<uint64_t> ends_;  // number of records up to the end of each file
   std::optional<RecordReader> stream_;
   bool opened_ = false;
   uint64_t file_ = 0;
@@ -362,10 +418,10 @@ class RecordPlan final : public Plan {
 
 class RecordNode final : public Node {
  public:
-  RecordNode(FileSystem& file_system, std::vector<std::string> paths, std::vector<uint64_t> counts,
-             RecordReadOptions options)
+  RecordNode(std::shared_ptr<FileSystem> file_system, std::vector<std::string> paths,
+             std::vector<uint64_t> counts, RecordReadOptions options)
       : Node(element_ops<Record>()),
-        file_system_(file_system),
+        file_system_(std::move(file_system)),
         paths_(std::move(paths)),
         counts_(std::move(counts)),
         options_(options) {}
@@ -389,7 +445,7 @@ class RecordNode final : public Node {
   PlanDescription describe_operator() const override {
     return {.name = "tfrecord_files",
             .parameters = {{"files", paths_.size()}},
-            .file_system = &file_system_,
+            .file_system = file_system_.get(),
             .files = paths_};
   }
   Stage build_stage(const StageContext& context) const override {
@@ -402,24 +458,30 @@ class RecordNode final : public Node {
  private:
   std::unique_ptr<RecordPlan> make_plan(const StageContext& context,
                                         std::shared_ptr<OpenedRecords> opened) const {
-    return std::make_unique<RecordPlan>(file_system_, paths_, counts_, options_, context,
+    return std::make_unique<RecordPlan>(*file_system_, paths_, counts_, options_, context,
                                         std::move(opened));
   }
 
-  FileSystem& file_system_;
+  const std::shared_ptr<FileSystem> file_system_;
   std::vector<std::string> paths_;
   std::vector<uint64_t> counts_;
   RecordReadOptions options_;
 };
 
-Dataset<Record> record_files(FileSystem& file_system, std::vector<std::string> paths,
-                             std::vector<uint64_t> counts, RecordReadOptions options) {
+// For a FileSystem that outlives the Dataset.
+std::shared_ptr<FileSystem> not_owned(FileSystem& file_system) {
+  return {std::shared_ptr<FileSystem>(), &file_system};
+}
+
+Dataset<Record> record_files(std::shared_ptr<FileSystem> file_system,
+                             std::vector<std::string> paths, std::vector<uint64_t> counts,
+                             RecordReadOptions options) {
   if (paths.size() > RecordRef::kMaxFiles) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
   }
-  return Dataset<Record>(std::make_shared<RecordNode>(file_system, std::move(paths),
+  return Dataset<Record>(std::make_shared<RecordNode>(std::move(file_system), std::move(paths),
                                                       std::move(counts), std::move(options)));
 }
 
@@ -432,9 +494,13 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options) {
-  return internal::record_files(file_system,
-                                internal::matched_record_paths(file_system, std::move(paths)), {},
-                                std::move(options));
+  return internal::record_files(internal::not_owned(file_system),
+                                find_input_files(file_system, paths), {}, std::move(options));
+}
+
+Dataset<Record> tfrecord_files(std::shared_ptr<FileSystem> file_system,
+                               std::vector<std::string> paths, RecordReadOptions options) {
+  return internal::record_files(std::move(file_system), std::move(paths), {}, std::move(options));
 }
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
@@ -445,8 +511,8 @@ Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecor
     paths.push_back(std::move(file.path));
     counts.push_back(file.records);
   }
-  return internal::record_files(file_system, std::move(paths), std::move(counts),
-                                std::move(options));
+  return internal::record_files(internal::not_owned(file_system), std::move(paths),
+                                std::move(counts), std::move(options));
 }
 
 }  // namespace recordpipe

@@ -1,10 +1,16 @@
 #include "dataset/toolkit/files/convert.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/files/count_records.h"
+#include "dataset/toolkit/files/kept_records.h"
+#include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"
@@ -13,30 +19,57 @@
 namespace recordpipe {
 namespace {
 
+// The interval of checks for a stop request, in records.
+constexpr uint64_t kStopInterval = 65'536;
+
+RecordOutputOptions output_of(const ConvertOptions& options) {
+  RecordOutputOptions output = options.output;
+  output.splits = names_of(options.split);
+  return output;
+}
+
 class Conversion {
  public:
   Conversion(const FileWork& work, ConvertOptions options)
-      : work_(work), options_(std::move(options)) {}
+      : work_(work),
+        options_(std::move(options)),
+        output_options_(output_of(options_)),
+        splitter_(options_.split, options_.selection.seed),
+        in_split_(std::max<size_t>(1, output_options_.splits.size())) {
+    check_conversion(options_);
+  }
 
   ConvertReport run() {
     if (options_.shuffle) {
       shuffle();
-    } else if (options_.reads_twice()) {
+    } else if (options_.needs_count()) {
       count_and_write();
     } else {
-      RecordOutput output(work_.files, options_.output);
-      select("convert", options_.input, [&](RecordPieces record) { output.write(record); });
+      RecordOutput output(work_.files, output_options_);
+      select("convert", [&](RecordPieces pieces, const NumberedRecord& record) {
+        output.write(pieces, split_of(record));
+      });
       finish(output);
     }
     return std::move(report_);
   }
 
  private:
+  using Consume = std::function<void(RecordPieces, const NumberedRecord&)>;
+
+  bool splits() const { return !output_options_.splits.empty(); }
+  size_t split_of(const NumberedRecord& record) {
+    return splits() ? splitter_.split_of(record) : 0;
+  }
+
   // Returns the number of selected records.
-  uint64_t select(const char* activity, const InputReading& input,
-                  const std::function<void(RecordPieces)>& consume) {
+  uint64_t select(const char* activity, const Consume& consume) {
+    return select(work_, activity, consume);
+  }
+  uint64_t select(const FileWork& work, const char* activity, const Consume& consume) {
     const RecordSelection& selection = options_.selection;
-    const SelectionReport report = select_inputs(work_, input, selection, activity, consume);
+    const SelectionReport report =
+        select_inputs(work, options_.input, selection, activity, consume);
     if (report.taken > 0) {
       require_found(names_of(selection), report.found, report.present, report.looked_at_all);
     }
@@ -45,61 +78,152 @@ class Conversion {
     return report.taken;
   }
 
+  // Returns the number of records that will be selected; in_split_ has those of each split.
+  uint64_t count(KeptRecords& kept) {
+    if (!options_.counts_without_data()) return count_selected(kept);
+    kept.drop();
+    const std::vector<uint64_t> counts = count_inputs();
+    const bool draws = options_.selection.fraction || (splits() && !options_.split.key);
+    if (draws) {
+      count_drawn(counts);
+    } else {
+      in_split_[0] = std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+    }
+    return std::accumulate(in_split_.begin(), in_split_.end(), uint64_t{0});
+  }
+
+  // Draws for each record of the inputs, without reading it.
+  void count_drawn(const std::vector<uint64_t>& counts) {
+    uint64_t index = 0;
+    for (size_t file = 0; file < counts.size(); ++file) {
+      const std::string& path = options_.input.paths[file];
+      for (uint64_t number = 0; number < counts[file]; ++number, ++index) {
+        if (index % kStopInterval == 0) throw_if_stopped(work_.stop, path);
+        if (!is_in_sample(options_.selection, index)) continue;
+        const bool by_file = splits() && !options_.split.key;
+        ++in_split_[by_file ? splitter_.drawn(path, number) : 0];
+      }
+    }
+  }
+
+  // Returns the number of records of each input.
+  std::vector<uint64_t> count_inputs() const {
+    const std::vector<std::string>& paths = options_.input.paths;
+    work_.begin("count");
+    std::vector<uint64_t> counts;
+    for_each_file<uint64_t>(
+        paths.size(), thread_count(options_.selection.threads),
+        [&](size_t number) { return turn_of_headers(work_, paths[number]); },
+        [&](FileShare share) {
+          return count_records(work_, paths[share.number], options_.input.reading,
+                               UrlHeaders::leave);
+        },
+        [&](uint64_t records) {
+          counts.push_back(records);
+          return true;
+        });
+    return counts;
+  }
+
+  // The same by a pass over all records, which reports what is left out. Computes no features anew
+  // for that, unless records for which this fails are left out.
+  uint64_t count_selected(KeptRecords& kept) {
+    RecordSelection& selection = options_.selection;
+    const auto replace = selection.edit.replace;
+    const FeatureNames replaced = selection.edit.replaced;
+    const bool computes = !replace || selection.on_failed_edit;
+    if (!computes) {
+      kept.drop();
+      selection.edit.replace = {};
+      selection.edit.replaced = {};
+    }
+    FileWork work = work_;
+    work.advance = [&](uint64_t bytes) {
+      kept.count_read(bytes);
+      work_.add(bytes);
+    };
+    const uint64_t total =
+        select(work, "count", [&](RecordPieces pieces, const NumberedRecord& record) {
+          const size_t split = split_of(record);
+          ++in_split_[split];
+          kept.add(pieces, split);
+        });
+    selection.edit.replace = replace;
+    selection.edit.replaced = replaced;
+    if (options_.input.on_damage) options_.input.on_damage = [](const auto&, const auto&) {};
+    if (selection.on_failed_edit) selection.on_failed_edit = [](const Error&) {};
+    return total;
+  }
+
+  void require_counted(uint64_t total) const {
+    if (report_.taken == total) return;
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = options_.output.path,
+                 .reason = std::to_string(total) + " records were counted, but " +
+                           std::to_string(report_.taken) + " were read",
+                 .hint = "an input was changed while it was read, or its index is another file's: "
+                         "write the index anew"});
+  }
+
   // The files appear, unless a stop was requested.
   void finish(RecordOutput& output) {
     throw_if_stopped(work_.stop, options_.output.path);
     report_.files = output.close();
   }
 
-  // Returns the number of selected records. Computes no features anew for that, unless records for
-  // which this fails are left out.
-  uint64_t count() {
-    InputReading counted = options_.input;
-    if (counted.on_damage) counted.on_damage = [](const auto&, const auto&) {};
-    RecordSelection& selection = options_.selection;
-    const auto replace = selection.edit.replace;
-    const FeatureNames replaced = selection.edit.replaced;
-    const auto on_failed_edit = selection.on_failed_edit;
-    if (on_failed_edit) {
-      selection.on_failed_edit = [](const Error&) {};
-    } else {
-      selection.edit.replace = {};
-      selection.edit.replaced = {};
-    }
-    const uint64_t total = select("count", counted, [](RecordPieces) {});
-    selection.edit.replace = replace;
-    selection.edit.replaced = replaced;
-    selection.on_failed_edit = on_failed_edit;
-    return total;
-  }
-
   void count_and_write() {
-    const uint64_t total = count();
+    KeptRecords kept(options_.temporary_directory);
+    const uint64_t total = count(kept);
     const uint64_t wanted = std::min(options_.sample_count.value_or(total), total);
     ExactSample sample(options_.selection.seed, wanted, total);
-    RecordOutput output(work_.files, options_.output, wanted);
-    select("convert", options_.input, [&](RecordPieces record) {
-      if (sample.take_next()) output.write(record);
-    });
+    if (!splits()) in_split_[0] = wanted;
+    RecordOutput output(work_.files, output_options_, in_split_);
+    if (kept.has_all()) {
+      kept.drain([&](std::span<const std::byte> data, size_t split) {
+        throw_if_stopped(work_.stop, options_.output.path);
+        if (sample.take_next()) output.write(std::span(&data, 1), split);
+      });
+    } else {
+      select("convert", [&](RecordPieces pieces, const NumberedRecord& record) {
+        if (sample.take_next()) output.write(pieces, split_of(record));
+      });
+      require_counted(total);
+    }
     finish(output);
   }
 
+  // A shuffled record begins with the number of its split, if there are any.
   void shuffle() {
     const std::string& given = options_.temporary_directory;
     const std::string& path = options_.output.path;
     ExternalShuffle shuffle(
         {.directory = given.empty() ? parent_directory(work_.files.resolve_link(path)) : given,
          .seed = options_.selection.seed});
-    select("shuffle", options_.input, [&](RecordPieces record) { shuffle.add(record); });
+    std::vector<std::span<const std::byte>> all;
+    select("shuffle", [&](RecordPieces pieces, const NumberedRecord& record) {
+      const size_t split = split_of(record);
+      ++in_split_[split];
+      if (!splits()) return shuffle.add(pieces);
+      const auto tag = static_cast<uint32_t>(split);
+      all.assign(1, std::as_bytes(std::span(&tag, 1)));
+      all.insert(all.end(), pieces.begin(), pieces.end());
+      shuffle.add(all);
+    });
     // The first records of a random order are also a random sample.
     const uint64_t wanted =
         std::min(options_.sample_count.value_or(shuffle.size()), shuffle.size());
-    RecordOutput output(work_.files, options_.output, wanted);
+    if (!splits()) in_split_[0] = wanted;
+    RecordOutput output(work_.files, output_options_, in_split_);
     uint64_t written = 0;
     shuffle.drain([&](std::span<const std::byte> data) {
       if (written == wanted) return;
       throw_if_stopped(work_.stop, path);
-      output.write(data);
+      uint32_t tag = 0;
+      if (splits()) {
+        std::memcpy(&tag, data.data(), sizeof(tag));
+        data = data.subspan(sizeof(tag));
+      }
+      output.write(std::span(&data, 1), tag);
       ++written;
     });
     finish(output);
@@ -107,6 +231,9 @@ class Conversion {
 
   const FileWork& work_;
   ConvertOptions options_;
+  const RecordOutputOptions output_options_;
+  RecordSplitter splitter_;
+  std::vector<uint64_t> in_split_;  // numbers of records; one without splits
   ConvertReport report_;
 };
 
@@ -116,6 +243,17 @@ bool ConvertOptions::keeps_everything() const {
   return !selection.where && !selection.fraction && !selection.limit && !sample_count &&
          !selection.edit.select && selection.edit.drop.empty() && !selection.edit.replace &&
          !input.on_damage;
+}
+
+void check_conversion(const ConvertOptions& options) {
+  check_split(options.split);
+  check_split_inputs(options.split, options.input.paths);
+  const bool splits_sample = options.sample_count && !options.split.parts.empty();
+  if (!splits_sample || !options.output.needs_counts()) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = options.output.path,
+               .reason = "a sample of an exact size, split and in shards of consecutive records",
+               .hint = "shards in round-robin order need no numbers of records"});
 }
 
 ConvertReport convert_records(const FileWork& work, ConvertOptions options) {

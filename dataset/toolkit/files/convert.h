@@ -9,13 +9,16 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/input_records.h"
 #include "dataset/toolkit/files/record_output.h"
+#include "dataset/toolkit/files/record_split.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {
 
 struct ConvertOptions {
   InputReading input = {};
-  RecordOutputOptions output = {};
+  RecordOutputOptions output = {};  // `splits` is set from `split`
+  // Divides the records by selection.seed. Without a key, the inputs must have different names.
+  RecordSplit split = {};
   RecordSelection selection = {};  // its seed is that of sample_count and shuffle, too
   // Takes this many of the selected records, drawn at random. Not together with
   // selection.fraction.
@@ -23,14 +26,26 @@ struct ConvertOptions {
   // Puts the records into a random order, through temporary files in `temporary_directory` (by
   // default the output's) if they don't fit into memory.
   bool shuffle = false;
-  std::string temporary_directory = {};
+  std::string temporary_directory = {};  // also for kept_records.h, but only if it is given
 
-  // Whether the inputs are read twice: the number of records is needed before the first is written.
-  bool reads_twice() const { return !shuffle && (output.shards > 0 || sample_count); }
+  // Whether the number of records is needed before the first is written: shards are filled one
+  // after another, or sample_count are drawn.
+  bool needs_count() const { return !shuffle && (output.needs_counts() || sample_count); }
+  // Whether what is counted can be told without the records' data, by indexes and headers. If not,
+  // the inputs are read twice, except behind the limit, or if few records are selected
+  // (kept_records.h).
+  bool counts_without_data() const {
+    return !selection.where && !selection.limit && !input.on_damage && !selection.on_failed_edit &&
+           !(split.key && output.needs_counts());
+  }
   // Whether every record and every feature of the inputs is written, so that the output may replace
   // an input.
   bool keeps_everything() const;
 };
+
+// Throws Error{invalid_argument} for sample_count with splits whose shards are in blocks: their
+// numbers of records aren't known. Throws the errors of check_split() and check_split_inputs().
+void check_conversion(const ConvertOptions& options);
 
 struct ConvertReport {
   std::vector<WrittenFile> files = {};
@@ -38,9 +53,16 @@ struct ConvertReport {
   uint64_t taken = 0;  // of these, by the selection, before sample_count
 };
 
-// Throws the errors of select_records(), require_found() and RecordOutput. input.on_damage is
-// called once for each region. The same inputs and options give the same files with any number of
-// threads, except for output.fast, which depends on the kind of processor.
+// Throws the errors of check_conversion(), select_records(), require_found() and RecordOutput.
+// input.on_damage is called once for each region.
+//
+// Where the number of records is needed first, it comes from the index PATH.idx of each input; of a
+// local plain file without one, from the records' headers. Only other inputs, which are compressed
+// or remote, are read once more: keeping what they hold would take as much disk space as their
+// records, and about the time of reading them again. If !counts_without_data(), all inputs are read
+// once more, unless the selected records are few enough to be kept. Throws Error{corrupted} if
+// there are more or fewer records than were counted. The same inputs and options give the same
+// files with any number of threads, except for output.fast, which depends on the kind of processor.
 ConvertReport convert_records(const FileWork& work, ConvertOptions options);
 
 }  // namespace recordpipe

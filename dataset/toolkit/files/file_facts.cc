@@ -18,14 +18,15 @@ constexpr uint64_t kStopInterval = 4096;
 
 class FactFinder {
  public:
-  FactFinder(const FileWork& work, const std::string& path, const RecordReadOptions& reading)
-      : work_(work), reading_(reading) {
+  FactFinder(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
+             const InputStatus& status)
+      : work_(work), reading_(reading), status_(status) {
     facts_.path = path;
   }
 
   FileFacts find() {
     try {
-      if (const auto file = open_random_input(work_, facts_.path)) {
+      if (const auto file = open_random_input(work_, facts_.path, status_)) {
         facts_.bytes = file->size();
         facts_.compression = compression_of(*file, reading_);
         facts_.was_read = true;
@@ -63,7 +64,7 @@ class FactFinder {
   }
 
   void read_plain(const RandomAccessFile& file) {
-    facts_.indexed = index_fits(work_.files, facts_.path, file);
+    facts_.indexed = count_by_index(work_.files, facts_.path, file).has_value();
     if (facts_.indexed) {
       RecordIndexReader index(work_.files, record_index_path(facts_.path));
       read_plain(file, index);
@@ -91,9 +92,9 @@ class FactFinder {
   void read_stream() {
     uint64_t bytes = 0;
     try {
-      RecordReader reader(
-          tapped(open_counted(work_, facts_.path), [&](auto read) { bytes += read.size(); }),
-          reading_);
+      RecordReader reader(tapped(open_counted(work_, facts_.path, status_),
+                                 [&](auto read) { bytes += read.size(); }),
+                          reading_);
       facts_.compression = reader.compression();
       facts_.was_read = true;
       while (const std::optional<Record> record = reader.read()) {
@@ -109,6 +110,7 @@ class FactFinder {
 
   const FileWork& work_;
   const RecordReadOptions reading_;
+  const InputStatus status_;
   FileFacts facts_;
   MessageView message_;
   uint64_t sampled_bytes_ = 0;
@@ -126,8 +128,9 @@ void FileFacts::merge(const FileFacts& other) {
 }
 
 FileFacts find_file_facts(const FileWork& work, const std::string& path,
-                          const RecordReadOptions& reading) {
-  return FactFinder(work, path, reading).find();
+                          const RecordReadOptions& reading,
+                          const std::optional<InputStatus>& status) {
+  return FactFinder(work, path, reading, status ? *status : input_status(work, path)).find();
 }
 
 }  // namespace recordpipe

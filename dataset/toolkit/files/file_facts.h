@@ -38,7 +38,9 @@ inline constexpr uint64_t kSampledBytes = uint64_t{1} << 20;
 // For a plain file: reads the sample, and the record headers or only a matching index beside the
 // file. Reads any other file as a stream, and checks CRCs as `reading` says. Returns errors about
 // the file in `error`, with the facts found before the error; throws only Error{cancelled}.
+// `status`: input_status() of the file, if the caller has it already.
 FileFacts find_file_facts(const FileWork& work, const std::string& path,
-                          const RecordReadOptions& reading);
+                          const RecordReadOptions& reading,
+                          const std::optional<InputStatus>& status = {});
 
 }  // namespace recordpipe

@@ -1,14 +1,11 @@
 #include "dataset/toolkit/files/file_work.h"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
-#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "recordpipe/glob.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/internal/call_stop.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
@@ -16,6 +13,8 @@
 
 namespace recordpipe {
 namespace {
+
+constexpr std::string_view kStandardInput = "-";
 
 // Checks for a stop request before each read of a file; the reads never block for long.
 class StoppableSource final : public ByteSource {
@@ -54,20 +53,18 @@ class TappedSource final : public ByteSource {
 
 }  // namespace
 
-std::vector<std::string> expand_patterns(FileSystem& files, const std::vector<std::string>& given) {
-  std::vector<std::string> paths;
-  for (const std::string& path : given) {
-    if (is_http_url(path) || !has_glob_characters(path) || files.status(path).has_value()) {
-      paths.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found = glob_record_files(files, path);
-    if (found.empty()) {
-      throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no file matches"});
-    }
-    std::ranges::move(found, std::back_inserter(paths));
+InputStatus input_status(const FileWork& work, const std::string& path) {
+  if (work.open_stream && path == kStandardInput) return {.is_stream = true};
+  if (!work.files.can_map(path)) return {};
+  try {
+    const auto status = work.files.status(path);
+    if (!status || status->kind == FileKind::directory) return {};
+    if (status->kind == FileKind::other) return {.is_stream = static_cast<bool>(work.open_stream)};
+    return {.is_local_regular = true, .size = status->size};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::cancelled) throw;
+    return {};
   }
-  return paths;
 }
 
 std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
@@ -75,24 +72,32 @@ std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
   return std::make_unique<TappedSource>(std::move(source), std::move(after));
 }
 
-std::unique_ptr<ByteSource> open_uncounted(const FileWork& work, const std::string& path) {
-  if (work.is_stream && work.is_stream(path)) return work.open_stream(path);
+std::unique_ptr<ByteSource> open_uncounted(const FileWork& work, const std::string& path,
+                                           const std::optional<InputStatus>& status) {
+  if ((status ? *status : input_status(work, path)).is_stream) return work.open_stream(path);
+  // A file system that can't be told to stop takes the stop request from here.
+  const internal::CallStopScope scope(work.stop);
   return std::make_unique<StoppableSource>(work.files.open_source(path), work.stop);
 }
 
-std::unique_ptr<ByteSource> open_counted(const FileWork& work, const std::string& path) {
-  auto source = open_uncounted(work, path);
+std::unique_ptr<ByteSource> open_counted(const FileWork& work, const std::string& path,
+                                         const std::optional<InputStatus>& status) {
+  auto source = open_uncounted(work, path, status);
   if (!work.advance) return source;
   return tapped(std::move(source), [advance = work.advance](std::span<const std::byte> bytes) {
     advance(bytes.size());
   });
 }
 
-std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const std::string& path) {
-  if (work.is_stream && work.is_stream(path)) return nullptr;
+std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const std::string& path,
+                                                    const std::optional<InputStatus>& status) {
+  const InputStatus known = status ? *status : input_status(work, path);
+  if (known.is_local_regular) return work.files.open_random(path);
+  if (known.is_stream || work.files.can_map(path)) return nullptr;
   try {
-    const auto status = work.files.status(path);
-    if (!status || status->kind != FileKind::regular) return nullptr;
+    const auto remote = work.files.status(path);
+    if (!remote || remote->kind != FileKind::regular) return nullptr;
+    const internal::CallStopScope scope(work.stop);
     return work.files.open_random(path);
   } catch (const Error& error) {
     // The server sends no size or doesn't support ranges.
@@ -101,31 +106,25 @@ std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const 
   }
 }
 
-bool can_be_mapped(const FileWork& work, const std::string& path,
-                   const RecordReadOptions& reading) {
-  if (is_http_url(path) || (work.is_stream && work.is_stream(path))) return false;
-  const auto status = work.files.status(path);
-  return status && status->kind == FileKind::regular &&
-         detect_compression(work.files, path, reading) == Compression::none;
-}
-
 Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading) {
   std::array<std::byte, kRecordHeaderSize> head;
   const size_t size = file.read_at(0, head);
   return detect_record_compression(std::span(head).first(size), reading);
 }
 
-bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file) {
+std::optional<uint64_t> count_by_index(FileSystem& files, const std::string& path,
+                                       const RandomAccessFile& file) {
   const std::string index_path = record_index_path(path);
   try {
     const auto status = files.status(index_path);
-    if (!status || status->kind != FileKind::regular) return false;  // opening a FIFO would block
+    if (!status || status->kind != FileKind::regular) {
+      return std::nullopt;  // opening a FIFO would block
+    }
     RecordIndexReader index(files, index_path);
-    check_record_index(index, file, IndexedHeaders::some);
-    return true;
+    return check_record_index(index, file, IndexedHeaders::some);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cancelled) throw;
-    return false;
+    return std::nullopt;
   }
 }
 

@@ -1,10 +1,11 @@
-// The inputs of operations on whole files: patterns, streams, files with random access.
+// The inputs of operations on whole files: streams, files with random access.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -26,9 +27,8 @@ struct FileWork {
   std::function<void(uint64_t bytes)> advance = {};
   // Called before each pass over the inputs with its name: "count", "convert", ...
   std::function<void(const char* activity)> begin_pass = {};
-  // Whether a path names a stream and no file or URL: standard input, a device. open_stream() opens
-  // it; it is not empty if is_stream() is not.
-  std::function<bool(const std::string& path)> is_stream = {};
+  // Opens standard input, whose path is "-", a FIFO or another device. If it is empty, "-" is the
+  // name of a file, and `files` opens devices.
   std::function<std::unique_ptr<ByteSource>(const std::string& path)> open_stream = {};
 
   void begin(const char* activity) const {
@@ -39,10 +39,19 @@ struct FileWork {
   }
 };
 
-// Returns the inputs one by one, in the given order. Replaces each pattern by the matching paths,
-// sorted; leaves out an index FILE.idx if FILE matches as well. Throws Error{not_found} for a
-// pattern without a match.
-std::vector<std::string> expand_patterns(FileSystem& files, const std::vector<std::string>& given);
+// What an input is before it is opened. Found out once for each input and handed on: a status takes
+// a system call, and there may be thousands of small files.
+struct InputStatus {
+  bool is_stream = false;         // work.open_stream() opens it
+  bool is_local_regular = false;  // of a path that can be mapped: no URL
+  uint64_t size = 0;              // of a local regular file
+};
+
+// Takes at most one request, and none for a URL. All members are false if the status can't be
+// found: opening the path reports why.
+InputStatus input_status(const FileWork& work, const std::string& path);
+
+// In the functions below, `status` is the result of input_status(), if the caller has it already.
 
 // Wraps `source`: calls `after` with the bytes of each read.
 std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
@@ -50,21 +59,23 @@ std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
 
 // Opens any input as a stream, without work.advance(). After a stop request, reads throw
 // Error{cancelled}.
-std::unique_ptr<ByteSource> open_uncounted(const FileWork& work, const std::string& path);
+std::unique_ptr<ByteSource> open_uncounted(const FileWork& work, const std::string& path,
+                                           const std::optional<InputStatus>& status = {});
 // The same with work.advance(), which must stay callable as long as the source is read.
-std::unique_ptr<ByteSource> open_counted(const FileWork& work, const std::string& path);
+std::unique_ptr<ByteSource> open_counted(const FileWork& work, const std::string& path,
+                                         const std::optional<InputStatus>& status = {});
 
 // Opens a regular file, or a URL whose server supports ranges. Returns null if the input can only
 // be read as a stream.
-std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const std::string& path);
-
-// Whether the input is a local regular file that is not compressed.
-bool can_be_mapped(const FileWork& work, const std::string& path, const RecordReadOptions& reading);
+std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const std::string& path,
+                                                    const std::optional<InputStatus>& status = {});
 
 // Returns the given compression, or else detects it from the first bytes.
 Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
 
-// Whether a regular file PATH.idx exists and matches `file`; checks only a few headers.
-bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
+// Returns the number of records of `file` if a regular file PATH.idx exists and matches it; checks
+// only a few headers.
+std::optional<uint64_t> count_by_index(FileSystem& files, const std::string& path,
+                                       const RandomAccessFile& file);
 
 }  // namespace recordpipe

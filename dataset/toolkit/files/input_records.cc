@@ -3,14 +3,22 @@
 #include <utility>
 #include <variant>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/record/record_framing.h"
 
 namespace recordpipe {
 
-std::optional<Record> InputRecords::next() {
+InputRecords::InputRecords(const FileWork& work, const InputReading& input, size_t threads)
+    : work_(work), input_(input) {
+  if (!input.on_damage) records_.emplace(work, input.paths, input.reading, threads);
+}
+
+std::optional<Record> InputRecords::next() { return records_ ? records_->read() : next_intact(); }
+
+std::optional<Record> InputRecords::next_intact() {
   for (; file_ < input_.paths.size(); ++file_) {
-    if (!reader_ && !scanner_) open();
-    if (auto record = scanner_ ? scan() : reader_->read()) {
+    if (!scanner_) open();
+    if (auto record = scan()) {
       record->path = path();
       return record;
     }
@@ -20,23 +28,21 @@ std::optional<Record> InputRecords::next() {
 }
 
 void InputRecords::open() {
-  if (input_.on_damage && can_be_mapped(work_, path(), input_.reading)) {
+  const InputStatus status = input_status(work_, path());
+  if (status.is_local_regular) {
     mapped_ = work_.files.map(path());
-    scanner_.emplace(*mapped_, work_.stop);
-    return;
+    if (compression_of(*mapped_, input_.reading) == Compression::none) {
+      scanner_.emplace(*mapped_, work_.stop);
+      return;
+    }
+    mapped_.reset();
   }
-  auto source = open_counted(work_, path());
-  if (input_.on_damage) {
-    scanner_.emplace(std::move(source), input_.reading, work_.stop);
-  } else {
-    reader_.emplace(std::move(source), input_.reading);
-  }
+  scanner_.emplace(open_counted(work_, path(), status), input_.reading, work_.stop);
 }
 
 void InputRecords::close() {
   // A returned record may have contained zeros in place of the truncated part.
   if (mapped_ && mapped_->damaged()) throw cut_while_mapped(path(), scanner_->offset());
-  reader_.reset();
   scanner_.reset();
   mapped_.reset();
 }
@@ -52,11 +58,11 @@ std::optional<Record> InputRecords::scan() {
   }
 }
 
-SelectionReport select_inputs(const FileWork& work, const InputReading& input,
-                              const RecordSelection& selection, const char* activity,
-                              const std::function<void(RecordPieces)>& consume) {
+SelectionReport select_inputs(
+    const FileWork& work, const InputReading& input, const RecordSelection& selection,
+    const char* activity, const std::function<void(RecordPieces, const NumberedRecord&)>& consume) {
   work.begin(activity);
-  InputRecords records(work, input);
+  InputRecords records(work, input, thread_count(selection.threads));
   return select_records([&] { return records.next(); }, selection, consume);
 }
 

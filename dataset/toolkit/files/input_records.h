@@ -1,4 +1,4 @@
-// Reads the records of several inputs in sequence.
+// Reads the records of several inputs in sequence, and opens and decompresses the next ones ahead.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/records_of_files.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record.h"
 #include "recordpipe/record_reader.h"
@@ -28,8 +29,9 @@ struct InputReading {
 
 class InputRecords {
  public:
-  // `work` and `input` must outlive this object.
-  InputRecords(const FileWork& work, const InputReading& input) : work_(work), input_(input) {}
+  // `work` and `input` must outlive this object. `threads`: see RecordsOfFiles; not used with
+  // input.on_damage.
+  InputRecords(const FileWork& work, const InputReading& input, size_t threads = 1);
   InputRecords(const InputRecords&) = delete;
   InputRecords& operator=(const InputRecords&) = delete;
 
@@ -39,22 +41,24 @@ class InputRecords {
 
  private:
   const std::string& path() const { return input_.paths[file_]; }
+  std::optional<Record> next_intact();
   void open();
   void close();
   std::optional<Record> scan();
 
   const FileWork& work_;
   const InputReading& input_;
+  std::optional<RecordsOfFiles> records_;  // without input.on_damage
+  // The current input, mapped if possible, with input.on_damage.
   size_t file_ = 0;
-  // The current input: either read by `reader_`, or scanned by `scanner_`, mapped if possible.
-  std::optional<RecordReader> reader_;
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;
 };
 
-// Calls select_records() on all inputs, in a pass called `activity`.
-SelectionReport select_inputs(const FileWork& work, const InputReading& input,
-                              const RecordSelection& selection, const char* activity,
-                              const std::function<void(RecordPieces)>& consume);
+// Calls select_records() on all inputs, in a pass called `activity`, with selection.threads also
+// for the inputs.
+SelectionReport select_inputs(
+    const FileWork& work, const InputReading& input, const RecordSelection& selection,
+    const char* activity, const std::function<void(RecordPieces, const NumberedRecord&)>& consume);
 
 }  // namespace recordpipe

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <iterator>
 #include <utility>
-
-#include <fnmatch.h>
 
 #include "dataset/io/deflate_block.h"
 #include "recordpipe/atomic_file_set.h"
@@ -19,37 +17,40 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
+// For many files at a time.
+constexpr size_t kAllBuffers = size_t{16} << 20;
+constexpr size_t kAllBlocks = size_t{32} << 20;
+constexpr size_t kLeastBlock = size_t{64} << 10;
 
 // Higher levels hardly help for images, floats and integers: CIFAR-10's records shrink to 92 % at
 // every zlib level, and level 6 takes 50 % more time.
 constexpr int kDefaultLevel = 1;
 constexpr int kDefaultZstdLevel = 3;
 
+size_t files_at_once(const RecordOutputOptions& options) {
+  const size_t shards = options.order == ShardOrder::round_robin ? options.shards : 1;
+  return std::max<size_t>(1, shards) * std::max<size_t>(1, options.splits.size());
+}
+
 ParallelDeflateOptions deflate_options(const RecordOutputOptions& options) {
   const int usual = options.compression == Compression::zstd ? kDefaultZstdLevel : kDefaultLevel;
+  size_t block = kDeflateBlockSize;
+  while (block > kLeastBlock && files_at_once(options) > kAllBlocks / block) block /= 2;
   return {.format = options.compression,
           .level = options.level.value_or(usual),
           .fast = options.fast,
-          .threads = options.threads};
-}
-
-std::string five_digits(size_t number) {
-  const std::string digits = std::to_string(number);
-  return std::string(5 - std::min<size_t>(5, digits.size()), '0') + digits;
-}
-
-std::string shard_name(const std::string& path, size_t shard, size_t shards) {
-  return path + '-' + five_digits(shard) + "-of-" + five_digits(shards);
+          .threads = options.threads,
+          .block_size = block};
 }
 
 // Buffers small writes, and counts bytes.
 class BufferedSink final : public ByteSink {
  public:
-  explicit BufferedSink(ByteSink& sink) : sink_(sink) {}
+  BufferedSink(ByteSink& sink, size_t size) : sink_(sink), size_(size) {}
 
   void write(std::span<const std::byte> data) override {
-    if (buffer_.size() + data.size() > kBufferSize) flush();
-    if (data.size() > kBufferSize) {
+    if (buffer_.size() + data.size() > size_) flush();
+    if (data.size() > size_) {
       pass_on(data);
     } else {
       buffer_.append(reinterpret_cast<const char*>(data.data()), data.size());
@@ -71,6 +72,7 @@ class BufferedSink final : public ByteSink {
   }
 
   ByteSink& sink_;
+  const size_t size_;
   std::string buffer_;
   uint64_t bytes_ = 0;
 };
@@ -78,8 +80,12 @@ class BufferedSink final : public ByteSink {
 // A file being written.
 class OpenFile {
  public:
-  OpenFile(ByteSink& sink, const ParallelDeflateOptions& options) : buffer_(sink) {
-    if (options.format != Compression::none) compressor_ = deflate_in_parallel(buffer_, options);
+  OpenFile(ByteSink& sink, size_t buffer, const ParallelDeflateOptions& options,
+           const std::shared_ptr<DeflateThreads>& threads)
+      : sink_(sink), buffer_(sink, buffer) {
+    if (options.format != Compression::none) {
+      compressor_ = deflate_in_parallel(buffer_, options, threads);
+    }
   }
 
   // `size` is the total size of the pieces.
@@ -100,6 +106,7 @@ class OpenFile {
 
   uint64_t framed() const { return framed_; }
   uint64_t records() const { return records_; }
+  ByteSink& sink() { return sink_; }
 
   // Flushes all data.
   WrittenFile end() {
@@ -109,6 +116,7 @@ class OpenFile {
   }
 
  private:
+  ByteSink& sink_;
   BufferedSink buffer_;
   std::unique_ptr<ByteSink> compressor_;
   uint64_t framed_ = 0;
@@ -116,19 +124,6 @@ class OpenFile {
 };
 
 }  // namespace
-
-Compression compression_for(std::string_view path, std::optional<Compression> given) {
-  static const std::map<std::string_view, Compression> kEndings = {{".gz", Compression::gzip},
-                                                                   {".gzip", Compression::gzip},
-                                                                   {".zlib", Compression::zlib},
-                                                                   {".zst", Compression::zstd},
-                                                                   {".zstd", Compression::zstd}};
-  if (given) return *given;
-  for (const auto& [ending, compression] : kEndings) {
-    if (path.ends_with(ending)) return compression;
-  }
-  return Compression::none;
-}
 
 void check_level(const RecordOutputOptions& options) {
   if (!options.level && !options.fast) return;
@@ -138,111 +133,148 @@ void check_level(const RecordOutputOptions& options) {
   require_deflate_level(options.compression, deflate_options(options).level);
 }
 
-std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputOptions& options) {
-  const std::string& output = options.path;
-  if (!options.many()) return {output};
-  const std::string number = "[0-9][0-9][0-9][0-9][0-9]";
-  const std::string pattern =
-      '-' + number + "-of-" + (options.shards > 0 ? five_digits(options.shards) : number);
-  const size_t name = output.find_last_of('/') + 1;  // npos + 1 is 0
-  const std::string_view start = std::string_view(output).substr(name);
-  const std::string folder = parent_directory(output);
-  std::vector<std::string> found;
-  if (!files.status(folder)) return found;  // writing there fails with the reason
-  for (const std::string& other : files.list(folder)) {
-    if (!other.starts_with(start)) continue;
-    if (::fnmatch(pattern.c_str(), other.c_str() + start.size(), 0) != 0) continue;
-    found.push_back(output.substr(0, name) + other);
-  }
-  return found;
+void check_files_at_once(const RecordOutputOptions& options) {
+  if (files_at_once(options) <= RecordOutputOptions::kMostAtOnce) return;
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .path = options.path,
+               .reason = std::to_string(files_at_once(options)) +
+                         " files would be written at a time: more than " +
+                         std::to_string(RecordOutputOptions::kMostAtOnce),
+               .hint = "fill the shards one after another, in blocks"});
 }
 
+// The files of one split; of all records if there are no splits.
+struct FileSet {
+  uint64_t total = 0;                                // records that will be written
+  uint64_t records = 0;                              // written so far
+  std::vector<std::unique_ptr<OpenFile>> open = {};  // one, or all shards in round-robin order
+  std::vector<WrittenFile> written = {};
+};
+
 struct RecordOutput::State {
-  State(FileSystem& file_system, RecordOutputOptions given, std::optional<uint64_t> how_many)
-      : options(std::move(given)), total(how_many.value_or(0)), files(file_system) {
-    if (!options.many() && options.open_stream) stream = options.open_stream();
-    begin_file();
-  }
-
-  std::string path_of(size_t file, size_t count) const {
-    return options.many() ? shard_name(options.path, file, count) : options.path;
-  }
-
-  void begin_file() {
-    // With --max-bytes, the number of files is unknown; the files get their names at the end.
-    ByteSink& sink = stream ? *stream : files.begin(path_of(written.size(), options.shards));
-    open.emplace(sink, deflate_options(options));
-  }
-
-  void end_file() {
-    written.push_back(open->end());
-    open.reset();
-  }
-
-  // The number of records up to the end of the current file.
-  uint64_t shard_end() const { return total * (written.size() + 1) / options.shards; }
-
-  void next_file_if_full(size_t size) {
-    if (options.shards > 0) {
-      while (records >= shard_end() && written.size() + 1 < options.shards) {
-        end_file();
-        begin_file();
-      }
-    } else if (options.max_bytes > 0 && open->records() > 0 &&
-               open->framed() + size + kRecordOverhead > options.max_bytes) {
-      end_file();
-      begin_file();
+  State(FileSystem& file_system, RecordOutputOptions given, const std::vector<uint64_t>& counts)
+      : options(std::move(given)),
+        at_once(files_at_once(options)),
+        deflate(deflate_options(options)),
+        files(file_system),
+        sets(std::max<size_t>(1, options.splits.size())) {
+    check_files_at_once(options);
+    if (options.max_bytes > 0 && !file_system.can_map(options.path)) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .path = options.path,
+                   .reason = "objects get their names before their number is known, so they can't "
+                             "be split by size",
+                   .hint = "give the number of shards"});
     }
+    for (size_t i = 0; i < std::min(sets.size(), counts.size()); ++i) sets[i].total = counts[i];
+    if (!options.many() && options.splits.empty() && options.open_stream) {
+      stream = options.open_stream();
+    }
+    std::shared_ptr<DeflateThreads> threads;
+    if (at_once > 1 && options.compression != Compression::none) {
+      threads = shared_deflate_threads(deflate);
+    }
+    const size_t shards = options.order == ShardOrder::round_robin ? options.shards : 0;
+    for (size_t split = 0; split < sets.size(); ++split) {
+      for (size_t file = 0; file < std::max<size_t>(1, shards); ++file) begin_file(split, threads);
+    }
+    shared = threads;
+  }
+
+  void begin_file(size_t split, const std::shared_ptr<DeflateThreads>& threads) {
+    FileSet& set = sets[split];
+    const size_t number = set.written.size() + set.open.size();
+    // With max_bytes, the number of files is unknown; the files get their names at the end.
+    ByteSink& sink =
+        stream ? *stream : files.begin_beside(output_path(options, split, number, options.shards));
+    begun.emplace_back(split, number);
+    set.open.push_back(std::make_unique<OpenFile>(
+        sink, std::min(kBufferSize, kAllBuffers / at_once), deflate, threads));
+  }
+
+  void end_first(FileSet& set) {
+    OpenFile& file = *set.open.front();
+    set.written.push_back(file.end());
+    if (!stream) files.finish(file.sink());
+    set.open.erase(set.open.begin());
+  }
+
+  void begin_next(size_t split) {
+    const std::shared_ptr<DeflateThreads> threads = shared.lock();  // of the open files
+    end_first(sets[split]);
+    begin_file(split, threads);
+  }
+
+  // Returns the file for the next record, of this size.
+  OpenFile& file_for(size_t split, size_t size) {
+    FileSet& set = sets[split];
+    if (set.open.size() > 1) return *set.open[set.records % set.open.size()];
+    if (options.needs_counts()) {
+      while (set.written.size() + 1 < options.shards &&
+             set.records >= set.total * (set.written.size() + 1) / options.shards) {
+        begin_next(split);
+      }
+    } else if (options.max_bytes > 0 && set.open.front()->records() > 0 &&
+               set.open.front()->framed() + size + kRecordOverhead > options.max_bytes) {
+      begin_next(split);
+    }
+    return *set.open.front();
   }
 
   const RecordOutputOptions options;
-  const uint64_t total;
-  uint64_t records = 0;
+  const size_t at_once;
+  const ParallelDeflateOptions deflate;
   std::unique_ptr<ByteSink> stream;  // in place of files
   AtomicFileSet files;
-  std::optional<OpenFile> open;
-  std::vector<WrittenFile> written;
+  std::vector<std::pair<size_t, size_t>> begun;  // the split and number of each of `files`
+  std::weak_ptr<DeflateThreads> shared;          // by files of several splits
+  std::vector<FileSet> sets;                     // by split
 };
 
 RecordOutput::RecordOutput(FileSystem& files, RecordOutputOptions options,
-                           std::optional<uint64_t> records)
+                           std::vector<uint64_t> records)
     : state_(std::make_unique<State>(files, std::move(options), records)) {}
 
 RecordOutput::~RecordOutput() = default;
 
-void RecordOutput::write(std::span<const std::span<const std::byte>> pieces) {
+void RecordOutput::write(std::span<const std::span<const std::byte>> pieces, size_t split) {
   size_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
-  state_->next_file_if_full(size);
-  state_->open->write(pieces, size);
-  ++state_->records;
+  state_->file_for(split, size).write(pieces, size);
+  ++state_->sets[split].records;
 }
 
 std::vector<WrittenFile> RecordOutput::close() {
   State& state = *state_;
-  if (state.options.shards > 0 && state.records != state.total) {
-    throw Error({.kind = ErrorKind::corrupted,
-                 .path = state.options.path,
-                 .reason = std::to_string(state.total) + " records were counted, but " +
-                           std::to_string(state.records) + " were read",
-                 .hint = "the input was changed while it was read"});
-  }
-  while (state.written.size() + 1 < state.options.shards) {  // shards without records
-    state.end_file();
-    state.begin_file();
-  }
-  state.end_file();
-  std::vector<std::string> paths;
-  for (size_t i = 0; i < state.written.size(); ++i) {
-    paths.push_back(state.path_of(i, state.written.size()));
-    state.written[i].path = paths.back();
+  for (size_t split = 0; split < state.sets.size(); ++split) {
+    FileSet& set = state.sets[split];
+    if (state.options.needs_counts() && set.records != set.total) {
+      throw Error({.kind = ErrorKind::corrupted,
+                   .path = state.options.path,
+                   .reason = std::to_string(set.total) + " records were counted, but " +
+                             std::to_string(set.records) + " were read",
+                   .hint = "the input was changed while it was read"});
+    }
+    // Shards without records.
+    while (set.written.size() + set.open.size() < state.options.shards) state.begin_next(split);
+    while (!set.open.empty()) state.end_first(set);
+    for (size_t i = 0; i < set.written.size(); ++i) {
+      set.written[i].path = output_path(state.options, split, i, set.written.size());
+      if (!state.options.splits.empty()) set.written[i].split = state.options.splits[split];
+    }
   }
   if (state.stream) {
     state.stream->close();
   } else {
+    std::vector<std::string> paths;
+    for (const auto& [split, file] : state.begun) {
+      paths.push_back(state.sets[split].written[file].path);
+    }
     state.files.commit(paths);
   }
-  return std::move(state.written);
+  std::vector<WrittenFile> all;
+  for (FileSet& set : state.sets) std::ranges::move(set.written, std::back_inserter(all));
+  return all;
 }
 
 }  // namespace recordpipe

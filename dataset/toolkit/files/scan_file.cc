@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/io/raw_buffer.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
@@ -47,35 +48,86 @@ class CountedSinks {
   ScanTotals totals_;
 };
 
-void scan_mapped(const FileWork& work, const std::string& path, size_t threads,
-                 CountedSinks& sinks) {
-  const auto file = work.files.map(path);
-  const auto bytes = file->bytes();
+// A small file, which is read once and whole: that takes less time than mapping it.
+class LoadedFile final : public RandomAccessFile {
+ public:
+  LoadedFile(const RandomAccessFile& file, std::string path)
+      : path_(std::move(path)), content_(std::max<size_t>(file.size(), 1)) {
+    size_ = file.read_at(0, content_.part(0, file.size()));
+  }
+
+  uint64_t size() const override { return size_; }
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte>) const override {
+    const uint64_t begin = std::min<uint64_t>(offset, size_);
+    return bytes().subspan(begin, std::min<uint64_t>(size, size_ - begin));
+  }
+  bool stable() const override { return true; }
+  const std::string& path() const override { return path_; }
+  std::span<const std::byte> bytes() const { return content_.part(0, size_); }
+
+ private:
+  const std::string path_;
+  RawBuffer content_;
+  size_t size_;  // less than that of the buffer if the file was truncated meanwhile
+};
+
+// Files up to this size are loaded.
+constexpr uint64_t kLoaded = uint64_t{1} << 20;
+// Starting a thread that decompresses takes longer than decompressing files up to this size.
+constexpr uint64_t kInflatedInPlace = uint64_t{64} << 10;
+
+// `bytes`: the whole content of `file`, which is not compressed.
+void scan_plain(const FileWork& work, const RandomAccessFile& file,
+                std::span<const std::byte> bytes, size_t threads, CountedSinks& sinks) {
   sinks.opened(Compression::none);
   uint64_t reached = 0;
-  ParallelRecordScanner scanner(*file, {.threads = threads, .stop = work.stop});
+  ParallelRecordScanner scanner(file, {.threads = threads, .stop = work.stop});
   while (const auto stretch = scanner.next()) {
     if (const auto* intact = std::get_if<IntactRecords>(&*stretch)) {
       const uint64_t size = intact->end - intact->begin;
       sinks.intact(bytes.subspan(intact->begin, size), intact->records);
       // The sink may have loaded the whole range into memory.
-      file->hint(intact->begin, size, ReadHint::done);
+      file.hint(intact->begin, size, ReadHint::done);
     } else {
       sinks.damaged(std::get<DamagedRegion>(*stretch));
     }
     work.add(scanner.offset() - std::exchange(reached, scanner.offset()));
   }
-  if (file->damaged()) sinks.cut();
+  if (file.damaged()) sinks.cut();
+}
+
+// Returns whether the file, a local regular one, is not compressed and was scanned.
+bool scan_local(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
+                size_t threads, uint64_t size, CountedSinks& sinks) {
+  if (reading.compression.value_or(Compression::none) != Compression::none) return false;
+  if (size <= kLoaded) {
+    const auto opened = work.files.open_random(path);
+    if (opened->size() <= kLoaded) {
+      const LoadedFile file(*opened, path);
+      if (compression_of(file, reading) != Compression::none) return false;
+      scan_plain(work, file, file.bytes(), 1, sinks);
+      return true;
+    }
+  }
+  const auto file = work.files.map(path);
+  if (compression_of(*file, reading) != Compression::none) return false;
+  scan_plain(work, *file, file->bytes(), threads, sinks);
+  return true;
 }
 
 void scan_stream(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
-                 CountedSinks& sinks) {
+                 const InputStatus& status, size_t threads, CountedSinks& sinks) {
   DetectedSource detected =
-      detect_source(open_counted(work, path), reading, {.read_on_after_damage = true});
+      detect_source(open_counted(work, path, status), reading, {.read_on_after_damage = true});
   sinks.opened(detected.compression);
-  // Decompression and CRC checks run on separate threads.
-  detected.source = std::make_unique<ReadAhead>(
-      std::move(detected.source), ReadAheadOptions{.read_on_after_damage = detected.reads_on});
+  if (!status.is_local_regular || status.size > kInflatedInPlace) {
+    // Decompression and CRC checks run on separate threads. With one thread for the file, it is one
+    // of several that are scanned at a time: each takes little memory.
+    ReadAheadOptions ahead{.read_on_after_damage = detected.reads_on};
+    if (threads == 1) ahead.blocks = 4;
+    detected.source = std::make_unique<ReadAhead>(std::move(detected.source), ahead);
+  }
   RecordScanner scanner(std::move(detected), reading.max_record_size, work.stop);
   while (const auto step = scanner.next()) {
     if (const auto* record = std::get_if<Record>(&*step)) {
@@ -111,25 +163,26 @@ void write_entries(std::span<const std::byte> framed, uint64_t count, RecordInde
 }  // namespace
 
 ScanTotals scan_file(const FileWork& work, const std::string& path,
-                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks) {
+                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
+                     const std::optional<InputStatus>& status) {
   CountedSinks counted(sinks);
-  if (can_be_mapped(work, path, reading)) {
-    scan_mapped(work, path, thread_count(threads), counted);
-  } else {
-    scan_stream(work, path, reading, counted);
+  const InputStatus known = status ? *status : input_status(work, path);
+  if (!known.is_local_regular ||
+      !scan_local(work, path, reading, thread_count(threads), known.size, counted)) {
+    scan_stream(work, path, reading, known, thread_count(threads), counted);
   }
   return counted.totals();
 }
 
 ScanTotals salvage_file(const FileWork& work, const std::string& path,
                         const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
-                        RecordWriter& writer) {
+                        RecordWriter& writer, const std::optional<InputStatus>& status) {
   ScanSinks writing = sinks;
   writing.intact = [&](std::span<const std::byte> framed, uint64_t count) {
     write_copied(framed, count, writer);
     if (sinks.intact) sinks.intact(framed, count);
   };
-  const ScanTotals totals = scan_file(work, path, reading, threads, writing);
+  const ScanTotals totals = scan_file(work, path, reading, threads, writing, status);
   if (totals.cut) throw cut_while_mapped(path, totals.bytes);
   return totals;
 }
@@ -145,7 +198,8 @@ void require_plain(const std::string& path, Compression compression,
 }
 
 uint64_t write_index(const FileWork& work, const std::string& path, size_t threads,
-                     const std::string& decompress_hint, ByteSink& sink) {
+                     const std::string& decompress_hint, ByteSink& sink,
+                     const std::optional<InputStatus>& status) {
   RecordIndexWriter index(sink);
   const auto opened = [&](Compression compression) {
     require_plain(path, compression, decompress_hint);
@@ -161,7 +215,8 @@ uint64_t write_index(const FileWork& work, const std::string& path, size_t threa
   scan_file(work, path, {}, threads,
             {.opened = opened,
              .intact = [&](auto framed, uint64_t count) { write_entries(framed, count, index); },
-             .damaged = damaged});
+             .damaged = damaged},
+            status);
   index.close();
   return index.records();
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,21 +40,23 @@ struct ScanTotals {
 };
 
 // Calls the sinks in the order of the file, on the calling thread. `threads`: 0 for
-// available_cpus().
+// available_cpus(). `status`: input_status() of the file, if the caller has it already.
 ScanTotals scan_file(const FileWork& work, const std::string& path,
-                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks);
+                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
+                     const std::optional<InputStatus>& status = {});
 
 // Appends all intact records of a file to `writer`. `sinks` are called as by scan_file(); intact()
 // may be empty. Throws Error{truncated} if the file was truncated while it was read.
 ScanTotals salvage_file(const FileWork& work, const std::string& path,
                         const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
-                        RecordWriter& writer);
+                        RecordWriter& writer, const std::optional<InputStatus>& status = {});
 
 // Writes the index of a plain file to `sink`; returns the number of records. Checks every CRC:
 // throws Error{corrupted} for the first damage. Throws Error{unsupported}, with
 // `decompress_hint`, for a compressed file.
 uint64_t write_index(const FileWork& work, const std::string& path, size_t threads,
-                     const std::string& decompress_hint, ByteSink& sink);
+                     const std::string& decompress_hint, ByteSink& sink,
+                     const std::optional<InputStatus>& status = {});
 // Throws that Error{unsupported}.
 void require_plain(const std::string& path, Compression compression,
                    const std::string& decompress_hint);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/files/records_of_files.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/message_view.h"
 
@@ -20,92 +21,103 @@ struct StatisticsBlock {
 
 InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>& paths,
                             SurveyOptions options) {
+  InferredSchema schema = survey_schema(work, paths, options);
+  options.filter.require_possible();
+  return schema;
+}
+
+InferredSchema survey_schema(const FileWork& work, const std::vector<std::string>& paths,
+                             SurveyOptions& options) {
   RecordFilter& filter = options.filter;
   InferredSchema schema;
   work.begin("look");
-  for (const std::string& path : paths) {
-    if (filter.is_full()) break;
-    RecordReader reader(open_counted(work, path), options.reading);
-    const auto read = [&] { return reader.read(); };
-    pass_over_records<InferredSchema>([&] { return filter.next(read); }, 0,
-                                      thread_count(options.threads),
-                                      [&](const RecordBlock& block) {
-                                        MessageView message;
-                                        InferredSchema part;
-                                        for (size_t i = 0; i < block.size(); ++i) {
-                                          message.read(block[i].data);
-                                          if (!filter.matches(message)) continue;
-                                          part.add(message, block[i].data.size());
-                                        }
-                                        return part;
-                                      },
-                                      [&](const InferredSchema& part) {
-                                        schema.merge(part);
-                                        return true;
-                                      },
-                                      [&](uint64_t, const Record& record) {
-                                        MessageView message;
+  RecordsOfFiles records(work, paths, options.reading, thread_count(options.threads));
+  const auto read = [&] { return records.read(); };
+  pass_over_records<InferredSchema>([&] { return filter.next(read); },
+                                    thread_count(options.threads),
+                                    [&](const RecordBlock& block) {
+                                      MessageView message;
+                                      InferredSchema part;
+                                      for (size_t i = 0; i < block.size(); ++i) {
+                                        const NumberedRecord record = block[i];
                                         message.read(record.data);
-                                        if (!filter.matches(message)) return true;
-                                        schema.add(message, record.data.size());
-                                        return true;
-                                      },
-                                      {.growth = 4});
-  }
-  filter.require_possible();
+                                        if (!filter.matches(message, record)) continue;
+                                        part.add(message, record.data.size());
+                                      }
+                                      return part;
+                                    },
+                                    [&](const InferredSchema& part) {
+                                      schema.merge(part);
+                                      return true;
+                                    },
+                                    [&](const NumberedRecord& record) {
+                                      MessageView message;
+                                      message.read(record.data);
+                                      if (!filter.matches(message, record)) return true;
+                                      schema.add(message, record.data.size());
+                                      return true;
+                                    },
+                                    {.growth = 4});
   return schema;
 }
 
 FeatureStatistics compute_statistics(const FileWork& work, const std::vector<std::string>& paths,
                                      const FeatureNames& names, SurveyOptions options) {
+  StatisticsSurvey survey = survey_statistics(work, paths, names, options);
+  options.filter.require_possible();
+  if (survey.statistics.records > 0) {
+    require_found(names, survey.found, survey.present, !options.filter.is_full());
+  }
+  return std::move(survey.statistics);
+}
+
+StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::string>& paths,
+                                   const FeatureNames& names, SurveyOptions& options) {
   const std::vector<std::string> only(names.begin(), names.end());
   RecordFilter& filter = options.filter;
-  FeatureStatistics all;
-  FeatureNames found;
+  StatisticsSurvey survey;
+  auto& [all, found, first_names] = survey;
   FirstNames present;
   work.begin("count");
-  for (const std::string& path : paths) {
-    if (filter.is_full()) break;
-    RecordReader reader(open_counted(work, path), options.reading);
-    MessageView first;
-    const auto read = [&] {
-      auto record = reader.read();
-      if (record && !names.empty() && !present.is_full()) {
-        first.read(record->data);
-        present.add(first);
-      }
-      return record;
-    };
-    pass_over_records<StatisticsBlock>(
-        [&] { return filter.next(read); }, 0, thread_count(options.threads),
-        [&](const RecordBlock& block) {
-          MessageView message;
-          StatisticsBlock part;
-          for (size_t i = 0; i < block.size(); ++i) {
-            message.read(block[i].data);
-            find_names(message, names, part.found);
-            if (filter.matches(message)) part.statistics.add(message, only);
-          }
-          part.statistics.settle();
-          return part;
-        },
-        [&](const StatisticsBlock& part) {
-          all.merge(part.statistics);
-          found.insert(part.found.begin(), part.found.end());
-          return true;
-        },
-        [&](uint64_t, const Record& record) {
-          MessageView message;
+  RecordsOfFiles records(work, paths, options.reading, thread_count(options.threads));
+  MessageView first;
+  const auto read = [&] {
+    auto record = records.read();
+    if (record && !names.empty() && !present.is_full()) {
+      first.read(record->data);
+      present.add(first);
+    }
+    return record;
+  };
+  pass_over_records<StatisticsBlock>(
+      [&] { return filter.next(read); }, thread_count(options.threads),
+      [&](const RecordBlock& block) {
+        MessageView message;
+        StatisticsBlock part;
+        for (size_t i = 0; i < block.size(); ++i) {
+          const NumberedRecord record = block[i];
           message.read(record.data);
-          find_names(message, names, found);
-          if (filter.matches(message)) all.add(message, only);
-          return true;
-        },
-        {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
-  }
-  filter.require_possible();
-  if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
-  return all;
+          find_names(message, names, part.found);
+          if (filter.matches(message, record)) part.statistics.add(message, only);
+        }
+        part.statistics.settle();
+        return part;
+      },
+      [&](const StatisticsBlock& part) {
+        all.merge(part.statistics);
+        found.insert(part.found.begin(), part.found.end());
+        return true;
+      },
+      [&](const NumberedRecord& record) {
+        MessageView message;
+        message.read(record.data);
+        find_names(message, names, found);
+        if (filter.matches(message, record)) all.add(message, only);
+        return true;
+      },
+      {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
+  first_names = present.all();
+  return survey;
 }
 
 }  // namespace recordpipe

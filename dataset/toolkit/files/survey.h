@@ -30,4 +30,16 @@ InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>
 FeatureStatistics compute_statistics(const FileWork& work, const std::vector<std::string>& paths,
                                      const FeatureNames& names = {}, SurveyOptions options = {});
 
+// The same without the errors for features that no record has: of a part of the records, another
+// part of which may have them. `options` remembers what its filter has seen.
+InferredSchema survey_schema(const FileWork& work, const std::vector<std::string>& paths,
+                             SurveyOptions& options);
+struct StatisticsSurvey {
+  FeatureStatistics statistics = {};
+  FeatureNames found = {};                // requested names in all records read, selected or not
+  std::vector<std::string> present = {};  // names of the first records, if names were requested
+};
+StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::string>& paths,
+                                   const FeatureNames& names, SurveyOptions& options);
+
 }  // namespace recordpipe

@@ -64,8 +64,10 @@ class ParallelRecordScanner::State {
         stop_(options.stop),
         input_(file),
         walk_(input_, 0, {}, options.stop),
+        only_walks_(thread_count(options.threads) == 1 &&
+                    (size_ <= chunk_size_ || options.chunk_size == 0)),
         most_planned_(2 * thread_count(options.threads) + 1),
-        threads_(thread_count(options.threads)) {}
+        threads_(only_walks_ ? 0 : thread_count(options.threads)) {}
 
   std::optional<Stretch> next() {
     if (failure_) std::rethrow_exception(failure_);
@@ -82,6 +84,7 @@ class ParallelRecordScanner::State {
  private:
   std::optional<Stretch> next_stretch() {
     while (true) {
+      if (only_walks_) return step();
       while (!damaged_ && planned_.size() < most_planned_ && plan_next()) {
       }
       if (planned_.empty()) {
@@ -231,7 +234,7 @@ class ParallelRecordScanner::State {
   std::optional<Stretch> step() {
     const uint64_t begin = plan_end_;
     walk_.seek(begin);
-    uint64_t records = walk_.pass_intact(walk_until_);
+    uint64_t records = walk_.pass_intact(only_walks_ ? begin + chunk_size_ : walk_until_);
     std::optional<Stretch> met;
     if (records > 0) {
       met = IntactRecords{begin, walk_.position(), records};
@@ -255,6 +258,8 @@ class ParallelRecordScanner::State {
   const std::stop_token stop_;
   FileScanInput input_;
   RecordWalk walk_;
+  // With one thread, another one would only cost time. (One of many files.)
+  const bool only_walks_;
   const size_t most_planned_;
 
   std::map<uint64_t, Chunk> chunks_;  // by index

@@ -16,30 +16,28 @@
 
 #include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/record.h"
+#include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {
 
 // Consecutive records of about PassOptions::block_size bytes.
 class RecordBlock {
  public:
-  // Creates a block that starts at record `first`.
-  explicit RecordBlock(uint64_t first = 0) : first_(first) {}
-
   // Appends a copy of the record.
-  void append(const Record& record) {
-    places_.push_back({record.offset, record.path, bytes_.size(), record.data.size()});
+  void append(const NumberedRecord& record) {
+    places_.push_back(
+        {record.offset, record.number, record.path, bytes_.size(), record.data.size()});
     bytes_.insert(bytes_.end(), record.data.begin(), record.data.end());
   }
 
-  // The index of the block's first record in the file, from 0.
-  uint64_t first() const { return first_; }
   size_t size() const { return places_.size(); }
-  // Returns record first() + i, which is valid as long as the block.
-  Record operator[](size_t i) const {
+  // Returns record i of the block, which is valid as long as the block.
+  NumberedRecord operator[](size_t i) const {
     const Place& place = places_[i];
-    return {.data = std::span(bytes_).subspan(place.begin, place.size),
-            .offset = place.offset,
-            .path = place.path};
+    return {{.data = std::span(bytes_).subspan(place.begin, place.size),
+             .offset = place.offset,
+             .path = place.path},
+            place.number};
   }
   // The memory of the block. Includes a fixed size per record, because records may be empty.
   size_t memory() const { return bytes_.size() + places_.size() * sizeof(Place); }
@@ -47,12 +45,12 @@ class RecordBlock {
  private:
   struct Place {
     uint64_t offset;        // in the file
+    uint64_t number;        // of the record
     std::string_view path;  // of the record
     size_t begin;           // in bytes_
     size_t size;
   };
 
-  uint64_t first_;
   std::vector<std::byte> bytes_;
   std::vector<Place> places_;
 };
@@ -66,28 +64,26 @@ struct PassOptions {
   size_t growth = 1;
 };
 
-// Calls consume(work(block)) for blocks of records, and large(number, record) for each record above
+// Calls consume(work(block)) for blocks of records, and large(record) for each record above
 // large_size. consume() and large() run on the calling thread, in the order of the records, until
-// one of them returns false; work() runs on several threads. `read` returns the records, which are
-// numbered from `first`; an exception from `read` is rethrown after all earlier records have
-// been consumed.
+// one of them returns false; work() runs on several threads. An exception from `read`
+// is rethrown after all earlier records have been consumed.
 template <typename Output>
-void pass_over_records(const std::function<std::optional<Record>()>& read, uint64_t first,
-                       size_t threads, const std::function<Output(RecordBlock)>& work,
+void pass_over_records(const std::function<std::optional<NumberedRecord>()>& read, size_t threads,
+                       const std::function<Output(RecordBlock)>& work,
                        const std::function<bool(Output)>& consume,
-                       const std::function<bool(uint64_t, const Record&)>& large,
+                       const std::function<bool(const NumberedRecord&)>& large,
                        const PassOptions& options = {}) {
   const size_t most_threads =
       std::max<size_t>(2, kMostOnTheirWay / (options.growth * options.block_size));
-  uint64_t number = first;
-  std::optional<Record> waiting;  // a large record, until the blocks before it are consumed
+  std::optional<NumberedRecord> waiting;  // a large record, until the blocks before it are consumed
   std::exception_ptr failure;
   bool more = true;
 
   const auto next_block = [&]() -> std::optional<RecordBlock> {
-    RecordBlock block(number);
+    RecordBlock block;
     while (more && !waiting && block.memory() < options.block_size) {
-      std::optional<Record> record;
+      std::optional<NumberedRecord> record;
       try {
         record = read();
       } catch (...) {
@@ -100,7 +96,6 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
         break;
       }
       block.append(*record);
-      ++number;
     }
     return block.size() > 0 ? std::optional(std::move(block)) : std::nullopt;
   };
@@ -120,7 +115,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
           [&](const RecordBlock& block) { return options.growth * block.memory(); });
     }
     if (waiting && wanted) {
-      wanted = large(number++, *waiting);
+      wanted = large(*waiting);
       if (!wanted) more = false;
     }
     waiting.reset();

@@ -32,17 +32,17 @@ struct SelectedBlock {
 class Selector {
  public:
   Selector(const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
-           const std::function<void(RecordPieces)>& consume)
+           const std::function<void(RecordPieces, const NumberedRecord&)>& consume)
       : read_(read), selection_(selection), names_(names_of(selection)), consume_(consume) {}
 
   SelectionReport run() {
     if (selection_.where || !selection_.edit.empty()) {
       pass_over_records<SelectedBlock>(
-          [this] { return next_record(); }, 0,
+          [this] { return next_record(); },
           std::min(thread_count(selection_.threads), kMostThreads),
           [this](RecordBlock block) { return select(std::move(block)); },
           [this](const SelectedBlock& selected) { return take_block(selected); },
-          [this](uint64_t, const Record& record) { return take_large(record); });
+          [this](const NumberedRecord& record) { return take_large(record); });
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
@@ -56,11 +56,12 @@ class Selector {
   bool is_full() const { return selection_.limit && report_.taken >= *selection_.limit; }
 
   // Returns the next record in the sample.
-  std::optional<Record> next_record() {
+  std::optional<NumberedRecord> next_record() {
     if (is_full()) return std::nullopt;
-    while (auto record = read_()) {
+    while (const auto record = read_()) {
       note_present(*record);
-      if (is_in_sample(report_.read++)) return record;
+      const NumberedRecord numbered = numbers_.numbered(*record);
+      if (is_in_sample(selection_, report_.read++)) return numbered;
     }
     return std::nullopt;
   }
@@ -71,18 +72,12 @@ class Selector {
     present_.add(message_);
   }
 
-  bool is_in_sample(uint64_t number) const {
-    if (!selection_.fraction) return true;
-    const uint64_t drawn = Random(derive_key(selection_.seed, kSampleStream), 0, number).next64();
-    return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection_.fraction;
-  }
-
   // Returns whether the record is selected. If it isn't, adds to `found` the requested names that
   // occur in the record.
-  bool is_wanted(const Record& record, MessageView& message, FeatureNames& found) const {
+  bool is_wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const {
     if (!selection_.where) return true;
     message.read(record.data);
-    if (selection_.where->matches(message)) return true;
+    if (selection_.where->matches(message, record)) return true;
     find_names(message, names_, found);
     return false;
   }
@@ -91,7 +86,7 @@ class Selector {
     SelectedBlock selected{.block = std::move(block)};
     MessageView message;
     for (size_t i = 0; i < selected.block.size(); ++i) {
-      const Record record = selected.block[i];
+      const NumberedRecord record = selected.block[i];
       if (!is_wanted(record, message, selected.found)) continue;
       selected.wanted.push_back(i);
       if (!selection_.edit.empty()) selected.edited.push_back(edit(record));
@@ -122,7 +117,7 @@ class Selector {
   bool take_block(const SelectedBlock& selected) {
     report_.found.insert(selected.found.begin(), selected.found.end());
     for (size_t i = 0; i < selected.wanted.size(); ++i) {
-      const Record record = selected.block[selected.wanted[i]];
+      const NumberedRecord record = selected.block[selected.wanted[i]];
       if (!selected.edited.empty()) {
         take(record, selected.edited[i]);
       } else {
@@ -132,7 +127,7 @@ class Selector {
     return !is_full();
   }
 
-  bool take_large(const Record& record) {
+  bool take_large(const NumberedRecord& record) {
     MessageView message;
     if (is_wanted(record, message, report_.found)) {
       if (selection_.edit.empty()) {
@@ -144,7 +139,7 @@ class Selector {
     return !is_full();
   }
 
-  void take(const Record& record, const EditResult& edited) {
+  void take(const NumberedRecord& record, const EditResult& edited) {
     if (is_full()) return;
     if (edited.error) {
       ++report_.failed;
@@ -155,11 +150,11 @@ class Selector {
     take(record, RecordPieces(edited.message.pieces));
   }
 
-  void take(const Record& record, RecordPieces pieces) {
+  void take(const NumberedRecord& record, RecordPieces pieces) {
     if (is_full()) return;
     ++report_.taken;
     try {
-      consume_(pieces);
+      consume_(pieces, record);
     } catch (const Error& error) {
       if (!error.path().empty()) throw;
       throw placed(error, record);
@@ -169,13 +164,20 @@ class Selector {
   const std::function<std::optional<Record>()>& read_;
   const RecordSelection& selection_;
   const FeatureNames names_;
-  const std::function<void(RecordPieces)>& consume_;
+  const std::function<void(RecordPieces, const NumberedRecord&)>& consume_;
+  RecordNumbers numbers_;
   MessageView message_;
   FirstNames present_;
   SelectionReport report_;
 };
 
 }  // namespace
+
+bool is_in_sample(const RecordSelection& selection, uint64_t index) {
+  if (!selection.fraction) return true;
+  const uint64_t drawn = Random(derive_key(selection.seed, kSampleStream), 0, index).next64();
+  return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection.fraction;
+}
 
 FeatureNames names_of(const RecordSelection& selection) {
   FeatureNames names = selection.named;
@@ -189,6 +191,13 @@ FeatureNames names_of(const RecordSelection& selection) {
 SelectionReport select_records(const std::function<std::optional<Record>()>& read,
                                const RecordSelection& selection,
                                const std::function<void(RecordPieces)>& consume) {
+  return select_records(read, selection,
+                        [&](RecordPieces pieces, const NumberedRecord&) { consume(pieces); });
+}
+
+SelectionReport select_records(
+    const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
+    const std::function<void(RecordPieces, const NumberedRecord& record)>& consume) {
   return Selector(read, selection, consume).run();
 }
 

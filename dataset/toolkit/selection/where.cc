@@ -13,12 +13,16 @@
 #include "dataset/toolkit/selection/where_parser.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
 namespace {
 
+using Function = Where::Condition::Function;
+using Kind = Where::Condition::Kind;
 using Operator = Where::Condition::Operator;
+using Subject = Where::Condition::Subject;
 
 // Returns -1, 0 or 1 if a is less than, equal to or greater than b. Exact for all values.
 int compare(int64_t a, double b) {
@@ -36,6 +40,10 @@ int compare(int64_t a, int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 int compare(std::string_view a, std::string_view b) {
   const int order = a.compare(b);
   return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
+std::string_view as_text(std::span<const std::byte> value) {
+  return {reinterpret_cast<const char*>(value.data()), value.size()};
 }
 
 bool fits(int order, Operator how) {
@@ -85,12 +93,31 @@ bool fits(float value, Operator how, const WhereLiteral& literal) {
 
 bool fits(std::span<const std::byte> value, Operator how, const WhereLiteral& literal) {
   const auto* text = std::get_if<std::string>(&literal);
-  const std::string_view bytes(reinterpret_cast<const char*>(value.data()), value.size());
-  return text != nullptr && fits(compare(bytes, *text), how);
+  return text != nullptr && fits(compare(as_text(value), *text), how);
+}
+
+bool returns_true(std::string_view text, const Where::Condition& condition) {
+  const std::string& argument = std::get<std::string>(condition.literals.front());
+  switch (condition.function) {
+    case Function::startswith:
+      return text.starts_with(argument);
+    case Function::endswith:
+      return text.ends_with(argument);
+    case Function::contains:
+      return text.find(argument) != text.npos;
+    case Function::matches:
+      return condition.regex->found_in(text);
+  }
+  return false;
 }
 
 bool some_value_fits(const FeatureView& feature, const Where::Condition& condition) {
   bool found = false;
+  if (condition.kind == Kind::function) {
+    for_each_value<FeatureKind::bytes>(
+        feature, [&](auto value) { found = found || returns_true(as_text(value), condition); });
+    return found;
+  }
   const auto look = [&](auto value) {
     found = found || std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
               return fits(value, condition.how, literal);
@@ -152,34 +179,82 @@ bool length_fits(const MessageView& record, const Where::Condition& condition) {
   });
 }
 
+bool any_feature_fits(const MessageView& message, const Where::Condition& condition) {
+  bool found = false;
+  for (const auto& [name, feature] : message.features()) {
+    if (some_value_fits(feature, condition)) return true;
+  }
+  for (const FeatureListView& list : message.feature_lists()) {
+    list.for_each_step(
+        [&](const FeatureView& step) { found = found || some_value_fits(step, condition); });
+  }
+  return found;
+}
+
+bool number_fits(uint64_t number, const Where::Condition& condition) {
+  const auto value = static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX));
+  return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
+    return fits(value, condition.how, literal);
+  });
+}
+
+bool path_fits(std::string_view path, const Where::Condition& condition) {
+  if (condition.kind == Kind::function) return returns_true(path, condition);
+  return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
+    return fits(std::as_bytes(std::span(path)), condition.how, literal);
+  });
+}
+
+// Compares a fact about the record.
+bool fact_fits(const NumberedRecord* record, const Where::Condition& condition) {
+  if (record == nullptr) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "a where expression uses " + condition.name +
+                           ", but only the record's message is known"});
+  }
+  if (condition.subject == Subject::record_size) {
+    return number_fits(record->data.size(), condition);
+  }
+  if (condition.subject == Subject::record_number) return number_fits(record->number, condition);
+  return is_http_url(record->path) ? path_fits(without_secrets(record->path), condition)
+                                   : path_fits(record->path, condition);
+}
+
 bool has(const MessageView& record, std::string_view name) {
   const FeatureView* feature = record.find_feature(name);
   if (feature != nullptr) return feature->kind() != FeatureKind::none;
   return record.find_feature_list(name) != nullptr;
 }
 
-bool holds(const MessageView& record, const Where::Condition& condition) {
-  const auto part_holds = [&](const Where::Condition& part) { return holds(record, part); };
+// `record` is the record of the message; it may be null.
+bool holds(const MessageView& message, const NumberedRecord* record,
+           const Where::Condition& condition) {
+  const auto part_holds = [&](const Where::Condition& part) {
+    return holds(message, record, part);
+  };
+  if (condition.subject == Subject::any_feature) return any_feature_fits(message, condition);
+  if (condition.subject != Subject::feature) return fact_fits(record, condition);
   switch (condition.kind) {
-    case Where::Condition::Kind::all_of:
+    case Kind::all_of:
       return std::ranges::all_of(condition.parts, part_holds);
-    case Where::Condition::Kind::any_of:
+    case Kind::any_of:
       return std::ranges::any_of(condition.parts, part_holds);
-    case Where::Condition::Kind::negation:
+    case Kind::negation:
       return !part_holds(condition.parts.front());
-    case Where::Condition::Kind::comparison:
-      return comparison_holds(record, condition);
-    case Where::Condition::Kind::length:
-      return length_fits(record, condition);
-    case Where::Condition::Kind::has:
-      return has(record, condition.name);
+    case Kind::comparison:
+    case Kind::function:
+      return comparison_holds(message, condition);
+    case Kind::length:
+      return length_fits(message, condition);
+    case Kind::has:
+      return has(message, condition.name);
   }
   return false;
 }
 
 // Throws if the values of an existing feature can't be compared with the literals.
 void require_comparable(const Where::Condition& condition, const std::string& called) {
-  if (condition.kind != Where::Condition::Kind::comparison) return;
+  if (condition.kind != Kind::comparison && condition.kind != Kind::function) return;
   const bool has_bytes = (condition.kinds & bit(FeatureKind::bytes)) != 0;
   const bool has_int64s = (condition.kinds & bit(FeatureKind::int64s)) != 0;
   const bool has_floats = (condition.kinds & bit(FeatureKind::floats)) != 0;
@@ -190,13 +265,19 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
       });
   // (A feature without any values is not an error.)
   if (is_comparable || (!has_bytes && !has_numbers)) return;
+  const char* const kinds = has_bytes     ? "bytes"
+                            : !has_int64s ? "float"
+                            : has_floats  ? "int64 or float"
+                                          : "int64";
+  if (condition.kind == Kind::function) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = called + " uses " + std::string(to_string(condition.function)) +
+                           "() on " + printable(condition.name) + ", but its values are " + kinds,
+                 .hint = "numbers are compared by == < <= > >= and in"});
+  }
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = called + " compares " + printable(condition.name) + " with " +
-                         (has_bytes ? "a number" : "a string") + ", but its values are " +
-                         (has_bytes     ? "bytes"
-                          : !has_int64s ? "float"
-                          : has_floats  ? "int64 or float"
-                                        : "int64"),
+                         (has_bytes ? "a number" : "a string") + ", but its values are " + kinds,
                .hint = has_bytes ? "a string stands in quotes" : "a number stands without quotes"});
 }
 
@@ -221,13 +302,23 @@ const std::string* first_missing(const Where::Condition& condition) {
 // Checks only conditions that must hold: a comparison that fails under `not` selects the record.
 void require_all_possible(const Where::Condition& condition, const FirstNames& names,
                           bool looked_at_all, const std::string& called) {
-  if (condition.kind == Where::Condition::Kind::negation) return;
+  if (condition.kind == Kind::negation) return;
   for (const Where::Condition& part : condition.parts) {
     require_all_possible(part, names, looked_at_all, called);
   }
   if (!condition.asked) return;
   if (condition.kinds != 0) return require_comparable(condition, called);
   fail_missing(condition.name, names, looked_at_all, called);
+}
+
+// The bit of Where::Seen::kinds for Condition::asked.
+constexpr uint8_t kAsked = 1 << 7;
+
+// Calls visit() with `condition` and all parts of it, in the order of the expression.
+template <typename Visit>
+void visit_conditions(const Where::Condition& condition, const Visit& visit) {
+  visit(condition);
+  for (const Where::Condition& part : condition.parts) visit_conditions(part, visit);
 }
 
 }  // namespace
@@ -246,9 +337,15 @@ Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;
 
-bool Where::matches(const MessageView& record) const {
-  state_->names.add(record);
-  const bool does = holds(record, state_->condition);
+bool Where::matches(const MessageView& message) const { return matches(message, nullptr); }
+
+bool Where::matches(const MessageView& message, const NumberedRecord& record) const {
+  return matches(message, &record);
+}
+
+bool Where::matches(const MessageView& message, const NumberedRecord* record) const {
+  state_->names.add(message);
+  const bool does = holds(message, record, state_->condition);
   if (does) set_once(state_->matched);
   return does;
 }
@@ -260,29 +357,28 @@ void Where::require_possible(bool looked_at_all) const {
   if (!matched) require_all_possible(condition, names, looked_at_all, called);
 }
 
-RecordFilter::RecordFilter(std::optional<Where> where, std::optional<uint64_t> limit)
-    : where_(std::move(where)), left_(limit) {}
+Where::Seen Where::seen() const {
+  Seen seen{.matched = state_->matched, .names = state_->names.all()};
+  visit_conditions(state_->condition, [&](const Condition& condition) {
+    seen.kinds.push_back(static_cast<uint8_t>(condition.kinds | (condition.asked ? kAsked : 0)));
+  });
+  return seen;
+}
 
-std::optional<Record> RecordFilter::next(const std::function<std::optional<Record>()>& read) {
-  if (is_full()) return std::nullopt;
-  while (const auto record = read()) {
-    if (!left_) return record;
-    if (where_) {
-      message_.read(record->data);
-      if (!where_->matches(message_)) continue;
-    }
-    --*left_;
-    return record;
+void Where::add_seen(const Seen& seen) {
+  size_t count = 0;
+  visit_conditions(state_->condition, [&](const Condition&) { ++count; });
+  if (seen.kinds.size() != count) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = state_->called + " is another expression than that of a part"});
   }
-  return std::nullopt;
-}
-
-bool RecordFilter::matches(const MessageView& message) const {
-  return !where_ || left_ || where_->matches(message);
-}
-
-void RecordFilter::require_possible() const {
-  if (where_) where_->require_possible(!is_full());
+  auto kinds = seen.kinds.begin();
+  visit_conditions(state_->condition, [&](const Condition& condition) {
+    condition.asked = condition.asked || (*kinds & kAsked) != 0;
+    condition.kinds = static_cast<uint8_t>(condition.kinds | (*kinds++ & ~kAsked));
+  });
+  state_->names.add(seen.names);
+  state_->matched = state_->matched || seen.matched;
 }
 
 }  // namespace recordpipe

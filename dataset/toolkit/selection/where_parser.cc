@@ -14,7 +14,12 @@ namespace recordpipe {
 namespace {
 
 using Condition = Where::Condition;
+using Function = Where::Condition::Function;
 using Operator = Where::Condition::Operator;
+using Subject = Where::Condition::Subject;
+
+constexpr std::array kFunctions = {Function::startswith, Function::endswith, Function::contains,
+                                   Function::matches};
 
 constexpr int kMaxDepth = 100;
 
@@ -29,8 +34,10 @@ bool continues_name(char c) {
 // Parses the text by recursive descent, with a function for each rule:
 //   any        = all {"or" all}
 //   all        = part {"and" part}
-//   part       = "not" part | "(" any ")" | has | comparison
+//   part       = "not" part | "(" any ")" | has | function | comparison
 //   has        = "has" "(" name ")"
+//   function   = ("startswith" | "endswith" | "contains" | "matches") "(" (name | "*") ","
+//                string ")"
 //   comparison = (name | "len" "(" name ")") (operator literal | ["not"] "in" list)
 //   list       = "[" literals "]" | "(" literals ")"
 class Parser {
@@ -114,9 +121,13 @@ class Parser {
       return inner;
     }
     if (take_function("has")) {
-      Condition condition = {.kind = Condition::Kind::has, .name = name()};
+      Condition condition = {.kind = Condition::Kind::has};
+      read_feature(condition);
       expect(")");
       return condition;
+    }
+    for (const Function function : kFunctions) {
+      if (take_function(to_string(function))) return call(function);
     }
     return comparison();
   }
@@ -126,23 +137,54 @@ class Parser {
     return negation;
   }
 
+  // The part of a function after its opening parenthesis.
+  Condition call(Function function) {
+    Condition condition = {.kind = Condition::Kind::function, .function = function};
+    skip_spaces();
+    const size_t subject = at_;
+    if (take("*")) {
+      condition.subject = Subject::any_feature;
+    } else {
+      read_subject(condition);
+    }
+    if (is_number(condition)) {
+      fail_at(subject, condition.name + " is a number, and " + std::string(to_string(function)) +
+                           "() is for strings");
+    }
+    expect(",");
+    skip_spaces();
+    const size_t begin = at_;
+    if (!begins_string()) fail("expected a string in quotes");
+    std::string text = string();
+    if (function == Function::matches) {
+      try {
+        condition.regex = std::make_shared<const Regex>(text);
+      } catch (const Error& error) {
+        fail_at(begin, error.reason());
+      }
+    }
+    condition.literals.emplace_back(std::move(text));
+    expect(")");
+    return condition;
+  }
+
   Condition comparison() {
     Condition condition = {.kind = Condition::Kind::comparison};
     if (take_function("len")) {
       condition.kind = Condition::Kind::length;
-      condition.name = name();
+      read_feature(condition);
       expect(")");
     } else {
-      condition.name = name();
+      read_subject(condition);
     }
     const size_t begin = at_;
     if (take_word("not")) {
       if (!take_word("in")) fail("expected in after not");
-      condition.literals = list(condition.kind);
+      condition.literals = list(condition);
       return negated(std::move(condition));
     }
     if (take_word("in")) {
-      condition.literals = list(condition.kind);
+      condition.literals = list(condition);
       return condition;
     }
     const std::optional<Operator> how = comparison_operator();
@@ -152,7 +194,7 @@ class Parser {
       fail(next() == '=' ? "'=' is not an operator; use '=='" : "expected == != < <= > >= or in");
     }
     condition.how = *how;
-    condition.literals.push_back(literal(condition.kind));
+    condition.literals.push_back(literal(condition));
     return condition;
   }
   std::optional<Operator> comparison_operator() {
@@ -169,6 +211,27 @@ class Parser {
     return std::nullopt;
   }
 
+  // Reads the name of a feature, or of a fact about the record. Quotes make it a feature's.
+  void read_subject(Condition& condition) {
+    const char first = next();
+    condition.name = name();
+    if (first == '`' || first == '"') return;
+    if (condition.name == "record.size") condition.subject = Subject::record_size;
+    if (condition.name == "record.number") condition.subject = Subject::record_number;
+    if (condition.name == "record.path") condition.subject = Subject::record_path;
+  }
+  void read_feature(Condition& condition) {
+    skip_spaces();
+    const size_t begin = at_;
+    read_subject(condition);
+    if (condition.subject == Subject::feature) return;
+    fail_at(begin, condition.name + " is no feature (a feature of that name stands in backticks)");
+  }
+  static bool is_number(const Condition& condition) {
+    return condition.kind == Condition::Kind::length || condition.subject == Subject::record_size ||
+           condition.subject == Subject::record_number;
+  }
+
   std::string name() {
     const char first = next();
     if (first == '`' || first == '"') return quoted();
@@ -178,7 +241,7 @@ class Parser {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  std::vector<WhereLiteral> list(Condition::Kind compared) {
+  std::vector<WhereLiteral> list(const Condition& compared) {
     const bool round = next() == '(';
     expect(round ? "(" : "[");
     std::vector<WhereLiteral> literals;
@@ -189,12 +252,15 @@ class Parser {
     return literals;
   }
 
-  WhereLiteral literal(Condition::Kind compared) {
-    const char first = next();
-    if (first == '\'' || first == '"') {
-      if (compared == Condition::Kind::length) fail("len() is a number, never a string");
-      return quoted();
+  WhereLiteral literal(const Condition& compared) {
+    if (begins_string()) {
+      if (is_number(compared)) {
+        fail((compared.kind == Condition::Kind::length ? "len()" : compared.name) +
+             " is a number, never a string");
+      }
+      return string();
     }
+    if (compared.subject == Subject::record_path) fail("record.path is a string: expected quotes");
     const size_t begin = at_;
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) ||
                                   text_[at_] == '.' || text_[at_] == '+' || text_[at_] == '-')) {
@@ -226,12 +292,20 @@ class Parser {
     return decimal;
   }
 
-  std::string quoted() {
+  // "text" or r"text", where a backslash is a backslash.
+  bool begins_string() {
+    const char first = next();
+    return is_quote(first) || (first == 'r' && at_ + 1 < text_.size() && is_quote(text_[at_ + 1]));
+  }
+  static bool is_quote(char c) { return c == '\'' || c == '"'; }
+  std::string string() { return take("r") ? quoted(/*raw=*/true) : quoted(); }
+
+  std::string quoted(bool raw = false) {
     const size_t begin = at_;
     const char quote = text_[at_++];
     std::string out;
     while (at_ < text_.size() && text_[at_] != quote) {
-      out += text_[at_] == '\\' && quote != '`' ? escaped() : text_[at_++];
+      out += text_[at_] == '\\' && quote != '`' && !raw ? escaped() : text_[at_++];
     }
     if (at_ == text_.size()) fail_at(begin, "a quote that isn't closed");
     ++at_;
@@ -251,7 +325,7 @@ class Parser {
         return static_cast<char>(code);
       }
     }
-    fail_at(begin, R"(expected \\ \' \" \n \t or \xNN)");
+    fail_at(begin, R"(expected \\ \' \" \n \t or \xNN (r'...' keeps backslashes))");
   }
 
   const std::string_view text_;
@@ -261,6 +335,20 @@ class Parser {
 };
 
 }  // namespace
+
+std::string_view to_string(Where::Condition::Function function) {
+  switch (function) {
+    case Function::startswith:
+      return "startswith";
+    case Function::endswith:
+      return "endswith";
+    case Function::contains:
+      return "contains";
+    case Function::matches:
+      return "matches";
+  }
+  return "";
+}
 
 Where::Condition parse_where(std::string_view expression, std::string_view called) {
   return Parser(expression, called).parse();

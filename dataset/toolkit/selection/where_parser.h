@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "dataset/toolkit/selection/regex.h"
 #include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {
@@ -14,20 +16,29 @@ namespace recordpipe {
 using WhereLiteral = std::variant<int64_t, double, std::string>;
 
 struct Where::Condition {
-  enum class Kind { all_of, any_of, negation, comparison, length, has };
+  enum class Kind { all_of, any_of, negation, comparison, length, has, function };
   enum class Operator { equal, not_equal, less, less_or_equal, greater, greater_or_equal };
+  enum class Function { startswith, endswith, contains, matches };
+  // What is compared: the feature `name`, every feature (in functions), or a fact about the record.
+  enum class Subject { feature, any_feature, record_size, record_number, record_path };
 
   Kind kind = Kind::all_of;
   std::vector<Condition> parts = {};  // of all_of, any_of and negation
-  // The following members are for comparisons, length and has.
+  // The following members are for comparisons, length, has and functions.
+  Subject subject = Subject::feature;
   std::string name = {};
   Operator how = Operator::equal;
-  std::vector<WhereLiteral> literals = {};  // at least one must match
-  // Whether `name` was searched in any record, and the kinds of its values as bits. Any thread may
-  // set them.
+  std::vector<WhereLiteral> literals = {};  // at least one must match; a function has one string
+  Function function = Function::contains;
+  std::shared_ptr<const Regex> regex = {};  // of Function::matches
+  // Whether the feature `name` was searched in any record, and the kinds of its values as bits. Any
+  // thread may set them.
   mutable bool asked = false;
   mutable uint8_t kinds = 0;
 };
+
+// "contains"
+std::string_view to_string(Where::Condition::Function function);
 
 // Throws the errors of Where's constructor.
 Where::Condition parse_where(std::string_view expression, std::string_view called);

@@ -1,8 +1,8 @@
 """Writes a data set of robot episodes as TensorFlow Datasets and RLDS store it.
 
-usage: robot_episodes.py FOLDER EPISODES STEPS
+usage: robot_episodes.py FOLDER EPISODES STEPS [SIZE]
 
-FOLDER/1.0.0 gets two JPEG cameras of 256x256, a state of 8 numbers, an action of 7, an instruction,
+FOLDER/1.0.0 gets two JPEG cameras of SIZExSIZE (default: 256), a state of 8 numbers, an action of 7, an instruction,
 and RLDS's flags for each step. Frames are random textures with the spectrum of photographs and two
 moving blocks; there are FRAMES different ones. tfds.builder_from_directory() reads the folder.
 """
@@ -37,15 +37,15 @@ def texture(rng, size):
     return np.clip(128 + 38 * grey, 0, 255).astype(np.uint8)
 
 
-def frames(rng, count):
+def frames(rng, count, size):
     """Encoded JPEG files, of quality 95 as tf.io.encode_jpeg writes them."""
     wall = texture(rng, 1024)
     encoded = []
     for _ in range(count):
-        top, left = rng.integers(0, 1024 - SIZE, 2)
-        image = wall[top:top + SIZE, left:left + SIZE].copy()
+        top, left = rng.integers(0, 1024 - size, 2)
+        image = wall[top:top + size, left:left + size].copy()
         for _ in range(2):
-            y, x = rng.integers(0, SIZE - 40, 2)
+            y, x = rng.integers(0, size - 40, 2)
             image[y:y + 40, x:x + 30] = rng.integers(0, 255, 3)
         out = io.BytesIO()
         Image.fromarray(image).save(out, "JPEG", quality=95)
@@ -83,10 +83,10 @@ def tensor(dtype, *shape):
             "tensor": {"dtype": dtype, "encoding": "none", "shape": dimensions}}
 
 
-def camera_feature():
+def camera_feature(size):
     return {"pythonClassName": "tensorflow_datasets.core.features.image_feature.Image",
             "image": {"dtype": "uint8", "encodingFormat": "jpeg",
-                      "shape": {"dimensions": [str(SIZE), str(SIZE), "3"]}}}
+                      "shape": {"dimensions": [str(size), str(size), "3"]}}}
 
 
 def text():
@@ -98,8 +98,8 @@ def features_dict(**features):
             "featuresDict": {"features": features}}
 
 
-def features():
-    observation = features_dict(image=camera_feature(), wrist_image=camera_feature(),
+def features(size):
+    observation = features_dict(image=camera_feature(size), wrist_image=camera_feature(size),
                                 state=tensor("float32", STATE))
     step = features_dict(observation=observation, action=tensor("float32", ACTION),
                          reward=tensor("float32"), discount=tensor("float32"),
@@ -111,11 +111,11 @@ def features():
         episode_metadata=features_dict(file_path=text()))
 
 
-def write(folder, episodes, steps):
+def write(folder, episodes, steps, size=SIZE):
     folder = pathlib.Path(folder) / "1.0.0"
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(7)
-    images = frames(rng, min(FRAMES, episodes * steps))
+    images = frames(rng, min(FRAMES, episodes * steps), size)
     shards = min(SHARDS, episodes)
     lengths, number = [], 0
     for shard in range(shards):
@@ -131,9 +131,9 @@ def write(folder, episodes, steps):
             "splits": [{"name": "train", "shardLengths": lengths,
                         "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
                         "numBytes": str(sum(path.stat().st_size for path in folder.glob("*.tfrecord-*")))}]}
-    (folder / "features.json").write_text(json.dumps(features(), indent=4))
+    (folder / "features.json").write_text(json.dumps(features(size), indent=4))
     (folder / "dataset_info.json").write_text(json.dumps(info, indent=2))
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    write(sys.argv[1], *map(int, sys.argv[2:]))

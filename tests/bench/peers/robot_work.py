@@ -6,6 +6,7 @@ import time
 BATCH = 64
 ACTIONS = 8
 SIZE = 224
+SMALL = 56  # of the cameras of 64x64 with which memory is measured for long
 BUFFER = 100_000
 CAMERAS = ("image", "wrist_image")
 MEASURED = 40  # batches of a measurement

@@ -141,6 +141,29 @@ class Workers(TorchTest):
         chosen = self.batches().with_options(threads=3)
         self.assertEqual(rpt._options(rpt._for_worker(chosen, 2, 0))["threads"], 3)
 
+    def test_errors_of_workers_keep_their_attributes(self):
+        # The DataLoader makes a new error of the class, from a traceback.
+        path = self.examples(20)
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        parsed = rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], "int64")})
+        names = ("kind", "path", "offset", "reason", "hint")
+        for data, options in (
+            (rpt.Dataset(parsed.batch(4)), {"batch_size": None}),
+            (rpt.MapDataset(parsed), {"batch_size": 4}),
+        ):
+            errors = []
+            for workers in (0, 1):
+                with self.assertRaises(rp.DataLossError) as caught:
+                    list(DataLoader(data, num_workers=workers, **options))
+                errors.append(caught.exception)
+            own, carried = ([getattr(error, name) for name in names] for error in errors)
+            self.assertEqual(carried, own)
+            self.assertEqual(carried[:2], ["corrupted", str(path)])
+            self.assertIn("in DataLoader worker process 0", str(errors[1]))
+            self.assertNotIn('"offset"', str(errors[1]))
+
     def test_workers_compute_only_their_batches(self):
         plan = rpt._for_worker(self.batches(), 2, 1).explain().splitlines()
         self.assertTrue(plan[-2].startswith("shard(num_shards=2, index=1"), plan)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/trainer/cuda_emulation/factor.h"
+#include "tests/trainer/cuda_emulation/machine.h"
 #include "trainer/backend/cuda/launch.h"
 
 namespace recordpipe::cuda {
@@ -55,8 +56,10 @@ void put(const std::vector<float>& sums, T* to, bool accumulate) {
 
 }  // namespace
 
-Convolution::Convolution(const Device& device, const ConvolutionShape& shape, bool)
-    : plan_(std::make_unique<Plan>(Plan{.stream = device.compute(), .shape = shape})) {}
+Convolution::Convolution(const Device& device, const ConvolutionShape& shape, bool measure)
+    : plan_(std::make_unique<Plan>(Plan{.stream = device.compute(), .shape = shape})) {
+  emulated_machine().has_measured_algorithms |= measure;
+}
 Convolution::~Convolution() = default;
 
 void Convolution::prepare_forward(const void*, const void*, void*) {}

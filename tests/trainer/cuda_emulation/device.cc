@@ -10,10 +10,13 @@
 #include <deque>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "recordpipe/error.h"
 #include "recordpipe/philox.h"
+#include "tests/trainer/cuda_emulation/machine.h"
 #include "trainer/backend/cuda/launch.h"
 
 struct CUevent_st {
@@ -46,21 +49,24 @@ struct Scheduler {
   std::vector<Stream> streams;
   Random random{derive_key(1, 2), 0, 0};
 
+  // Runs a piece of a random stream's work. Returns whether there was one.
+  bool run_one() {
+    const size_t first = random.below(static_cast<uint32_t>(streams.size()));
+    for (size_t i = 0; i < streams.size(); ++i) {
+      auto& work = streams[(first + i) % streams.size()]->work;
+      if (work.empty() || !work.front()()) continue;
+      work.pop_front();
+      return true;
+    }
+    return false;
+  }
+
   // Runs the streams' work until `condition` holds.
   template <class Condition>
   void run_until(Condition condition) {
-    while (!condition()) {
+    while (!condition())
       // Some stream can always continue, unless one waits for an event that is never recorded.
-      const size_t first = random.below(static_cast<uint32_t>(streams.size()));
-      bool any = false;
-      for (size_t i = 0; i < streams.size() && !any; ++i) {
-        auto& work = streams[(first + i) % streams.size()]->work;
-        if (work.empty() || !work.front()()) continue;
-        work.pop_front();
-        any = true;
-      }
-      if (!any) throw std::logic_error("the streams wait for each other");
-    }
+      if (!run_one()) throw std::logic_error("the streams wait for each other");
   }
 
   void run_all() {
@@ -70,12 +76,18 @@ struct Scheduler {
   }
 };
 
+// One per thread, so that threads can stand for processes.
 Scheduler& scheduler() {
-  static auto& only = *new Scheduler;  // outlives everything that has streams
-  return only;
+  thread_local Scheduler of_thread;
+  return of_thread;
 }
 
 }  // namespace
+
+EmulatedMachine& emulated_machine() {
+  thread_local EmulatedMachine of_thread;
+  return of_thread;
+}
 
 void run_on(Stream stream, std::function<void()> work) {
   stream->put([work = std::move(work)] {
@@ -85,10 +97,19 @@ void run_on(Stream stream, std::function<void()> work) {
 }
 
 struct Device::Handles {
+  uint64_t id = 0;
   CUstream_st compute, copies;
 };
 
-Device::Device(const DeviceOptions&) : handles_(std::make_unique<Handles>()) {
+size_t Device::count() { return emulated_machine().gpus; }
+
+Device::Device(const DeviceOptions& options) : handles_(std::make_unique<Handles>()) {
+  const EmulatedMachine& machine = emulated_machine();
+  if (options.index >= machine.gpus)
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "there is no GPU " + std::to_string(options.index)});
+  machine.open_device();
+  handles_->id = machine.first_gpu + options.index;
   scheduler().streams.push_back(&handles_->compute);
   scheduler().streams.push_back(&handles_->copies);
 }
@@ -101,6 +122,7 @@ Device::~Device() {
 
 void Device::activate() const {}
 std::string Device::gpu_name() const { return "emulated"; }
+uint64_t Device::id() const { return handles_->id; }
 std::string Device::library_versions() const { return "no CUDA"; }
 Stream Device::compute() const { return &handles_->compute; }
 Stream Device::copies() const { return &handles_->copies; }
@@ -135,6 +157,7 @@ void copy_to_device(void* to, const void* from, size_t bytes, Stream stream) {
   run_on(stream, [=] { std::memcpy(to, from, bytes); });
 }
 void copy_from_device(void* to, const void* from, size_t bytes, Stream stream) {
+  emulated_machine().bytes_read += bytes;
   run_on(stream, [=] { std::memcpy(to, from, bytes); });
 }
 void copy_on_device(void* to, const void* from, size_t bytes, Stream stream) {
@@ -148,6 +171,10 @@ Event::~Event() {
 }
 void Event::record(Stream stream) {
   run_on(stream, [event = event_, number = ++event_->recorded] { event->passed = number; });
+}
+bool Event::passed() const {
+  if (event_->passed != event_->recorded) scheduler().run_one();
+  return event_->passed == event_->recorded;
 }
 void Event::wait() const {
   scheduler().run_until([this] { return event_->passed == event_->recorded; });

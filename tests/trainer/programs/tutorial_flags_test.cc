@@ -68,6 +68,8 @@ TEST(TutorialFlags, OfTrainingHaveTheTutorialsDefaults) {
     EXPECT_FALSE(flags.log_device_placement);
     EXPECT_EQ(flags.log_frequency, 10u);
     EXPECT_EQ(flags.num_gpus, 1u);
+    EXPECT_EQ(flags.device, "auto") << "a GPU, as with the tutorial, if there is one";
+    EXPECT_EQ(flags.stop_grace_period_secs, 0u);
     EXPECT_EQ(flags.checkpoint_steps, 1000u);
     EXPECT_EQ(flags.keep_checkpoints, 5u);
     EXPECT_EQ(flags.report, "");
@@ -132,18 +134,25 @@ TEST(TutorialFlags, HalfPrecisionHasTwoNames) {
   EXPECT_EQ(train({"--precision", "bf16", "--device", "cuda"}).precision, "bf16");
 }
 
+TEST(TutorialFlags, OfTrainingMayMeasureAlgorithms) {
+  EXPECT_FALSE(train({"--device=cuda"}).measure_algorithms);
+  EXPECT_TRUE(train({"--measure-algorithms", "--device=cuda"}).measure_algorithms);
+}
+
 TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
   const auto refused = [](const Ending& ending, const std::string& words) {
     EXPECT_EQ(ending.exit_code, 2) << words;
     EXPECT_THAT(ending.printed, HasSubstr(words));
   };
-  refused(ending_of(train, {"--use_fp16=true"}), "fp16 needs --device cuda");
-  refused(ending_of(train, {"--use_fp16"}), "fp16 needs --device cuda");
-  refused(ending_of(eval, {"--use_fp16", "True"}), "fp16 needs --device cuda");
+  refused(ending_of(train, {"--use_fp16=true", "--device=cpu"}), "fp16 needs --device cuda");
+  refused(ending_of(train, {"--device=cpu", "--use_fp16"}), "fp16 needs --device cuda");
+  refused(ending_of(eval, {"--use_fp16", "True", "--device=cpu"}), "fp16 needs --device cuda");
   refused(ending_of(train, {"--use_fp16=maybe"}), "--use-fp16");
   refused(ending_of(train, {"--use_fp16", "--precision=bf16", "--device=cuda"}),
           "--precision says bf16");
-  refused(ending_of(train, {"--precision=tf32"}), "tf32 needs --device cuda");
+  refused(ending_of(train, {"--precision=tf32", "--device=cpu"}), "tf32 needs --device cuda");
+  refused(ending_of(train, {"--measure_algorithms", "--device=cpu"}),
+          "--measure-algorithms: needs --device cuda");
   refused(ending_of(eval, {"--precision=fp64", "--device=cuda"}), "--precision");
   refused(ending_of(train, {"--batch_size", "0"}), "--batch-size");
   refused(ending_of(train, {"--max_steps=-1"}), "'-1' is not a whole number");

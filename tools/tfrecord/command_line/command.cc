@@ -58,16 +58,16 @@ std::string hint_of(const DamagedRegion& region) {
 }
 
 Option CommandApp::add_input(const std::string& names, std::vector<std::string>& files,
-                             const std::string& description) {
+                             const std::string& description, PathsOf paths) {
   const Option option = add_option(names, files, description);
-  inputs_.push_back({option, [&files](FileSystem&) { return files; }});
+  inputs_.push_back({option, std::move(paths)});
   return option;
 }
 
 Option CommandApp::add_input(const std::string& names, std::string& file,
                              const std::string& description, PathsOf paths) {
   const Option option = add_option(names, file, description);
-  if (!paths) paths = [&file](FileSystem&) { return std::vector{file}; };
+  if (!paths) paths = [&file](const CommandContext&) { return std::vector{file}; };
   inputs_.push_back({option, std::move(paths)});
   return option;
 }
@@ -78,6 +78,12 @@ Option CommandApp::add_output(const std::string& names, std::string& path,
   const Option option = add_option(names, path, description).type_name("FILE");
   outputs_.push_back({option, std::move(replaced), std::move(may_replace_input)});
   return option;
+}
+
+void CommandApp::add_check(std::function<void()> check) { checks_.push_back(std::move(check)); }
+
+void CommandApp::check() const {
+  for (const auto& check : checks_) check();
 }
 
 }  // namespace recordpipe

@@ -20,7 +20,7 @@ class CommandApp;
 
 // The environment of a running subcommand.
 struct CommandContext {
-  // Local paths; http(s) URLs to read from.
+  // Local paths; http(s), s3 and gs URLs to read from.
   FileSystem& files;
   TerminalProgress& progress;
   // Requested by Ctrl-C, SIGTERM and SIGHUP: work ends with Error{cancelled}.

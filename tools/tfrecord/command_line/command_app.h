@@ -11,11 +11,13 @@
 
 namespace recordpipe {
 
-using PathsOf = std::function<std::vector<std::string>(FileSystem& files)>;
+struct CommandContext;
+
+using PathsOf = std::function<std::vector<std::string>(const CommandContext& context)>;
 
 struct InputOption {
   Option option;
-  PathsOf paths;  // files, patterns, URLs or "-", once the command line is parsed
+  PathsOf paths;  // files, URLs or "-", once the command line is parsed; empty if it names none
 };
 
 struct OutputOption {
@@ -34,7 +36,7 @@ class CommandApp final : public ArgumentParser {
   // Add an option or an argument whose value names files to read. `paths` is for values that are
   // not themselves paths.
   Option add_input(const std::string& names, std::vector<std::string>& files,
-                   const std::string& description);
+                   const std::string& description, PathsOf paths);
   Option add_input(const std::string& names, std::string& file, const std::string& description,
                    PathsOf paths = {});
   // Adds an option whose value names the result; "-" is standard output. `replaced` and
@@ -42,12 +44,17 @@ class CommandApp final : public ArgumentParser {
   Option add_output(const std::string& names, std::string& path, const std::string& description,
                     PathsOf replaced = {}, std::function<bool()> may_replace_input = {});
 
+  // Adds a check of the parsed command line, which may throw ArgumentError.
+  void add_check(std::function<void()> check);
+  void check() const;
+
   const std::vector<InputOption>& inputs() const { return inputs_; }
   const std::vector<OutputOption>& outputs() const { return outputs_; }
 
  private:
   std::vector<InputOption> inputs_;
   std::vector<OutputOption> outputs_;
+  std::vector<std::function<void()>> checks_;
 };
 
 }  // namespace recordpipe

@@ -11,9 +11,21 @@ namespace {
 
 constexpr char kDescription[] = R"(Looks at, checks, repairs and converts TFRecord files.
 
-FILE may be a path, a pattern ("train-*"), an http(s) URL or - for standard input, plain or compressed
-with gzip, zlib or zstd. The compression is detected automatically. "tfrecord COMMAND --help"
-describes a command and gives examples.
+FILE may be a path, a folder, a pattern, an http(s) URL, an object (s3://BUCKET/KEY, gs://BUCKET/KEY)
+or - for standard input, plain or compressed with gzip, zlib or zstd. The compression is detected
+automatically. "tfrecord COMMAND --help" describes a command and gives examples.
+
+A folder stands for its files whose names contain "tfrec" and for shards ("train-00000-of-00064"),
+sorted, without indexes and names that begin with . or _; --recursive adds those of the folders below
+it. Quote patterns, so that they are not limited by the length of the command line: "train-*",
+"data/**/*.tfrecord" (** stands for any number of folders, also none), "train-{000..127}.tfrecord",
+"{train,val}-*", and "train@64" for the shards train-00000-of-00064 to train-00063-of-00064. Each file
+of braces and of @64 must exist. A file that exists is never a pattern. --files-from reads paths from
+a file; they are not patterns.
+
+Objects are read and written with the settings and credentials of the AWS and Google tools: AWS_PROFILE,
+AWS_ENDPOINT_URL, AWS_REGION, GOOGLE_APPLICATION_CREDENTIALS and others. AWS_NO_SIGN_REQUEST=true
+reads public buckets. An object that is written appears whole or not at all.
 
 Results go to standard output; summaries, notes and errors to standard error. --json prints JSON
 objects on standard output, one a line: commands that answer for each file print one for each, in
@@ -230,10 +242,11 @@ std::string help_text(const std::vector<CommandText>& commands) {
 
 std::vector<Command> all_commands() {
   return {
-      info_command(),  verify_command(),     show_command(),    schema_command(),
-      stats_command(), index_command(),      convert_command(), salvage_command(),
-      diff_command(),  create_command(),     export_command(),  view_command(),
-      bench_command(), completion_command(), man_command(),
+      info_command(),    verify_command(), show_command(),       head_command(),
+      tail_command(),    grep_command(),   count_command(),      schema_command(),
+      stats_command(),   index_command(),  convert_command(),    cat_command(),
+      salvage_command(), diff_command(),   create_command(),     export_command(),
+      view_command(),    bench_command(),  completion_command(), man_command(),
   };
 }
 

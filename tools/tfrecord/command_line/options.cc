@@ -78,6 +78,24 @@ void add_where(ArgumentParser& app, std::string& expression) {
       .type_name("EXPR");
 }
 
+std::string where_description() {
+  return R"(comparisons (== != < <= > >=, in [...], not in [...]) of features with numbers and
+strings, and, or, not, parentheses, len(NAME) and has(NAME). A comparison holds if some value of the
+feature satisfies it; a feature that is missing satisfies none. Names that aren't made of letters,
+digits, _ / . : and - stand in backticks. Where nothing is selected because no record has a feature
+that is compared, or only with values of another type, that is an error; has(NAME) may ask for what
+isn't there.
+
+Functions of strings: startswith(NAME, "a"), endswith(NAME, "a"), contains(NAME, "a"), and
+matches(NAME, r"^a.*z$") for a regular expression, which matches anywhere unless ^ and $ anchor it. *
+in place of NAME is every feature: contains(*, "cat"). Regular expressions are in UTF-8, with
+. [a-z] [^a-z] \d \w \s \b a|b (a) * + ? {2,5} (?i) (?s); they take linear time. In r"..." a backslash
+is a backslash; other strings have the escapes \\ \' \" \n \t \xNN.
+
+Of the record itself: record.size (bytes of its data), record.number (in its file, from 0) and
+record.path (as it was given; - for standard input). A feature with such a name stands in backticks.)";
+}
+
 std::optional<Where> where_of(const std::string& expression) {
   if (expression.empty()) return std::nullopt;
   return Where(expression, "--where");
@@ -96,6 +114,21 @@ void add_filter(ArgumentParser& app, FilterArguments& arguments) {
 
 RecordFilter filter_of(const FilterArguments& arguments) {
   return RecordFilter(where_of(arguments.where), arguments.limit);
+}
+
+void add_table_format(ArgumentParser& app, TableArguments& arguments, const std::string& json) {
+  app.add_option("--format", arguments.format, "How the table is printed; table unless given")
+      .one_of({"table", "json", "csv"});
+  app.add_flag("--json", arguments.json, json);
+}
+
+TableFormat table_format(const TableArguments& arguments) {
+  const std::string& format = arguments.format;
+  if (arguments.json && !format.empty() && format != "json") {
+    throw UsageError("--json and --format " + format + " contradict each other");
+  }
+  if (arguments.json || format == "json") return TableFormat::json;
+  return format == "csv" ? TableFormat::csv : TableFormat::table;
 }
 
 void add_features(ArgumentParser& app, std::vector<std::string>& names,

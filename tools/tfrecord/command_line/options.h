@@ -27,6 +27,8 @@ Option::Transform byte_size();
 
 // Adds --where; `expression` stays empty if it isn't given: all records.
 void add_where(ArgumentParser& app, std::string& expression);
+// The where language, for the description of a command; "comparisons (== ...".
+std::string where_description();
 // The expression of --where; empty for all records. Throws the errors of Where's constructor.
 std::optional<Where> where_of(const std::string& expression);
 
@@ -40,6 +42,16 @@ struct FilterArguments {
 // Adds --where and --limit.
 void add_filter(ArgumentParser& app, FilterArguments& arguments);
 RecordFilter filter_of(const FilterArguments& arguments);
+
+struct TableArguments {
+  std::string format = {};
+  bool json = false;
+};
+enum class TableFormat { table, json, csv };
+// Adds --format table|json|csv, and --json with this description.
+void add_table_format(ArgumentParser& app, TableArguments& arguments, const std::string& json);
+// Throws UsageError if --json and --format contradict each other.
+TableFormat table_format(const TableArguments& arguments);
 
 // Adds --feature, and --select as an alias.
 void add_features(ArgumentParser& app, std::vector<std::string>& names,

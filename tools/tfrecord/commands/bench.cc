@@ -128,7 +128,7 @@ nlohmann::ordered_json json_of(const FileRates& rates) {
 }
 
 ExitCode run(const Arguments& arguments, const CommandContext& context) {
-  const std::vector<std::string> paths = expand_inputs(context.files, arguments.inputs.files);
+  const std::vector<std::string> paths = arguments.inputs.files.paths(context);
   require_readable_twice(context.files, paths, "a file");
   Output out(context, arguments.output);
   const ExitCode status = for_each_input(context, "bench", paths, [&](const std::string& path) {

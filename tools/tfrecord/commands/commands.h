@@ -8,11 +8,15 @@
 namespace recordpipe {
 
 Command bench_command();
+Command cat_command();
 Command completion_command();
 Command convert_command();
+Command count_command();
 Command create_command();
 Command diff_command();
 Command export_command();
+Command grep_command();
+Command head_command();
 Command index_command();
 Command info_command();
 Command man_command();
@@ -20,6 +24,7 @@ Command salvage_command();
 Command schema_command();
 Command show_command();
 Command stats_command();
+Command tail_command();
 Command verify_command();
 Command view_command();
 

@@ -78,8 +78,11 @@ std::string bash_case(const CommandText& command) {
   text +=
       fmt::format("      if [[ $current == -* ]]; then\n        _tfrecord_words {} \"$current\"\n",
                   quoted(joined(names, " ")));
-  // Simplification: every argument is completed like the first one.
-  const std::string values = command.arguments.empty() ? "" : bash_values(command.arguments[0]);
+  // Simplification: every argument is completed like the first one that can be.
+  std::string values;
+  for (const OptionText& argument : command.arguments) {
+    if (values.empty()) values = bash_values(argument);
+  }
   if (!values.empty()) text += "      else\n        " + values + "\n";
   return text + "      fi ;;\n";
 }

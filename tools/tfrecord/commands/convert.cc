@@ -3,11 +3,14 @@
 #include "dataset/toolkit/files/convert.h"
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/convert_plan.h"
+#include "dataset/toolkit/files/shard_job.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/internal/url_path.h"
@@ -19,8 +22,10 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/plan_output.h"
 #include "tools/tfrecord/records/record_output.h"
 #include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -29,6 +34,7 @@ namespace {
 struct ConvertArguments {
   InputArguments input = {};
   RecordOutputArguments output = {};
+  ShardOutputArguments shards = {};
   bool shuffle = false;
   std::string temporary_directory = {};
   std::string where = {};
@@ -42,7 +48,9 @@ struct ConvertArguments {
   std::optional<uint64_t> resize = {};
   std::optional<uint64_t> quality = {};
   std::vector<std::string> images = {};
+  std::string split_by = {};
   bool skip_corrupt = false;
+  bool dry_run = false;
   bool json = false;
 };
 
@@ -86,16 +94,30 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
 // The options without the inputs' paths and the output.
 ConvertOptions options_of(const ConvertArguments& arguments) {
   ConvertOptions options = {.input = {.reading = arguments.input.reading},
+                            .split = {.parts = split_parts(arguments.output)},
                             .selection = selection_of(arguments),
                             .sample_count = arguments.sample_count,
                             .shuffle = arguments.shuffle,
                             .temporary_directory = arguments.temporary_directory};
+  if (!arguments.split_by.empty()) options.split.key = arguments.split_by;
   if (arguments.skip_corrupt) options.input.on_damage = [](const auto&, const auto&) {};
   return options;
 }
 
 void check(const ConvertArguments& arguments) {
+  check_shard_output(arguments.shards, arguments.output.path);
   check_record_output(arguments.output);
+  const bool mixes = arguments.output.many() || !arguments.output.split.empty() ||
+                     arguments.shuffle || arguments.sample_count || arguments.limit;
+  if (arguments.shards.is_given() && mixes) {
+    throw UsageError(
+        "--shards, --max-bytes, --split, --shuffle, --sample-count and --limit are of all inputs "
+        "together: "
+        "they need -o, not --to-dir");
+  }
+  if (!arguments.split_by.empty() && arguments.output.split.empty()) {
+    throw UsageError("--split-by belongs to --split");
+  }
   if (arguments.fraction && arguments.sample_count) {
     throw UsageError("--sample and --sample-count are two ways to sample: give one of them");
   }
@@ -122,18 +144,101 @@ void skip(const CommandContext& context, const std::string& path, const DamagedR
   skipped.bytes += region.size();
 }
 
+// All that determines an output of --to-dir, except its input.
+std::string operation_of(const ConvertArguments& arguments) {
+  const RecordReadOptions& reading = arguments.input.reading;
+  nlohmann::ordered_json options = {
+      {"compression", static_cast<int>(arguments.output.compression.value_or(Compression::none))},
+      {"level", arguments.output.level},
+      {"input_compression", reading.compression ? static_cast<int>(*reading.compression) : -1},
+      {"check_crc", reading.crc != CrcCheck::never},
+      {"max_record_size", reading.max_record_size},
+      {"where", arguments.where},
+      {"sample", arguments.fraction.value_or(1)},
+      {"seed", arguments.fraction ? arguments.seed : 0},
+      {"select", arguments.select},
+      {"drop", arguments.drop},
+      {"rename", arguments.rename},
+      {"resize", arguments.resize.value_or(0)},
+      {"quality", arguments.quality.value_or(kQuality)},
+      {"image", arguments.images},
+      {"skip_corrupt", arguments.skip_corrupt}};
+  return "convert " + options.dump();
+}
+
+// --to-dir.
+ExitCode convert_each(const CommandContext& context, const ConvertArguments& arguments) {
+  const auto paths = arguments.input.files.paths(context);
+  if (arguments.dry_run) {
+    ConvertOptions options = options_of(arguments);
+    options.input.paths = paths;
+    InputProgress progress(context, "count", paths);
+    ConvertPlan plan = plan_conversion(work_of(context, progress), options);
+    plan.outputs.clear();
+    for (const std::string& name :
+         shard_names(paths, arguments.output.compression.value_or(Compression::none))) {
+      plan.outputs.push_back(arguments.shards.folder + "/" + name);
+    }
+    context.progress.clear();
+    return print_plan(context, plan, arguments.json);
+  }
+  std::mutex mutex;  // of the messages
+  const auto make = [&](const ShardToMake& shard) {
+    ConvertOptions options = options_of(arguments);
+    options.input.paths = {shard.input};
+    options.selection.seed = shard.seed;
+    options.selection.threads = shard.threads;
+    RecordOutputArguments output = arguments.output;
+    output.path = shard.output;
+    output.compression = arguments.output.compression.value_or(Compression::none);
+    output.threads = shard.threads;
+    options.output = record_output_options(context, output);
+    if (arguments.skip_corrupt) {
+      Skipped skipped;
+      options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+        const std::lock_guard lock(mutex);
+        skip(context, path, region, skipped);
+      };
+      if (arguments.resize) {
+        options.selection.on_failed_edit = [&](const Error& error) {
+          const std::lock_guard lock(mutex);
+          context.progress.warn(std::string("tfrecord convert: skipped a record: ") + error.what());
+        };
+      }
+    }
+    return convert_records(shard.work, std::move(options)).files.at(0).records;
+  };
+  return run_shard_command(context, arguments.shards,
+                           {.name = "convert",
+                            .operation = operation_of(arguments),
+                            .inputs = paths,
+                            .compression = arguments.output.compression,
+                            .seed = arguments.seed,
+                            .threads = arguments.output.threads,
+                            .json = arguments.json,
+                            .make = make});
+}
+
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
+  if (arguments.shards.is_given()) return convert_each(context, arguments);
   ConvertOptions options = options_of(arguments);
-  options.input.paths = expand_inputs(context.files, arguments.input.files);
+  options.input.paths = arguments.input.files.paths(context);
   options.output = record_output_options(context, arguments.output);
-  if (options.shuffle && options.temporary_directory.empty()) {
+  const bool may_spill = options.shuffle || options.needs_count();
+  if (may_spill && options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
   }
-  if (options.reads_twice()) {
+  if (options.needs_count()) {
     require_readable_twice(context.files, options.input.paths,
-                           "--max-bytes instead of --shards, --sample instead of --sample-count, "
+                           "--shards-by round-robin, --sample instead of --sample-count, "
                            "or --shuffle");
+  }
+  if (arguments.dry_run) {
+    InputProgress progress(context, "count", options.input.paths);
+    const ConvertPlan plan = plan_conversion(work_of(context, progress), options);
+    context.progress.clear();
+    return print_plan(context, plan, arguments.json);
   }
   Skipped skipped;
   if (arguments.skip_corrupt) {
@@ -178,8 +283,19 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
 CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
-  add_record_output(app, arguments->output,
-                    [&given = *arguments] { return options_of(given).keeps_everything(); });
+  add_record_output(app, arguments->output, [&given = *arguments] {
+    return options_of(given).keeps_everything();
+  }).description("Output file, unless --to-dir is given; - is standard output");
+  app.add_option(
+         "--split", arguments->output.split,
+         "Divide the records: OUTPUT-NAME, ... for each name, with this part of the records")
+      .comma_separated()
+      .type_name("NAME=FRACTION,...");
+  app.add_option("--split-by", arguments->split_by,
+                 "Feature that decides the split, so that equal values are together (default: each "
+                 "record is drawn)")
+      .type_name("FEATURE");
+  add_shard_output(app, arguments->shards, arguments->input.files, arguments->output.compression);
   app.add_flag("--shuffle", arguments->shuffle,
                "Put the records into a random order, every one as likely; what doesn't fit into "
                "memory goes to temporary files");
@@ -193,7 +309,7 @@ CommandAction define(CommandApp& app) {
   app.add_option("--sample-count", arguments->sample_count, "Take so many records, drawn at random")
       .check(whole_number())
       .type_name("N");
-  app.add_option("--seed", arguments->seed, "Random seed for --shuffle and --sample")
+  app.add_option("--seed", arguments->seed, "Random seed for --shuffle, --sample and --split")
       .check(whole_number())
       .type_name("S")
       .show_default();
@@ -221,6 +337,8 @@ CommandAction define(CommandApp& app) {
       "--skip-corrupt", arguments->skip_corrupt,
       "Skip damaged regions and keep all intact records after them, and skip records whose "
       "image --resize can't decode; report each on standard error");
+  app.add_flag("--dry-run", arguments->dry_run,
+               "Print what would be read and written, and write nothing");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
@@ -241,9 +359,26 @@ are left out.
 gzip and zstd output is compressed on all cores, in independent pieces of 512 KiB (gzip members or
 zstd frames). Together they form one valid stream for every reader.
 
---shards and --sample-count count the records first, so their inputs must be files (with --shuffle,
-any input is allowed). Shards are filled one after another, so reading them in order gives the order
-of the input; add --shuffle to mix the records.
+Many inputs are read at a time: the next ones are opened and decompressed ahead.
+
+Shards are filled one after another, so reading them in order gives the order of the input; add
+--shuffle to mix the records. For that, and for --sample-count, the number of records is needed
+first, so the inputs must be files. It comes from FILE.idx beside an input (tfrecord index) or, of a
+local file that isn't compressed, from the records' headers. Compressed files and URLs without an
+index are read twice, and so is every input with --where, --skip-corrupt or, with --split,
+--split-by; with --limit, up to there. Of these, only once if the records that are selected take at
+most 4 MiB or, in a temporary file of --tmp-dir, a quarter of the inputs and 1 GiB. --shuffle needs no counts, and neither does --shards-by
+round-robin, which deals the records out in turn to all shards at a time, at most 10,000. --dry-run says
+what would be read and written; with --json {"inputs", "bytes", "records", "read_twice", "outputs"}.
+
+--split train=0.9,val=0.1 writes OUTPUT-train and OUTPUT-val, each with --shards, if given. The name
+precedes the extensions .tfrecord, .tfrecords and those of compressions, as in TFDS: "-o
+a/mnist.tfrecord" gives a/mnist-train.tfrecord, and -o a/ gives a/train. All files appear together.
+By default, each record is drawn by the seed, the name of its file (without folder and compression)
+and its number there: its split depends neither on other files nor on threads, and inputs of equal
+names are refused. --split-by FEATURE divides by a value instead, one int64 or string in each
+record: by a hash of the seed and the value, which help(recordpipe.convert) in Python states. Neither
+way will change.
 
 --resize decodes the JPEG and PNG images of a feature, with one image or any number in each record,
 resizes them (bilinear with antialiasing, as PIL and torchvision), and encodes them in their format:
@@ -252,16 +387,27 @@ only the orientation of a JPEG is kept. int64 features named height and width,
 beside the image feature or alone, that hold its old size get the new one. Without --image, a record
 without an image is an error.
 
+--to-dir makes a file of the same name from each input in a folder, several at a time; --compression
+changes the extension. Each file appears when it is complete, a file that fails stops no other with
+--keep-going, and --resume makes only what is missing: the files whose input, options or version of
+tfrecord differ, too. Until all are there, DIR/.shards says what each was made from; then DIR/manifest.jsonl
+does, a line of JSON for each file of this run: {"job", "input", "version", "output", "records",
+"bytes", "crc32c"}. "tfrecord verify --manifest" checks the files by it. --sample draws in each file by the
+seed and the file's name.
+
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
-"bytes_skipped"}, and with --resize "records_skipped". Memory: 64 MiB and the largest record, whatever
-the size of the inputs; --resize adds an image's pixels for each thread.)",
+"bytes_skipped"}, and with --resize "records_skipped"; with --split, a file has a "split". Memory: 64
+MiB and the largest record, whatever the size of the inputs; --resize adds an image's pixels for each
+thread, and compression in round-robin order 32 MiB, or 64 KiB for each of more than 512 shards.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
   tfrecord convert 'train-*-of-00064' -o all.tfrecords
   tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7
+  tfrecord convert 'train-*' -o set --split train=0.9,val=0.1 --shards 8
   tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
   tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert 'photos-*' -o small --shards 16 --resize 256 --quality 90
+  tfrecord convert 'in/*.gz' --to-dir out --compression zstd
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
       .define = define};
 }

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/error.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/example_source.h"
@@ -24,7 +24,7 @@ namespace recordpipe {
 namespace {
 
 struct CreateArguments {
-  std::vector<std::string> inputs = {};
+  FileArguments inputs = FileArguments(FolderInputs::kept);
   std::string format = {};
   std::vector<std::string> types = {};
   SourceOptions source = {};
@@ -33,9 +33,9 @@ struct CreateArguments {
 };
 
 const std::map<std::string, std::string, std::less<>> kEndings = {
-    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},
-    {".csv", "csv"},   {".npy", "numpy"},  {".npz", "numpy"},
-    {".tar", "cifar"}, {".tgz", "cifar"},  {".tar.gz", "cifar"}};
+    {".json", "json"},      {".jsonl", "json"},     {".ndjson", "json"},
+    {".csv", "csv"},        {".npy", "numpy"},      {".npz", "numpy"},
+    {".tar", "webdataset"}, {".tgz", "webdataset"}, {".tar.gz", "webdataset"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
   std::string name(without_query(path));
@@ -46,9 +46,11 @@ std::string format_of(FileSystem& files, const std::string& path) {
     }
   }
   for (const auto& [ending, format] : kEndings) {
-    if (name.ends_with(ending)) return format;
+    if (!name.ends_with(ending)) continue;
+    const bool is_cifar = name.find("cifar", name.rfind('/') + 1) != name.npos;
+    return format == "webdataset" && is_cifar ? "cifar" : format;
   }
-  if (!is_standard_input(path) && !is_http_url(path)) {
+  if (!is_standard_input(path) && !is_url(path)) {
     const auto status = files.status(path);
     if (status && status->kind == FileKind::directory) return "images";
     if (!status) {
@@ -77,7 +79,7 @@ FeatureTypes parse_types(const std::vector<std::string>& given) {
 
 std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
                                            const CreateArguments& arguments) {
-  const auto paths = expand_inputs(context.files, arguments.inputs);
+  const auto& paths = arguments.inputs.paths(context);
   std::string format = arguments.format;
   for (const std::string& path : paths) {
     const std::string its_format =
@@ -104,19 +106,19 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   if (format == "csv") return csv_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
+  if (format == "webdataset") return webdataset_source(context, paths);
   return cifar_source(context, paths);
 }
 
-// Returns the number of records if it must be known before the first record is written.
-std::optional<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
-                                      const CreateArguments& arguments) {
-  if (arguments.output.shards == 0) return std::nullopt;
-  if (const auto count = source.count()) return count;
-  require_readable_twice(context.files, expand_inputs(context.files, arguments.inputs),
-                         "--max-bytes, or a file");
+// Returns the number of records if it must be known before the first record is written, else none.
+std::vector<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
+                                    const CreateArguments& arguments) {
+  if (!record_output_options(context, arguments.output).needs_counts()) return {};
+  if (const auto count = source.count()) return {*count};
+  require_readable_twice(context.files, arguments.inputs.paths(context), "--max-bytes, or a file");
   uint64_t count = 0;
   source.run([&](std::span<const std::byte>) { ++count; });
-  return count;
+  return {count};
 }
 
 ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
@@ -137,12 +139,10 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
 
 CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
-  app.add_input("INPUT", arguments->inputs,
-                "Files to make records of, or a folder of images; - is standard input")
-      .required()
-      .type_name("FILE");
+  arguments->inputs.add_to(app, "INPUT",
+                           "Files to make records of, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
-      .one_of({"json", "csv", "numpy", "images", "cifar"});
+      .one_of({"json", "csv", "numpy", "images", "webdataset", "cifar"});
   app.add_option("--types", arguments->types,
                  "What columns of CSV, and features of JSON, hold: label=int64,x=float")
       .comma_separated()
@@ -150,7 +150,7 @@ CommandAction define(CommandApp& app) {
   app.add_option("--tmp-dir", arguments->source.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
-  add_record_output(app, arguments->output);
+  add_record_output(app, arguments->output).required();
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return create(context, *arguments); };
 }
@@ -160,37 +160,47 @@ CommandAction define(CommandApp& app) {
 Command create_command() {
   return {
       .name = "create",
-      .summary = "Makes TFRecord files of JSON lines, CSV, arrays and images",
+      .summary = "Makes TFRecord files of JSON, CSV, arrays, images and WebDatasets",
       .description =
-          R"(json    One object per line (.json, .jsonl, .ndjson, also compressed): the output of "show --json"
-        and "export", or {"name": value or [values]}; all lines must have the same form. Whole
-        numbers, true and false become int64, numbers with a decimal point float, strings and
-        {"base64": "..."} bytes; null is a missing feature. A list of both kinds of numbers becomes
-        float; a whole number in it that float can't represent exactly is an error, unless --types
-        declares the feature as float. Some programs (jq 1.6) write 1.0 as 1: declare such features
-        with --types. At most 1,000,000 feature names.
-csv     A header line with the feature names, then one record per line (RFC 4180). A column of whole
-        numbers becomes int64, a column of numbers float (nan, inf and -inf, in upper or lower case,
-        are numbers), any other column bytes; --types overrides this. If a column becomes float
-        without --types, a whole number in it that float can't represent exactly is an error. A
-        quoted cell is text: a column with "7" becomes bytes, unless --types says otherwise. An
-        empty cell is a missing feature, "" is empty bytes. A cell that contains a JSON list becomes
-        a list, {"base64": "..."} becomes bytes. Lines end with LF or CR LF and have at most 100,000
-        cells. A pipe is copied to a temporary file, unless --types declares all its columns.
-numpy   .npy and .npz: row i of every array goes to record i; a feature has the name of its array
-        (.npy: of the file). Integers and booleans become int64, floats float (float64 is rounded; a
-        number beyond float's range is an error), strings bytes. uint8 with more than one dimension
-        per row, such as [N, 32, 32, 3], becomes bytes: the pixels of an image. Arrays in Fortran
-        order are refused: convert them with numpy.ascontiguousarray().
-images  A folder with one subfolder of JPEG, PNG, GIF, BMP or WebP files per class. The features are
-        image/encoded, image/format, image/class/label (the classes in sorted order, from 0),
-        image/class/text, image/filename, and for JPEG and PNG image/height and image/width. Links
-        that lead out of the folder are refused. The numbers of other files and of hidden files are
-        reported on standard error. A file that has the name of an image but is not one is an error,
-        as is a file that disappears before it is read. At most 1,000,000 classes.
-cifar   CIFAR-10 and CIFAR-100 archives, python or binary: image, label. The batches, including the
-        test batch, are written in the order of the archive; the order is reported on standard
-        error. generate_cifar10_tfrecords writes training and test images to separate files.
+          R"(json        One object per line (.json, .jsonl, .ndjson, also compressed): the output of "show
+            --json" and "export", or {"name": value or [values]}; all lines must have the same form.
+            Whole numbers, true and false become int64, numbers with a decimal point float, strings
+            and {"base64": "..."} bytes; null is a missing feature. A list of both kinds of numbers
+            becomes float; a whole number in it that float can't represent exactly is an error,
+            unless --types declares the feature as float. Some programs (jq 1.6) write 1.0 as 1:
+            declare such features with --types. At most 1,000,000 feature names.
+csv         A header line with the feature names, then one record per line (RFC 4180). A column of
+            whole numbers becomes int64, a column of numbers float (nan, inf and -inf, in upper or
+            lower case, are numbers), any other column bytes; --types overrides this. If a column
+            becomes float without --types, a whole number in it that float can't represent exactly
+            is an error. A quoted cell is text: a column with "7" becomes bytes, unless --types says
+            otherwise. An empty cell is a missing feature, "" is empty bytes. A cell that contains a
+            JSON list becomes a list, {"base64": "..."} becomes bytes. Lines end with LF or CR LF
+            and have at most 100,000 cells. A pipe is copied to a temporary file, unless --types
+            declares all its columns.
+numpy       .npy and .npz: row i of every array goes to record i; a feature has the name of its
+            array (.npy: of the file). Integers and booleans become int64, floats float (float64 is
+            rounded; a number beyond float's range is an error), strings bytes. uint8 with more than
+            one dimension per row, such as [N, 32, 32, 3], becomes bytes: the pixels of an image.
+            Arrays in Fortran order are refused: convert them with numpy.ascontiguousarray().
+images      A folder with one subfolder of JPEG, PNG, GIF, BMP or WebP files per class. The features
+            are image/encoded, image/format, image/class/label (the classes in sorted order, from
+            0), image/class/text, image/filename, and for JPEG and PNG image/height and image/width.
+            Links that lead out of the folder are refused. The numbers of other files and of hidden
+            files are reported on standard error. A file that has the name of an image but is not
+            one is an error, as is a file that disappears before it is read. At most 1,000,000
+            classes.
+webdataset  Tar archives of WebDataset (.tar, also compressed by gzip or zstd): a record for each
+            sample, that is for consecutive members of the same path up to the first dot of the
+            name. This path is the feature __key__; the content of each member is a feature of bytes
+            that has the name of its extension, in lower case: jpg, cls, json. Members without a dot
+            in the name, hidden ones and WebDataset's own (__NAME__) are left out, and their number
+            is reported. Links, sparse files and devices are refused, as is an archive that was cut.
+            At most 10,000 members and 1 GiB a sample.
+cifar       CIFAR-10 and CIFAR-100 archives, python or binary (.tar with cifar in the name): image,
+            label. The batches, including the test batch, are written in the order of the archive;
+            the order is reported on standard error. generate_cifar10_tfrecords writes training and
+            test images to separate files.
 
 The features of every Example are sorted by name, so the same input gives the same files with any
 number of threads. Several files appear together or not at all.)",
@@ -198,6 +208,7 @@ number of threads. Several files appear together or not at all.)",
   tfrecord create table.csv -o table.tfrecords.gz --types id=bytes
   tfrecord create arrays.npz -o arrays.tfrecords --shards 8
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
+  tfrecord create 'shards/*.tar' -o shards.tfrecords
   tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
       .define = define};
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/message_diff.h"
@@ -28,21 +29,41 @@ struct DiffArguments {
   RecordReadOptions reading = {};
   std::string where = {};
   std::optional<uint64_t> limit = {};
+  bool recursive = false;
   double tolerance = 0;
   uint64_t differences = 20;
+  size_t threads = 0;
   bool json = false;
 };
 
-// Splits one side of the comparison: a file, or several files separated by commas.
+// Splits one side of the comparison: a file, or several files separated by commas. Commas in braces
+// separate none.
 std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
-  std::vector<std::string> parts;
-  const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
-  for (size_t begin = 0; begin <= given.size();) {
-    const size_t end = is_name ? given.size() : std::min(given.find(',', begin), given.size());
-    parts.push_back(given.substr(begin, end - begin));
-    begin = end + 1;
+  const bool is_list = given.find(',') != given.npos;
+  if (!is_list || files.status(given)) return {given};
+  std::vector<std::string> parts(1);
+  size_t level = 0;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const char c = given[i];
+    if (c == ',' && level == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    // An open brace without its end is a character.
+    if (c == '{' && given.find('}', i) != given.npos) ++level;
+    if (c == '}' && level > 0) --level;
+    parts.back() += c;
   }
   return parts;
+}
+
+std::vector<std::string> paths_of(const CommandContext& context, const std::string& given,
+                                  const DiffArguments& arguments) {
+  const auto parts = parts_of(context.files, given);
+  if (std::ranges::count_if(parts, is_standard_input) > 1) {
+    throw UsageError("standard input can be read once only");
+  }
+  return expand_inputs(context, parts, {.recursive = arguments.recursive});
 }
 
 class Diff {
@@ -55,21 +76,22 @@ class Diff {
         work_(work_of(context, progress_)),
         input_a_({.paths = a, .reading = arguments.reading}),
         input_b_({.paths = b, .reading = arguments.reading}),
-        a_(work_, input_a_),
-        b_(work_, input_b_),
+        // Each side reads files ahead on half of the threads.
+        a_(work_, input_a_, thread_count(arguments.threads) / 2),
+        b_(work_, input_b_, thread_count(arguments.threads) / 2),
         output_(context, arguments.output),
         where_(where_of(arguments.where)) {}
 
   // Returns whether both sides are equal.
   bool run() {
     while (true) {
-      const auto a = next(a_, records_a_);
-      const auto b = next(b_, records_b_);
+      const auto a = next(a_, numbers_a_, records_a_);
+      const auto b = next(b_, numbers_b_, records_b_);
       if (!a || !b) break;
       compare(*a, *b);
     }
-    while (next(a_, records_a_)) continue;
-    while (next(b_, records_b_)) continue;
+    while (next(a_, numbers_a_, records_a_)) continue;
+    while (next(b_, numbers_b_, records_b_)) continue;
     const bool looked_at_all =
         !arguments_.limit || std::max(records_a_, records_b_) < *arguments_.limit;
     if (where_) where_->require_possible(looked_at_all);
@@ -88,12 +110,12 @@ class Diff {
   }
 
   // Returns the next selected record of a side, and counts it in `records`.
-  std::optional<Record> next(InputRecords& side, uint64_t& records) {
+  std::optional<Record> next(InputRecords& side, RecordNumbers& numbers, uint64_t& records) {
     if (records == arguments_.limit) return std::nullopt;
     while (const auto record = side.next()) {
       if (where_) {
         selected_.read(record->data);
-        if (!where_->matches(selected_)) continue;
+        if (!where_->matches(selected_, numbers.numbered(*record))) continue;
       }
       ++records;
       return record;
@@ -180,6 +202,8 @@ class Diff {
   MessageView selected_;
   MessageView message_a_;
   MessageView message_b_;
+  RecordNumbers numbers_a_;
+  RecordNumbers numbers_b_;
   uint64_t records_a_ = 0;
   uint64_t records_b_ = 0;
   uint64_t different_records_ = 0;
@@ -187,8 +211,8 @@ class Diff {
 };
 
 ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
-  const auto a = expand_inputs(context.files, parts_of(context.files, arguments.a));
-  const auto b = expand_inputs(context.files, parts_of(context.files, arguments.b));
+  const auto a = paths_of(context, arguments.a, arguments);
+  const auto b = paths_of(context, arguments.b, arguments);
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }
@@ -199,12 +223,14 @@ ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
 CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   const char* const what =
-      "A file, pattern or URL, or several separated by commas; - is standard input";
-  const auto parts = [](const std::string& side) {
-    return [&side](FileSystem& files) { return parts_of(files, side); };
+      "A file, folder, pattern or URL, or several separated by commas; - is standard input";
+  const auto paths = [&given = *arguments](const std::string& side) {
+    return
+        [&given, &side](const CommandContext& context) { return paths_of(context, side, given); };
   };
-  app.add_input("A", arguments->a, what, parts(arguments->a)).required().type_name("FILE");
-  app.add_input("B", arguments->b, what, parts(arguments->b)).required().type_name("FILE");
+  app.add_input("A", arguments->a, what, paths(arguments->a)).required().type_name("FILE");
+  app.add_input("B", arguments->b, what, paths(arguments->b)).required().type_name("FILE");
+  add_recursive(app, arguments->recursive);
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,
@@ -217,6 +243,7 @@ CommandAction define(CommandApp& app) {
       .check(whole_number())
       .type_name("K")
       .show_default();
+  add_threads(app, arguments->threads);
   app.add_flag("--json", arguments->json, "A JSON object for each difference, and one in the end");
   return [arguments](const CommandContext& context) { return diff(context, *arguments); };
 }

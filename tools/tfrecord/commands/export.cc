@@ -1,4 +1,5 @@
-// tfrecord export: exports records as JSON lines, CSV, NumPy arrays or images (export_target.h).
+// tfrecord export: exports records as JSON lines, CSV, NumPy arrays, images or WebDataset's
+// archives (export_target.h).
 #include <map>
 #include <memory>
 #include <utility>
@@ -34,7 +35,8 @@ struct ExportArguments {
 };
 
 const std::map<std::string, std::string, std::less<>> kEndings = {
-    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"}, {".csv", "csv"}, {".npz", "npz"}};
+    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},
+    {".csv", "csv"},   {".npz", "npz"},    {".tar", "webdataset"}};
 
 std::string format_of(const ExportArguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
@@ -43,8 +45,8 @@ std::string format_of(const ExportArguments& arguments) {
   }
   if (arguments.target.output.ends_with('/')) return "images";
   throw UsageError(
-      "can't detect the output format from -o, which should end in .jsonl, .csv, .npz or / (a "
-      "folder of images): give --to");
+      "can't detect the output format from -o, which should end in .jsonl, .csv, .npz, .tar "
+      "(WebDataset) or / (a folder of images): give --to");
 }
 
 TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
@@ -61,6 +63,7 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
   if (format == "json") return json_target(context, options);
   if (format == "csv") return csv_target(context, options);
   if (format == "npz") return npz_target(context, options);
+  if (format == "webdataset") return webdataset_target(context, options);
   if (options.output == "-") throw UsageError("standard output is not a folder: give -o a name");
   return image_folder_target(context, options);
 }
@@ -78,8 +81,15 @@ namespace {
 
 ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
   const std::string format = format_of(arguments);
+  if (arguments.target.many_archives()) {
+    if (format != "webdataset")
+      throw UsageError("--max-bytes and --max-records are for webdataset");
+    if (arguments.target.output == "-") {
+      throw UsageError("standard output can't be split: give -o a name");
+    }
+  }
   check_json_summary(arguments.json, arguments.target.output);
-  const InputReading input = {.paths = expand_inputs(context.files, arguments.input.files),
+  const InputReading input = {.paths = arguments.input.files.paths(context),
                               .reading = arguments.input.reading};
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   const RecordSelection selection = {.where = where_of(arguments.where),
@@ -94,13 +104,14 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   const FileWork work = work_of(context, progress);
   const auto run = [&](const char* activity, auto visit) {
     uint64_t number = 0;
-    report = select_inputs(work, input, selection, activity, [&](RecordPieces pieces) {
-      const auto data = pieces.front();
-      message.read(data);
-      find_names(message, features, found);
-      keep_features(message, features);
-      visit(ExportedRecord{.number = number++, .data = data, .message = message});
-    });
+    report = select_inputs(
+        work, input, selection, activity, [&](RecordPieces pieces, const NumberedRecord&) {
+          const auto data = pieces.front();
+          message.read(data);
+          find_names(message, features, found);
+          keep_features(message, features);
+          visit(ExportedRecord{.number = number++, .data = data, .message = message});
+        });
   };
   if (target->looks_first()) {
     require_readable_twice(context.files, input.paths, "--to json");
@@ -114,11 +125,16 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   }
   target->close();
   const std::string& path = arguments.target.output;
+  const std::vector<std::string> files = target->files();
   if (arguments.json) {
-    print_json_summary(context, {{"path", path}, {"format", format}, {"records", report.taken}});
+    nlohmann::ordered_json summary = {
+        {"path", path}, {"format", format}, {"records", report.taken}};
+    if (!files.empty()) summary["files"] = files;
+    print_json_summary(context, summary);
   } else if (path != "-") {
     print_summary(context,
-                  fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));
+                  fmt::format("wrote {} to {}", counted(report.taken, "record"),
+                              files.empty() ? printable(path) : counted(files.size(), "file")));
   }
   return ExitCode::ok;
 }
@@ -127,11 +143,15 @@ CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
   app.add_output("-o,--output", arguments->target.output,
-                 "Output file or folder (required); - is standard output")
+                 "Output file or folder (required); - is standard output",
+                 [&options = arguments->target](const CommandContext& context) {
+                   return replaced_by_export(context.files, options);
+                 })
       .required();
   app.add_option("--to", arguments->format,
-                 "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
-      .one_of({"json", "csv", "npz", "images"});
+                 "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz, .tar or "
+                 "FOLDER/")
+      .one_of({"json", "csv", "npz", "images", "webdataset"});
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");
@@ -147,8 +167,17 @@ CommandAction define(CommandApp& app) {
                 "folders of these names")
       .type_name("FILE");
   app.add_option("--name", arguments->target.name,
-                 "The feature that names an image's file (default: the record's number)")
+                 "The feature that names an image's file (default: the record's number), or a "
+                 "sample of webdataset (default: __key__)")
       .type_name("NAME");
+  app.add_option("--max-bytes", arguments->target.archive_bytes,
+                 "webdataset: begin a new archive before BYTES would be exceeded")
+      .transform(byte_size())
+      .type_name("BYTES");
+  app.add_option("--max-records", arguments->target.archive_records,
+                 "webdataset: begin a new archive after N records")
+      .check(whole_number(1))
+      .type_name("N");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
@@ -163,29 +192,36 @@ CommandAction define(CommandApp& app) {
 Command export_command() {
   return {
       .name = "export",
-      .summary = "Writes records as JSON lines, CSV, arrays or images",
+      .summary = "Writes records as JSON lines, CSV, arrays, images or WebDatasets",
       .description =
-          R"(json    One line per record, as "show --json" prints it, but without offsets; an Event as its bytes.
-csv     A header line, then one row per Example. A feature with one value becomes that value, one
-        with none or several values a JSON list, a missing feature an empty cell; bytes that are not
-        text become {"base64": "..."}. Text that looks like a number is quoted.
-npz     One array per feature. Every record must have the feature, with the same kind and number of
-        values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records, values,
-        length]. With --shape they become [records, height, width, channels] (the pixels are taken
-        as interleaved) or, with --layout chw, [records, channels, height, width]. Bytes of
-        different lengths become strings, padded to the longest; this is refused if they become 16
-        times as large, and larger than 64 MiB.
-images  A folder with one subfolder per label, as torchvision's ImageFolder and Keras expect it:
-        LABEL/NUMBER.jpg. Encoded images are written unchanged, raw pixels as PNG. Labels that are
-        numbers get the names of --labels, or as many digits as the longest: ImageFolder numbers the
-        classes in the order of their names. In all names, characters other than letters, digits, -
-        and _ become _ (a second label with the same name gets -2, and so on). With --name, a file
-        gets the name in a feature, without its folders and its ending; if that name is taken, the
-        record's number follows.
-        The output folder must not exist. The shape of raw pixels comes from --shape or from the
-        record's height and width, or it is guessed from their number (3072 bytes are 32x32x3).
-        Whether they are planar or interleaved is guessed from the first image: the smoother of the
-        two. All guesses are printed.
+          R"(json        One line per record, as "show --json" prints it, but without offsets; an Event as its
+            bytes.
+csv         A header line, then one row per Example. A feature with one value becomes that value,
+            one with none or several values a JSON list, a missing feature an empty cell; bytes that
+            are not text become {"base64": "..."}. Text that looks like a number is quoted.
+npz         One array per feature. Every record must have the feature, with the same kind and number
+            of values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records,
+            values, length]. With --shape they become [records, height, width, channels] (the pixels
+            are taken as interleaved) or, with --layout chw, [records, channels, height, width].
+            Bytes of different lengths become strings, padded to the longest; this is refused if
+            they become 16 times as large, and larger than 64 MiB.
+images      A folder with one subfolder per label, as torchvision's ImageFolder and Keras expect it:
+            LABEL/NUMBER.jpg. Encoded images are written unchanged, raw pixels as PNG. Labels that
+            are numbers get the names of --labels, or as many digits as the longest: ImageFolder
+            numbers the classes in the order of their names. In all names, characters other than
+            letters, digits, - and _ become _ (a second label with the same name gets -2, and so
+            on). With --name, a file gets the name in a feature, without its folders and its ending;
+            if that name is taken, the record's number follows. The output folder must not exist.
+            The shape of raw pixels comes from --shape or from the record's height and width, or it
+            is guessed from their number (3072 bytes are 32x32x3). Whether they are planar or
+            interleaved is guessed from the first image: the smoother of the two. All guesses are
+            printed.
+webdataset  A tar archive for WebDataset. A record's features are members of the name KEY.FEATURE: a
+            value of bytes as it is, a number as text, and several numbers as a JSON list,
+            KEY.FEATURE.json; / in a feature's name becomes a dot, and a feature without values has
+            no member. KEY is the feature --name, the feature __key__, or else the record's number.
+            With --max-bytes or --max-records, a.tar becomes a-00000-of-00003.tar and so on, which
+            appear together.
 
 "tfrecord create" reads all of these formats. For CSV and npz the records are read twice, so inputs
 must be files. An output appears when it is complete.)",
@@ -194,7 +230,8 @@ must be files. An output appears when it is complete.)",
   tfrecord export cifar.tfrecords -o cats/ --where 'label == 3'
   tfrecord export train.tfrecords -o train/ --labels label.labels.txt
   tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64
-  tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw)",
+  tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw
+  tfrecord export 'train-*' -o train.tar --max-bytes 1GB --max-records 10000)",
       .define = define};
 }
 

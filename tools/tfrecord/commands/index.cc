@@ -7,7 +7,7 @@
 
 #include "dataset/toolkit/files/scan_file.h"
 #include "recordpipe/error.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/record_index.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -23,7 +23,7 @@ namespace recordpipe {
 namespace {
 
 struct Arguments {
-  std::vector<std::string> files = {};
+  FileArguments files = FileArguments();
   std::string index = {};  // empty: FILE.idx
   size_t threads = 0;
   bool check = false;
@@ -35,10 +35,10 @@ std::string index_of(const Arguments& arguments, const std::string& path) {
 }
 
 // Returns the paths of the indexes that will be written.
-std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& files) {
+std::vector<std::string> indexes_of(const Arguments& arguments, const CommandContext& context) {
   std::vector<std::string> indexes;
   if (arguments.check) return indexes;
-  for (const std::string& path : expand_inputs(files, arguments.files)) {
+  for (const std::string& path : arguments.files.paths(context)) {
     indexes.push_back(index_of(arguments, path));
   }
   return indexes;
@@ -47,10 +47,10 @@ std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& file
 constexpr char kDecompress[] = "decompress it with tfrecord convert --compression none";
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
-                     const std::string& path, InputProgress& progress) {
+                     const std::string& path, const FileShare& share, InputProgress& progress) {
   Output out(context, index_of(arguments, path));
-  const uint64_t records =
-      write_index(work_of(context, progress), path, arguments.threads, kDecompress, out);
+  const uint64_t records = write_index(work_of(context, progress), path, share.threads, kDecompress,
+                                       out, share.turn.status);
   context.progress.clear();
   out.close();
   return records;
@@ -62,32 +62,35 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
   // Checking all headers would take an HTTP request for each record.
-  const bool distant = is_http_url(path);
+  const bool distant = is_url(path);
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
 
-ExitCode index_file(const Arguments& arguments, const CommandContext& context,
-                    const std::string& path, InputProgress& progress) {
+InputReport index_file(const Arguments& arguments, const CommandContext& context,
+                       const std::string& path, const FileShare& share, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   // Opening a FIFO that the user didn't name would block.
-  if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
+  if (arguments.index.empty() && !is_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
-                                           : write_index(arguments, context, path, progress);
-  if (arguments.json) {
-    print_json_summary(
-        context,
-        {{"path", without_secrets(path)}, {"index", without_secrets(index)}, {"records", records}});
-  } else if (arguments.check) {
-    print_line(fmt::format("{}: matches {}, {}", shown_path(index), shown_path(path),
-                           counted(records, "record")));
-  } else if (index != "-") {
-    print_summary(context, shown_path(index) + ": " + counted(records, "record"));
-  }
-  return ExitCode::ok;
+                                           : write_index(arguments, context, path, share, progress);
+  return [&arguments, &context, path, index, records] {
+    context.progress.clear();
+    if (arguments.json) {
+      print_json_summary(context, {{"path", without_secrets(path)},
+                                   {"index", without_secrets(index)},
+                                   {"records", records}});
+    } else if (arguments.check) {
+      print_line(fmt::format("{}: matches {}, {}", shown_path(index), shown_path(path),
+                             counted(records, "record")));
+    } else if (index != "-") {
+      print_summary(context, shown_path(index) + ": " + counted(records, "record"));
+    }
+    return ExitCode::ok;
+  };
 }
 
 ExitCode run(const Arguments& arguments, const CommandContext& context) {
-  const auto paths = expand_inputs(context.files, arguments.files);
+  const auto paths = arguments.files.paths(context);
   if (!arguments.index.empty() && paths.size() != 1) {
     throw UsageError("-o is for one file, and there are " + std::to_string(paths.size()));
   }
@@ -102,14 +105,18 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
     }
   }
   InputProgress progress(context, "scan", paths);
-  return for_each_input(
-      context, "index", paths,
-      [&](const std::string& path) {
+  return for_each_input_at_once(
+      context, "index", paths, arguments.threads,
+      [&](const FileShare& share) -> InputReport {
+        const std::string& path = paths[share.number];
         try {
-          return index_file(arguments, context, path, progress);
+          return index_file(arguments, context, path, share, progress);
         } catch (const Error& error) {
-          if (arguments.json) print(error_line(path, text_of(error)));
-          throw;
+          if (!arguments.json || error.kind() == ErrorKind::cancelled) throw;
+          return [path, error]() -> ExitCode {
+            print(error_line(path, text_of(error)));
+            throw error;
+          };
         }
       },
       [&](ErrorKind kind) {
@@ -140,10 +147,11 @@ or {path, error}.)",
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
-        app.add_output(
-            "-o,--output", arguments->index,
-            "Index file, for a single FILE (default: FILE.idx); - is standard output",
-            [&given = *arguments](FileSystem& files) { return indexes_of(given, files); });
+        app.add_output("-o,--output", arguments->index,
+                       "Index file, for a single FILE (default: FILE.idx); - is standard output",
+                       [&given = *arguments](const CommandContext& context) {
+                         return indexes_of(given, context);
+                       });
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "One JSON object a file");

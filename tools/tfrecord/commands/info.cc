@@ -7,11 +7,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/file_facts.h"
+#include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
@@ -26,14 +30,9 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   InputArguments inputs = {};
   std::string output = "-";
-  bool json = false;
+  TableArguments table = {};
+  DisplayArguments display = {};
 };
-
-FileFacts total_of(const std::vector<FileFacts>& files) {
-  FileFacts total;
-  for (const FileFacts& file : files) total.merge(file);
-  return total;
-}
 
 Json sizes_json(const Distribution& sizes) {
   if (sizes.count() == 0) return nullptr;
@@ -68,22 +67,14 @@ void add_json(const FileFacts& facts, Json& json) {
   json["sampled_records"] = facts.sample.records;
 }
 
-// Returns one line per file and, for several files, a line for the total.
-std::string as_json(const std::vector<FileFacts>& files) {
-  std::string lines;
-  for (const FileFacts& file : files) {
-    Json one;
-    one["path"] = without_secrets(file.path);
-    one["compression"] = file.compression ? Json(to_string(*file.compression)) : Json(nullptr);
-    add_json(file, one);
-    one["indexed"] = file.indexed;
-    if (file.error) one["error"] = text_of(*file.error);
-    lines += json_line(one);
-  }
-  if (files.size() == 1) return lines;
-  Json total = {{"files", files.size()}};
-  add_json(total_of(files), total);
-  return lines + json_line(total);
+std::string as_json(const FileFacts& file) {
+  Json one;
+  one["path"] = without_secrets(file.path);
+  one["compression"] = file.compression ? Json(to_string(*file.compression)) : Json(nullptr);
+  add_json(file, one);
+  one["indexed"] = file.indexed;
+  if (file.error) one["error"] = text_of(*file.error);
+  return json_line(one);
 }
 
 std::string median_text(const Distribution& sizes) {
@@ -132,53 +123,124 @@ std::string details(const FileFacts& facts) {
   return out;
 }
 
-std::string overview(const std::vector<FileFacts>& files) {
-  TextTable table({Align::right, Align::right, Align::left, Align::right, Align::right,
-                   Align::right, Align::left, Align::left});
-  table.add({"records", "bytes", "compression", "min", "median", "max", "kind", "file"});
-  for (const FileFacts& file : files) {
-    const bool any = file.sizes.count() > 0;
-    if (!file.was_read) {
-      table.add({"?", file.bytes > 0 ? grouped(file.bytes) : "?", "?", "-", "-", "-", "?",
-                 shown_path(file.path) + "  (failed)"});
-      continue;
-    }
-    table.add({grouped(file.records), grouped(file.bytes), compression_text(file),
-               any ? grouped(static_cast<uint64_t>(file.sizes.min())) : "-",
-               any ? median_text(file.sizes) : "-",
-               any ? grouped(static_cast<uint64_t>(file.sizes.max())) : "-",
-               std::string(kind_text(file.sample)),
-               shown_path(file.path) + (file.error ? "  (failed)" : "")});
+std::vector<std::string> table_row(const FileFacts& file) {
+  const bool any = file.sizes.count() > 0;
+  if (!file.was_read) {
+    return {"?", file.bytes > 0 ? grouped(file.bytes) : "?", "?", "-", "-", "-",
+            "?", shown_path(file.path) + "  (failed)"};
   }
-  FileFacts total = total_of(files);
-  total.compression = std::nullopt;
-  std::string out = table.text();
-  out += fmt::format("\n{} files\n", grouped(files.size()));
-  return out + details(total);
+  return {grouped(file.records),
+          grouped(file.bytes),
+          compression_text(file),
+          any ? grouped(static_cast<uint64_t>(file.sizes.min())) : "-",
+          any ? median_text(file.sizes) : "-",
+          any ? grouped(static_cast<uint64_t>(file.sizes.max())) : "-",
+          std::string(kind_text(file.sample)),
+          shown_path(file.path) + (file.error ? "  (failed)" : "")};
 }
 
+// Cells of what isn't known are empty.
+std::vector<std::string> csv_row(const FileFacts& file) {
+  const bool any = file.sizes.count() > 0;
+  const auto known = [&](uint64_t value) {
+    return file.was_read ? std::to_string(value) : std::string();
+  };
+  const auto size = [&](double value) { return any ? fmt::format("{}", value) : std::string(); };
+  return {without_secrets(file.path),
+          known(file.records),
+          file.was_read || file.bytes > 0 ? std::to_string(file.bytes) : "",
+          known(file.content_bytes),
+          file.compression ? std::string(to_string(*file.compression)) : "",
+          any ? size(file.sizes.min()) : "",
+          any ? size(file.sizes.quantile(0.5)) : "",
+          any ? size(file.sizes.max()) : "",
+          file.was_read ? std::string(kind_text(file.sample)) : "",
+          file.indexed ? "true" : "false",
+          file.error ? text_of(*file.error) : ""};
+}
+
+// Of each file it keeps a row or a line: the distributions of sizes of thousands of files would
+// take gigabytes.
+class Report {
+ public:
+  explicit Report(TableFormat format) : format_(format), table_(columns_of(format)) {
+    if (format_ == TableFormat::csv) {
+      table_.add({"path", "records", "bytes", "content_bytes", "compression", "min", "median",
+                  "max", "kind", "indexed", "error"});
+    } else if (format_ == TableFormat::table) {
+      table_.add({"records", "bytes", "compression", "min", "median", "max", "kind", "file"});
+    }
+  }
+
+  void add(const FileFacts& file) {
+    ++files_;
+    total_.merge(file);
+    if (format_ == TableFormat::json) {
+      lines_ += as_json(file);
+    } else if (format_ == TableFormat::csv) {
+      table_.add(csv_row(file));
+    } else {
+      table_.add(table_row(file));
+      if (files_ == 1 && file.was_read) single_ = shown_path(file.path) + "\n" + details(file);
+    }
+  }
+
+  void write(Output& output) const {
+    if (format_ == TableFormat::csv) return table_.write_csv(output);
+    if (format_ == TableFormat::json) {
+      output.write(lines_);
+      if (files_ == 1) return;
+      Json total = {{"files", files_}};
+      add_json(total_, total);
+      return output.write(json_line(total));
+    }
+    if (files_ == 1) return output.write(single_);
+    output.write(table_.text() + fmt::format("\n{} files\n", grouped(files_)) + details(total_));
+  }
+
+ private:
+  static std::vector<Align> columns_of(TableFormat format) {
+    if (format == TableFormat::csv) return std::vector<Align>(11, Align::left);
+    return {Align::right, Align::right, Align::left, Align::right,
+            Align::right, Align::right, Align::left, Align::left};
+  }
+
+  const TableFormat format_;
+  uint64_t files_ = 0;
+  FileFacts total_ = {};
+  TextTable table_;
+  std::string lines_;   // of JSON
+  std::string single_;  // the text if there is no other file
+};
+
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
-  std::vector<FileFacts> files;
+  const TableFormat format = table_format(arguments.table);
+  Report report(format);
   ExitCode status = ExitCode::ok;
-  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "count", paths);
   const FileWork work = work_of(context, progress);
-  for (const std::string& path : paths) {
-    files.push_back(find_file_facts(work, path, arguments.inputs.reading));
-    const auto& error = files.back().error;
-    if (!error) continue;
-    status = combined(status, answer_of(error->kind()));
-    context.progress.warn("tfrecord info: " + text_of(*error));
-  }
+  // Headers take little of any file: none is worth more than one thread.
+  for_each_file<FileFacts>(
+      paths.size(), available_cpus(),
+      [&](size_t number) { return turn_of_headers(work, paths[number]); },
+      [&](FileShare share) {
+        return find_file_facts(work, paths[share.number], arguments.inputs.reading,
+                               share.turn.status);
+      },
+      [&](const FileFacts& facts) {
+        if (facts.error) {
+          status = combined(status, answer_of(facts.error->kind()));
+          context.progress.warn("tfrecord info: " + text_of(*facts.error));
+        }
+        report.add(facts);
+        return true;
+      },
+      files_at_once(context.files, paths, available_cpus()));
   context.progress.clear();
+  const Display display(context, arguments.display, arguments.output);
   Output output(context, arguments.output);
-  if (arguments.json) {
-    output.write(as_json(files));
-  } else if (files.size() == 1) {
-    if (files[0].was_read) output.write(shown_path(files[0].path) + "\n" + details(files[0]));
-  } else {
-    output.write(overview(files));
-  }
+  report.write(output);
   output.close();
   return status;
 }
@@ -197,7 +259,9 @@ framing; their median is exact up to 65,536 different sizes, then within 0.4 %.
 "record_sizes": {"min", "median", "max"}, "kind", "features": {NAME: {"kind", "values", "share"}},
 "sampled_records", "indexed", "error"}. If several files are given, a last one has the same for all
 of them together, and "files", how many they are, instead of "path". "values" is a number, or {"min", "max"} where it varies. Of a damaged file, what could be told
-is there, with "error"; what isn't known is null.)";
+is there, with "error"; what isn't known is null. --format csv prints a row for each file, with the
+columns path, records, bytes, content_bytes, compression, min, median, max (of the records' sizes),
+kind, indexed and error; without a total.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord info train.tfrecords
@@ -215,8 +279,11 @@ Command info_command() {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
-            app.add_flag("--json", arguments->json, "Print a JSON object for each file");
-            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+            add_table_format(app, arguments->table, "Print a JSON object for each file");
+            add_pager(app, arguments->display);
+            return [arguments](const CommandContext& context) {
+              return with_pager([&] { return run(context, *arguments); });
+            };
           }};
 }
 

@@ -1,4 +1,5 @@
 // tfrecord salvage: extracts all intact records of damaged files.
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -6,10 +7,15 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/record_output.h"
+#include "dataset/toolkit/files/salvage_ahead.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -18,34 +24,67 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {
 
 struct Arguments {
-  std::vector<std::string> files = {};
+  FileArguments files = FileArguments();
   RecordReadOptions reading = {};
   std::string output = {};
+  ShardOutputArguments shards = {};
   std::optional<Compression> compression = {};
   size_t threads = 0;
   bool json = false;
 };
 
-ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
-                   const std::string& path, RecordWriter& writer, DamageReport& report,
-                   InputProgress& progress) {
-  const ScanTotals totals =
-      salvage_file(work_of(context, progress), path, arguments.reading, arguments.threads,
-                   {.intact = [&](auto, uint64_t count) { report.intact(count); },
-                    .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
-                   writer);
-  context.progress.clear();
-  return totals;
+// --to-dir.
+ExitCode salvage_each(const Arguments& arguments, const CommandContext& context) {
+  const auto paths = arguments.files.paths(context);
+  std::atomic<bool> was_damaged = false;
+  const nlohmann::ordered_json options = {
+      {"compression", static_cast<int>(arguments.compression.value_or(Compression::none))},
+      {"input_compression",
+       arguments.reading.compression ? static_cast<int>(*arguments.reading.compression) : -1},
+      {"max_record_size", arguments.reading.max_record_size}};
+  const auto make = [&](const ShardToMake& shard) {
+    AtomicFile file(context.files, shard.output);
+    RecordWriter writer(file, {.compression = arguments.compression.value_or(Compression::none)});
+    const ScanTotals totals = salvage_file(shard.work, shard.input, arguments.reading,
+                                           shard.threads, {.damaged = [](const auto&) {}}, writer);
+    if (!totals.intact()) {
+      was_damaged = true;
+      context.progress.warn(fmt::format("{}: {}", shown_path(shard.input),
+                                        describe_damage(totals.regions, totals.lost)));
+      if (totals.records == 0) {
+        throw Error({.kind = ErrorKind::corrupted,
+                     .path = shard.input,
+                     .reason = "no intact record was found",
+                     .hint = "nothing was written"});
+      }
+    }
+    writer.close();
+    throw_if_stopped(shard.work.stop, shard.output);
+    file.commit();
+    return totals.records;
+  };
+  const ExitCode status = run_shard_command(context, arguments.shards,
+                                            {.name = "salvage",
+                                             .operation = "salvage " + options.dump(),
+                                             .inputs = paths,
+                                             .compression = arguments.compression,
+                                             .threads = arguments.threads,
+                                             .json = arguments.json,
+                                             .make = make});
+  return combined(status, was_damaged ? ExitCode::no : ExitCode::ok);
 }
 
 ExitCode run(const Arguments& arguments, const CommandContext& context) {
-  const auto paths = expand_inputs(context.files, arguments.files);
+  check_shard_output(arguments.shards, arguments.output);
+  if (arguments.shards.is_given()) return salvage_each(arguments, context);
+  const auto paths = arguments.files.paths(context);
   check_json_summary(arguments.json, arguments.output);
   Output out(context, arguments.output);
   RecordWriter writer(out,
@@ -61,11 +100,16 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
     }
   });
   InputProgress progress(context, "scan", paths);
+  const FileWork work = work_of(context, progress);
+  SalvageAhead scans(work, paths, arguments.reading, arguments.threads);
+  const ScanSinks sinks = {.intact = [&](auto, uint64_t count) { report.intact(count); },
+                           .damaged = [&](const DamagedRegion& region) { report.damaged(region); }};
   ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     report.begin(path);
     try {
-      const ScanTotals totals = salvage(arguments, context, path, writer, report, progress);
+      const ScanTotals totals = scans.next(sinks, writer);
+      context.progress.clear();
       report.end(totals);
       if (!totals.intact()) status = ExitCode::no;
     } catch (const Error& error) {
@@ -103,19 +147,25 @@ counted. A file with a single member, as gzip(1) writes it, ends at the damage. 
 refers to bytes before it: until the decompressor notices damage, it may repeat earlier records,
 with correct CRCs, which are saved a second time. The records of several files are written one file
 after another. The output appears complete or not at all; if there is no intact record, it does not
-appear. It can't replace an input.)",
+appear. It can't replace an input.
+
+--to-dir makes a file of the same name from each input in a folder, several at a time; see "tfrecord
+convert". Of the damage of each file, the number of regions and bytes is reported. The damage of
+inputs whose files --resume keeps from an earlier run is neither reported again nor in the exit
+status.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
   tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
-  tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
+  tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json
+  tfrecord salvage 'train-*' --to-dir fixed --keep-going)",
       .answers_no = "an input is damaged, and its intact records are in the output",
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
-        add_output(app, arguments->output)
-            .required()
-            .description("Output file (required); - is standard output");
+        app.add_output("-o,--output", arguments->output,
+                       "Output file, unless --to-dir is given; - is standard output");
         add_compression(app, arguments->compression);
+        add_shard_output(app, arguments->shards, arguments->files, arguments->compression);
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "Report as JSON on standard output");
         return [arguments](const CommandContext& context) { return run(*arguments, context); };

@@ -94,7 +94,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
   RecordFilter filter = filter_of(arguments.filter);
-  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "look", paths);
   const InferredSchema schema = infer_schema(work_of(context, progress), paths,
                                              {.reading = arguments.inputs.reading,

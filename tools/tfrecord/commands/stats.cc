@@ -10,9 +10,11 @@
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/stats_table.h"
 
 namespace recordpipe {
 namespace {
@@ -23,21 +25,28 @@ struct Arguments {
   std::vector<std::string> features = {};
   FilterArguments filter = {};
   size_t threads = 0;
-  bool json = false;
+  TableArguments table = {};
+  DisplayArguments display = {};
 };
 
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
+  const TableFormat format = table_format(arguments.table);
   RecordFilter filter = filter_of(arguments.filter);
-  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "count", paths);
   const FeatureStatistics all = compute_statistics(
       work_of(context, progress), paths, {arguments.features.begin(), arguments.features.end()},
       {.reading = arguments.inputs.reading,
        .filter = std::move(filter),
        .threads = arguments.threads});
-  Output output(context, arguments.output);
   context.progress.clear();
-  output.write(arguments.json ? statistics_as_json(all) : stats_as_text(all));
+  const Display display(context, arguments.display, arguments.output);
+  Output output(context, arguments.output);
+  if (format == TableFormat::csv) {
+    stats_table(all).write_csv(output);
+  } else {
+    output.write(format == TableFormat::json ? statistics_as_json(all) : stats_as_text(all));
+  }
   output.close();
   return ExitCode::ok;
 }
@@ -64,6 +73,10 @@ exceed 4 MiB); choose others with --feature. The output does not depend on the n
 "most_frequent": [{"value", "count"}]}}}, "feature_lists"}. For bytes, all from "min" to "histogram"
 is in "lengths". Infinities are Infinity and -Infinity, as Python's json module writes them.
 
+--format csv prints a row for each feature and kind of its values, with the columns feature, kind,
+count, nans, min, max, mean, sd, p1, p5, p25, p50, p75, p95, p99 and distinct. For bytes, min to p99
+are those of the lengths; distinct is empty unless all different values were counted.
+
 Damage is an error, and nothing is printed: save the intact records with "tfrecord salvage" first.)";
 
 constexpr char kExamples[] =
@@ -84,8 +97,11 @@ Command stats_command() {
             add_features(app, arguments->features, "Only these features");
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
-            app.add_flag("--json", arguments->json, "Print one JSON object");
-            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+            add_table_format(app, arguments->table, "Print one JSON object");
+            add_pager(app, arguments->display);
+            return [arguments](const CommandContext& context) {
+              return with_pager([&] { return run(context, *arguments); });
+            };
           }};
 }
 

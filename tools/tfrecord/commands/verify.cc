@@ -1,6 +1,10 @@
 // tfrecord verify: checks every CRC of every record, and reports damaged regions.
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -9,50 +13,113 @@
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/manifest_check.h"
 #include "tools/tfrecord/records/scan_file.h"
 
 namespace recordpipe {
 namespace {
 
 struct Arguments {
-  std::vector<std::string> files = {};
+  FileArguments files = FileArguments();
   RecordReadOptions reading = {};
   std::string output = {};
   size_t threads = 0;
   bool json = false;
+  bool manifest = false;  // files are manifests
 };
 
-ExitCode verify(const Arguments& arguments, const CommandContext& context, const std::string& path,
-                DamageReport& report, InputProgress& progress) {
-  report.begin(path);
-  try {
-    const ScanTotals totals =
-        scan_file(work_of(context, progress), path, arguments.reading, arguments.threads,
-                  {.intact = [&](auto, uint64_t count) { report.intact(count); },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
-    context.progress.clear();
-    report.end(totals);
-    return totals.intact() ? ExitCode::ok : ExitCode::no;
-  } catch (const Error& error) {
-    report.failed(text_of(error));
-    throw;
+// The report of a file is longer than it may be in memory.
+struct TooLong {};
+
+constexpr size_t kMostText = size_t{1} << 20;
+
+class Verification {
+ public:
+  Verification(const Arguments& arguments, const CommandContext& context,
+               const std::vector<std::string>& paths)
+      : arguments_(arguments),
+        context_(context),
+        is_single_(paths.size() == 1),
+        out_(context, arguments.output),
+        progress_(context, "scan", paths) {}
+
+  // Runs on any thread. The report of a small file is kept until its turn, but not a long one: the
+  // file is then scanned again while its report is written, which bounds the memory.
+  InputReport verify(const std::string& path, const FileShare& share) {
+    FileShare alone = share;
+    alone.threads = arguments_.threads;
+    const InputReport scan_in_turn = [this, path, alone] {
+      return written({}, scan(path, alone, [this](std::string_view piece) { out_.write(piece); }));
+    };
+    if (is_single_ || share.turn.is_alone) return scan_in_turn;
+    std::string text;
+    try {
+      const ScanTotals totals = scan(path, share, [&](std::string_view piece) {
+        if (text.size() + piece.size() > kMostText) throw TooLong();
+        text += piece;
+      });
+      return [this, text = std::move(text), totals] { return written(text, totals); };
+    } catch (const TooLong&) {
+      return scan_in_turn;
+    } catch (const Error& error) {
+      return [this, text = std::move(text), error]() -> ExitCode {
+        if (error.kind() != ErrorKind::cancelled) {
+          out_.write(text);
+          out_.flush();  // before the error
+        }
+        throw error;
+      };
+    }
   }
-}
+
+  void close() { out_.close(); }
+
+ private:
+  ScanTotals scan(const std::string& path, const FileShare& share,
+                  const std::function<void(std::string_view)>& write) {
+    DamageReport report(arguments_.json, write);
+    report.begin(path);
+    try {
+      const ScanTotals totals =
+          scan_file(work_of(context_, progress_), path, arguments_.reading, share.threads,
+                    {.intact = [&](auto, uint64_t count) { report.intact(count); },
+                     .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                    share.turn.status);
+      report.end(totals);
+      return totals;
+    } catch (const Error& error) {
+      report.failed(text_of(error));
+      throw;
+    }
+  }
+
+  ExitCode written(std::string_view text, const ScanTotals& totals) {
+    out_.write(text);
+    out_.flush_soon();
+    return totals.intact() ? ExitCode::ok : ExitCode::no;
+  }
+
+  const Arguments& arguments_;
+  const CommandContext& context_;
+  const bool is_single_;
+  Output out_;
+  InputProgress progress_;
+};
 
 ExitCode run(const Arguments& arguments, const CommandContext& context) {
-  const auto paths = expand_inputs(context.files, arguments.files);
-  Output out(context, arguments.output);
-  DamageReport report(arguments.json, [&](std::string_view text) { out.write(text); });
-  InputProgress progress(context, "scan", paths);
-  const ExitCode status = for_each_input(
-      context, "verify", paths,
-      [&](const std::string& path) {
-        const ExitCode result = verify(arguments, context, path, report, progress);
-        out.flush();
-        return result;
-      },
+  const auto paths = arguments.files.paths(context);
+  if (arguments.manifest) {
+    Output out(context, arguments.output);
+    const ExitCode status = check_manifests(context, paths, arguments.threads, arguments.json, out);
+    out.close();
+    return status;
+  }
+  Verification verification(arguments, context, paths);
+  const ExitCode status = for_each_input_at_once(
+      context, "verify", paths, arguments.threads,
+      [&](const FileShare& share) { return verification.verify(paths[share.number], share); },
       answer_of);
-  out.close();
+  verification.close();
   return status;
 }
 
@@ -74,17 +141,25 @@ With --json each file is one object on a line: {path, records, intact, regions: 
 records_before}], bytes, bytes_lost, compression}: records is how many are intact, records_before how
 many of them stand before the damage, intact is true where nothing but records is in the file. bytes
 are those of the inflated content. Where a file could not be read to its end, error says why, and the
-last three are missing.)",
+last three are missing.
+
+Files that "tfrecord convert" and "salvage" made with --to-dir are checked against what was written
+then with --manifest: also a file that is missing, or intact but another one, is found.)",
       .examples = R"(  tfrecord verify train.tfrecords
+  tfrecord verify --manifest out/manifest.jsonl
   tfrecord verify --json 'train-*' | jq -r 'select(.intact | not) | .path'
   curl -s https://example.org/train.tfrecords.gz | tfrecord verify -)",
-      .answers_no = "a file is damaged",
+      .answers_no = "a file is damaged, or differs from the manifest",
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
         add_output(app, arguments->output);
         add_threads(app, arguments->threads);
+        app.add_flag(
+            "--manifest", arguments->manifest,
+            "FILE is a manifest.jsonl of --to-dir: check the files beside it by their size "
+            "and their CRC-32C");
         app.add_flag("--json", arguments->json, "One JSON object a file");
         return [arguments](const CommandContext& context) { return run(*arguments, context); };
       }};

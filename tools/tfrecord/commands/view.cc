@@ -61,7 +61,7 @@ class View {
     }
     check_json_summary(arguments_.json, arguments_.output);
     Output out(context_, arguments_.output);  // fails early, before hours of reading
-    const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
+    const std::vector<std::string> paths = arguments_.inputs.files.paths(context_);
     InputProgress progress(context_, "view", paths);
     for (const std::string& path : paths) {
       if (sample_.is_full()) {
@@ -99,13 +99,14 @@ class View {
     try {
       for (uint64_t number = 0;; ++number) {
         throw_if_stopped(context_.stop, reader.path());
-        const std::optional<Record> record = reader.read();
+        std::optional<Record> record = reader.read();
         if (!record) break;
+        record->path = path;
         if (sample_.is_full()) {
           more_ = true;
           break;
         }
-        add(*record, number);
+        add({*record, number});
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
@@ -114,18 +115,18 @@ class View {
     }
   }
 
-  void add(const Record& record, uint64_t number) {
+  void add(const NumberedRecord& record) {
     message_.read(record.data);
     for (const std::string& name : {arguments_.image, arguments_.label}) {
       if (message_.find_feature(name)) present_.insert(name);
     }
-    if (where_ && !where_->matches(message_)) return;
+    if (where_ && !where_->matches(message_, record)) return;
     overview_.add(message_, record.data.size());
     // The first label determines the label feature, whether its record is shown or not.
     std::optional<std::string> label = labels_.label(message_);
     if (!sample_.wants_next()) return;
     sample_.add(card_json({.file = files_.size() - 1,
-                           .number = number,
+                           .number = record.number,
                            .record = record,
                            .message = message_,
                            .label = std::move(label),

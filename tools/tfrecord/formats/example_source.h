@@ -52,4 +52,8 @@ std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context
 std::unique_ptr<ExampleSource> cifar_source(const CommandContext& context,
                                             std::vector<std::string> paths);
 
+// WebDataset's tar archives: a record for each sample (webdataset.h).
+std::unique_ptr<ExampleSource> webdataset_source(const CommandContext& context,
+                                                 std::vector<std::string> paths);
+
 }  // namespace recordpipe

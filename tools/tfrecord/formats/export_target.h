@@ -33,6 +33,8 @@ class ExportTarget {
   virtual void write(const ExportedRecord& record) = 0;
   // Completes the output, which then appears.
   virtual void close() = 0;
+  // The files that were written, if -o does not name the only one.
+  virtual std::vector<std::string> files() const { return {}; }
 };
 
 // Throws Error{unsupported} if the record is not an Example.
@@ -42,13 +44,24 @@ struct TargetOptions {
   std::string output = {};
   std::string image = {};  // names of the features; default: the usual names
   std::string label = {};
-  std::string name = {};    // of the feature that names an image's file; default: its number
+  std::string name =
+      {};  // of the feature that names an image's file, or a sample; default: its number
   std::string labels = {};  // a file with a line for each label, its name, from label 0 on
   // Describes raw pixels. By default, image folders guess the shape and layout, and .npz files use
   // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};
   std::string temporary_directory = {};  // .npz: for the arrays until close()
+  // WebDataset: a new archive is begun before one of these limits would be exceeded; 0: no limit,
+  // and without limits there is one archive, `output`.
+  uint64_t archive_bytes = 0;  // of the archive
+  uint64_t archive_records = 0;
+
+  bool many_archives() const { return archive_bytes > 0 || archive_records > 0; }
 };
+
+// Returns the files that the result replaces: the output, or the existing archives that have names
+// as the new ones.
+std::vector<std::string> replaced_by_export(FileSystem& files, const TargetOptions& options);
 
 std::unique_ptr<ExportTarget> json_target(const CommandContext& context,
                                           const TargetOptions& options);
@@ -58,5 +71,7 @@ std::unique_ptr<ExportTarget> npz_target(const CommandContext& context,
                                          const TargetOptions& options);
 std::unique_ptr<ExportTarget> image_folder_target(const CommandContext& context,
                                                   const TargetOptions& options);
+std::unique_ptr<ExportTarget> webdataset_target(const CommandContext& context,
+                                                const TargetOptions& options);
 
 }  // namespace recordpipe

@@ -7,7 +7,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/error.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {
@@ -20,7 +20,7 @@ constexpr std::ptrdiff_t kMostUrls = 8;
 std::optional<uint64_t> size_of_all(const CommandContext& context,
                                     const std::vector<std::string>& paths) {
   if (!context.progress.draws()) return std::nullopt;
-  if (std::ranges::count_if(paths, is_http_url) > kMostUrls) return std::nullopt;
+  if (std::ranges::count_if(paths, is_url) > kMostUrls) return std::nullopt;
   uint64_t sum = 0;
   for (const std::string& path : paths) {
     if (is_standard_input(path)) return std::nullopt;

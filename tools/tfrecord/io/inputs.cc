@@ -1,12 +1,12 @@
 #include "tools/tfrecord/io/inputs.h"
 
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "dataset/base/available_cpus.h"
 #include "recordpipe/error.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -14,10 +14,10 @@
 
 namespace recordpipe {
 
-void add_files(CommandApp& app, std::vector<std::string>& files) {
-  app.add_input("FILE", files, "Files to read: paths, patterns, http(s) URLs; - is standard input")
-      .required()
-      .type_name("");
+void add_files(CommandApp& app, FileArguments& files) {
+  files.add_to(
+      app, "FILE",
+      "Files to read: paths, folders, patterns, http(s), s3 and gs URLs; - is standard input");
 }
 
 void add_inputs(CommandApp& app, InputArguments& arguments) {
@@ -51,14 +51,6 @@ void add_reading_options(ArgumentParser& app, RecordReadOptions& reading) {
 
 bool is_standard_input(std::string_view path) { return path == "-"; }
 
-std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given) {
-  std::vector<std::string> paths = expand_patterns(files, given);
-  if (std::count_if(paths.begin(), paths.end(), is_standard_input) > 1) {
-    throw UsageError("standard input can be read once only");
-  }
-  return paths;
-}
-
 bool is_read_once(FileSystem& files, const std::string& path) {
   if (is_standard_input(path)) return true;
   const auto status = files.status(path);
@@ -80,15 +72,9 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
 FileWork work_of(const CommandContext& context) {
   return {.files = context.files,
           .stop = context.stop,
-          .is_stream =
-              [&files = context.files](const std::string& path) {
-                return !is_http_url(path) && is_read_once(files, path);
-              },
-          .open_stream =
-              [stop = context.stop](const std::string& path) {
-                return is_standard_input(path) ? standard_input(stop)
-                                               : open_device_source(path, stop);
-              }};
+          .open_stream = [stop = context.stop](const std::string& path) {
+            return is_standard_input(path) ? standard_input(stop) : open_device_source(path, stop);
+          }};
 }
 
 FileWork work_of(const CommandContext& context, InputProgress& progress) {
@@ -107,20 +93,57 @@ RecordReader open_records(const CommandContext& context, const std::string& path
   return RecordReader(open_counted(work_of(context, progress), path), reading);
 }
 
+namespace {
+
+// Calls `report`; prints the Error that it throws.
+ExitCode reported(const CommandContext& context, std::string_view command,
+                  const std::function<ExitCode()>& report,
+                  const std::function<ExitCode(ErrorKind)>& code_of) {
+  try {
+    return report();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::cancelled) throw;
+    context.progress.warn(fmt::format("tfrecord {}: {}", command, text_of(error)));
+    return code_of(error.kind());
+  }
+}
+
+}  // namespace
+
 ExitCode for_each_input(const CommandContext& context, std::string_view command,
                         const std::vector<std::string>& paths,
                         const std::function<ExitCode(const std::string& path)>& action,
                         const std::function<ExitCode(ErrorKind)>& code_of) {
   ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
-    try {
-      status = combined(status, action(path));
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::cancelled) throw;
-      context.progress.warn(fmt::format("tfrecord {}: {}", command, text_of(error)));
-      status = combined(status, code_of(error.kind()));
-    }
+    status = combined(status, reported(
+                                  context, command, [&] { return action(path); }, code_of));
   }
+  return status;
+}
+
+ExitCode for_each_input_at_once(
+    const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
+    size_t threads, const std::function<InputReport(const FileShare& share)>& action,
+    const std::function<ExitCode(ErrorKind)>& code_of,
+    const std::function<FileTurn(const FileWork&, const std::string&)>& turn_of) {
+  const FileWork files = work_of(context);
+  ExitCode status = ExitCode::ok;
+  for_each_file<InputReport>(
+      paths.size(), thread_count(threads),
+      [&](size_t number) { return turn_of(files, paths[number]); },
+      [&](FileShare share) -> InputReport {
+        try {
+          return action(share);
+        } catch (const Error& error) {
+          return [error]() -> ExitCode { throw error; };
+        }
+      },
+      [&](const InputReport& report) {
+        status = combined(status, reported(context, command, report, code_of));
+        return true;
+      },
+      files_at_once(context.files, paths, thread_count(threads)));
   return status;
 }
 

@@ -1,4 +1,4 @@
-// Expands and opens a subcommand's input files, and adds the options for reading them.
+// Opens a subcommand's input files, and adds the options for reading them.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,32 @@
 
 #include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/io/file_arguments.h"
 #include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {
 
 struct InputArguments {
-  std::vector<std::string> files = {};  // paths, patterns, URLs, "-"
+  FileArguments files = FileArguments();
   RecordReadOptions reading = {};
 };
 
-// Adds FILE..., --input-compression, --no-crc and --max-record-size. `arguments` must live until
-// the command line has been parsed.
+// Adds FILE... and its options, --input-compression, --no-crc and --max-record-size. `arguments`
+// must live until the command line has been parsed.
 void add_inputs(CommandApp& app, InputArguments& arguments);
-// Adds FILE... only.
-void add_files(CommandApp& app, std::vector<std::string>& files);
+// Adds FILE... and its options (file_arguments.h) only.
+void add_files(CommandApp& app, FileArguments& files);
 // Adds --input-compression and --max-record-size, for commands that identify records by their CRCs.
 void add_format_options(ArgumentParser& app, RecordReadOptions& reading);
 // Adds --input-compression, --max-record-size and --no-crc.
 void add_reading_options(ArgumentParser& app, RecordReadOptions& reading);
 
 bool is_standard_input(std::string_view path);
-
-// Returns the inputs one by one, in the given order. Replaces each pattern by the matching paths,
-// sorted; leaves out an index FILE.idx if FILE matches as well. Throws Error{not_found} for a
-// pattern without a match, and UsageError if standard input is named twice.
-std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given);
 
 // Returns true for standard input, a FIFO or another device.
 bool is_read_once(FileSystem& files, const std::string& path);
@@ -59,13 +56,25 @@ std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std:
 RecordReader open_records(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
 
-// Calls `action` for each path and returns the highest exit code. If `action` throws an Error,
-// prints it, and `code_of` maps its kind to the exit code of the path; rethrows Error{cancelled}.
+// Calls `action` for each path, one after the other, and returns the highest exit code. If `action`
+// throws an Error, prints it, and `code_of` maps its kind to the exit code of the path; rethrows
+// Error{cancelled}.
 ExitCode for_each_input(
     const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
     const std::function<ExitCode(const std::string& path)>& action,
     const std::function<ExitCode(ErrorKind)>& code_of = [](ErrorKind) {
       return ExitCode::trouble;
     });
+
+// Reports what was found in an input, and returns its exit code.
+using InputReport = std::function<ExitCode()>;
+// The same, except that several paths are worked on at a time (many_files.h): action(share) runs on
+// any thread; what it returns or throws is reported on the calling thread, in the order of the
+// paths. 0 threads: available_cpus(). `turn_of`: whether a file keeps all threads busy.
+ExitCode for_each_input_at_once(
+    const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
+    size_t threads, const std::function<InputReport(const FileShare& share)>& action,
+    const std::function<ExitCode(ErrorKind)>& code_of = [](ErrorKind) { return ExitCode::trouble; },
+    const std::function<FileTurn(const FileWork&, const std::string&)>& turn_of = turn_of_content);
 
 }  // namespace recordpipe

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,8 +17,7 @@
 #include "dataset/toolkit/files/file_identity.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
-#include "recordpipe/glob.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -29,6 +29,7 @@ namespace {
 constexpr size_t kBufferSize = size_t{256} << 10;
 
 bool is_device(FileSystem& files, const std::string& path) {
+  if (is_url(path)) return false;
   const auto status = files.status(path);
   return status && status->kind == FileKind::other;
 }
@@ -46,7 +47,7 @@ std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const st
 }
 
 std::string temporary_directory_for(FileSystem& files, const std::string& output) {
-  if (output != "-" && !is_device(files, output)) {
+  if (output != "-" && !is_object_url(output) && !is_device(files, output)) {
     return parent_directory(files.resolve_link(output));
   }
   const char* const from_environment = std::getenv("TMPDIR");
@@ -54,7 +55,10 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
 }
 
 Output::Output(const CommandContext& context, const std::string& path)
-    : is_standard_(path == "-"), sink_(open_if_stream(context, path)) {
+    : is_standard_(path == "-"),
+      progress_(context.progress),
+      is_terminal_(is_standard_ && ::isatty(STDOUT_FILENO) != 0),
+      sink_(open_if_stream(context, path)) {
   if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path);
 }
 
@@ -80,7 +84,16 @@ void Output::write(std::span<const std::byte> data) {
 void Output::flush() {
   if (buffer_.empty()) return;
   const std::string full = std::exchange(buffer_, {});
+  if (is_terminal_) progress_.clear();
   sink_->write(std::as_bytes(std::span(full)));
+}
+
+void Output::flush_soon() {
+  constexpr auto kInterval = std::chrono::milliseconds(100);
+  const auto now = std::chrono::steady_clock::now();
+  if (!is_terminal_ && now - flushed_ < kInterval) return;
+  flushed_ = now;
+  flush();
 }
 
 void Output::close() {
@@ -106,20 +119,42 @@ std::optional<FileIdentity> regular_file(int descriptor) {
   return file && file->type == S_IFREG ? file : std::nullopt;
 }
 
-void add_input(FileSystem& files, const std::string& given, FileIdentities& inputs) {
-  if (is_http_url(given)) return;
-  if (is_standard_input(given)) return inputs.add(regular_file(STDIN_FILENO));
-  const auto file = identity_of(given);
-  inputs.add(file);
-  if (file || !has_glob_characters(given)) return;
-  for (const std::string& path : glob(files, given)) inputs.add(identity_of(path));
-}
+// A file that an output would replace.
+struct Replaced {
+  std::string path;
+  bool is_given;                     // by the option; otherwise the name is made from its value
+  std::optional<FileIdentity> file;  // of a local file
+};
 
-FileIdentities inputs_of(FileSystem& files, const CommandApp& app) {
-  FileIdentities inputs;
+// The inputs that an output must not replace.
+class ReadFiles {
+ public:
+  void add(const std::string& path) {
+    if (is_object_url(path)) objects_.insert(path);
+    if (is_url(path)) return;
+    files_.add(is_standard_input(path) ? regular_file(STDIN_FILENO) : identity_of(path));
+  }
+  bool contains(const std::optional<FileIdentity>& file) const { return files_.contains(file); }
+  bool contains(const Replaced& replaced) const {
+    return is_object_url(replaced.path) ? objects_.contains(replaced.path)
+                                        : contains(replaced.file);
+  }
+
+ private:
+  FileIdentities files_;
+  std::set<std::string> objects_;  // an object has one name
+};
+
+ReadFiles inputs_of(const CommandContext& context, const CommandApp& app) {
+  ReadFiles inputs;
   for (const InputOption& input : app.inputs()) {
     if (!input.option.was_given()) continue;
-    for (const std::string& given : input.paths(files)) add_input(files, given, inputs);
+    try {
+      for (const std::string& path : input.paths(context)) inputs.add(path);
+    } catch (const Error& error) {
+      // The command reports that there is no such file, before it writes.
+      if (error.kind() == ErrorKind::cancelled) throw;
+    }
   }
   return inputs;
 }
@@ -132,7 +167,9 @@ bool is_standard_output(const std::string& output) {
   return file && file->type != S_IFCHR && file == identity_of_descriptor(STDOUT_FILENO);
 }
 
-void require_sound(FileSystem& files, const FileIdentities& inputs, const OutputOption& output) {
+// Adds the existing local files, and the objects, that `output` would replace.
+void add_replaced(const CommandContext& context, const OutputOption& output,
+                  std::vector<Replaced>& all) {
   const std::string given = output.option.was_given() ? output.option.text() : "-";
   if (given.empty()) throw UsageError("-o names no file");
   // The command would treat standard output as a file, and print its summary there as well.
@@ -140,22 +177,30 @@ void require_sound(FileSystem& files, const FileIdentities& inputs, const Output
     throw UsageError("standard output is written with -o -");
   }
   if (is_http_url(given) || (output.may_replace_input && output.may_replace_input())) return;
-  const auto replaced = output.replaced ? output.replaced(files) : std::vector{given};
-  for (const std::string& path : replaced) {
-    if (path == "-" || !inputs.contains(identity_of(path))) continue;
-    throw UsageError((path == given ? "-o " : "") + printable(path) + " is " + kReplacesInput +
-                     ": give another name");
+  for (const std::string& path : output.replaced ? output.replaced(context) : std::vector{given}) {
+    if (path == "-") continue;
+    auto file = is_object_url(path) ? std::nullopt : identity_of(path);
+    if (file || is_object_url(path)) all.push_back({path, path == given, std::move(file)});
   }
 }
 
 }  // namespace
 
-void require_sound_output(FileSystem& files, const CommandApp& app) {
-  const FileIdentities inputs = inputs_of(files, app);
-  if (inputs.contains(regular_file(STDOUT_FILENO))) {
+void require_sound_output(const CommandContext& context, const CommandApp& app) {
+  const auto standard_output = regular_file(STDOUT_FILENO);
+  std::vector<Replaced> replaced;
+  for (const OutputOption& output : app.outputs()) add_replaced(context, output, replaced);
+  // Identifying thousands of inputs takes time.
+  if (!standard_output && replaced.empty()) return;
+  const ReadFiles inputs = inputs_of(context, app);
+  if (inputs.contains(standard_output)) {
     throw UsageError("standard output goes to one of the files that are read");
   }
-  for (const OutputOption& output : app.outputs()) require_sound(files, inputs, output);
+  for (const Replaced& file : replaced) {
+    if (!inputs.contains(file)) continue;
+    throw UsageError((file.is_given ? "-o " : "") + printable(file.path) + " is " + kReplacesInput +
+                     ": give another name");
+  }
 }
 
 void print_summary(const CommandContext& context, const std::string& text) {

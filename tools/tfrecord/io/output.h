@@ -2,6 +2,7 @@
 // standard output, a FIFO or a device.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,7 +21,7 @@ Option add_output(CommandApp& app, std::string& path);
 // is to be written as a file.
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path);
 
-// Returns the directory for temporary files: the directory of `output` if `output` is a file,
+// Returns the directory for temporary files: the directory of `output` if `output` is a local file,
 // otherwise $TMPDIR or, if that is not set, /tmp.
 std::string temporary_directory_for(FileSystem& files, const std::string& output);
 
@@ -37,11 +38,17 @@ class Output final : public ByteSink {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   // Writes the buffered data.
   void flush();
+  // Writes the buffered data to a terminal at once, without the progress bar in it; elsewhere, at
+  // most ten times a second.
+  void flush_soon();
   void close() override;
   const std::string& path() const override { return sink_->path(); }
 
  private:
   const bool is_standard_;
+  TerminalProgress& progress_;
+  const bool is_terminal_;
+  std::chrono::steady_clock::time_point flushed_ = {};
   std::unique_ptr<ByteSink> sink_;
   std::string buffer_;
 };
@@ -49,7 +56,7 @@ class Output final : public ByteSink {
 // Must be called after parsing. Throws UsageError if an output's name is empty or leads to standard
 // output, if the result or one of its shards would replace an input file, or if standard output is
 // redirected to an input file. Compares files by identity, not by name.
-void require_sound_output(FileSystem& files, const CommandApp& app);
+void require_sound_output(const CommandContext& context, const CommandApp& app);
 
 // Prints the summary on standard error.
 void print_summary(const CommandContext& context, const std::string& text);

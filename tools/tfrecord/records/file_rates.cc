@@ -12,7 +12,7 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
-#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
 
@@ -63,7 +63,7 @@ class Measurement {
         slice_(std::chrono::duration_cast<Clock::duration>(options.time / double{kMeasurements})) {}
 
   FileRates run() {
-    if (!is_http_url(path_)) {
+    if (!is_url(path_)) {
       drop_from_cache(path_);
       rates_.cold_storage = once([this] { return read_file(); });
     }

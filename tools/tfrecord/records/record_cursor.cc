@@ -14,7 +14,7 @@ constexpr uint64_t kStopInterval = 4096;
 RecordCursor::RecordCursor(const CommandContext& context, const std::string& path,
                            const RecordReadOptions& reading, RecordRange range,
                            InputProgress& progress)
-    : context_(context), reading_(reading), range_(range), progress_(progress) {
+    : context_(context), path_(path), reading_(reading), range_(range), progress_(progress) {
   if (range_.all() || !open_random(path)) stream_ = open_records(context, path, reading, progress);
   skip_to_first();
 }
@@ -22,7 +22,7 @@ RecordCursor::RecordCursor(const CommandContext& context, const std::string& pat
 bool RecordCursor::open_random(const std::string& path) {
   file_ = open_random_input(work_of(context_), path);
   if (!file_ || compression_of(*file_, reading_) != Compression::none) return false;
-  if (index_fits(context_.files, path, *file_)) {
+  if (count_by_index(context_.files, path, *file_)) {
     index_.emplace(context_.files, record_index_path(path));
   } else {
     headers_.emplace(*file_, reading_);
@@ -42,7 +42,7 @@ void RecordCursor::skip_to_first() {
   }
 }
 
-std::optional<Record> RecordCursor::read() {
+std::optional<NumberedRecord> RecordCursor::read() {
   if (next_ < range_.first || next_ >= range_.end) return std::nullopt;
   if (next_ % kStopInterval == 0) throw_if_stopped(context_.stop, "");
   std::optional<Record> record;
@@ -54,8 +54,9 @@ std::optional<Record> RecordCursor::read() {
     record = Record{.data = data_, .offset = entry->offset};
     progress_.add(entry->size);
   }
-  if (record) ++next_;
-  return record;
+  if (!record) return std::nullopt;
+  record->path = path_;
+  return NumberedRecord{*record, next_++};
 }
 
 }  // namespace recordpipe

@@ -13,6 +13,7 @@
 #include "recordpipe/record.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/where.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 
@@ -34,9 +35,9 @@ class RecordCursor {
   RecordCursor(const CommandContext& context, const std::string& path,
                const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
 
-  // Returns the next record of the range, valid until the next call; nullopt at the end of the
-  // range or file.
-  std::optional<Record> read();
+  // Returns the next record of the range, with `path`, valid until the next call; nullopt at the
+  // end of the range or file.
+  std::optional<NumberedRecord> read();
   // The index of the record that read() returns next.
   uint64_t next() const { return next_; }
 
@@ -46,6 +47,7 @@ class RecordCursor {
   void skip_to_first();
 
   const CommandContext& context_;
+  const std::string path_;
   const RecordReadOptions reading_;
   const RecordRange range_;
   InputProgress& progress_;

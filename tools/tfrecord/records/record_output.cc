@@ -1,5 +1,6 @@
 #include "tools/tfrecord/records/record_output.h"
 
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,14 +16,18 @@
 namespace recordpipe {
 namespace {
 
+constexpr char kRoundRobin[] = "round-robin";
+
 RecordOutputOptions options_of(const RecordOutputArguments& arguments) {
   RecordOutputOptions options = {
       .path = arguments.path,
       .compression = compression_for(arguments.path, arguments.compression),
       .fast = arguments.level == "fast",
       .shards = arguments.shards,
+      .order = arguments.order == kRoundRobin ? ShardOrder::round_robin : ShardOrder::blocks,
       .max_bytes = arguments.max_bytes,
-      .threads = arguments.threads};
+      .threads = arguments.threads,
+      .splits = names_of({.parts = split_parts(arguments)})};
   if (!options.fast && !arguments.level.empty()) options.level = std::stoi(arguments.level);
   return options;
 }
@@ -49,13 +54,14 @@ RecordOutputOptions record_output_options(const CommandContext& context,
   return options;
 }
 
-void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
-                       std::function<bool()> may_replace_input) {
-  app.add_output(
-         "-o,--output", arguments.path, "Output file (required); - is standard output",
-         [&](FileSystem& files) { return replaced_files(files, options_of(arguments)); },
-         std::move(may_replace_input))
-      .required();
+Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
+                         std::function<bool()> may_replace_input) {
+  const Option output = app.add_output(
+      "-o,--output", arguments.path, "Output file (required); - is standard output",
+      [&](const CommandContext& context) {
+        return replaced_files(context.files, options_of(arguments));
+      },
+      std::move(may_replace_input));
   add_compression(app, arguments.compression);
   app.add_option(
          "--level", arguments.level,
@@ -71,21 +77,50 @@ void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                  "Split into N files with equal numbers of records: FILE-00000-of-0000N, ...")
       .check(whole_number(1, RecordOutputOptions::kMostShards))
       .type_name("N");
+  app.add_option("--shards-by", arguments.order,
+                 "How --shards divides the records: blocks of consecutive ones, which are counted "
+                 "first, or round-robin (default: blocks)")
+      .one_of({"blocks", kRoundRobin});
   app.add_option("--max-bytes", arguments.max_bytes,
                  "Start a new file before BYTES (uncompressed) would be exceeded")
       .transform(byte_size())
       .type_name("BYTES");
   add_threads(app, arguments.threads);
+  return output;
 }
 
 void check_record_output(const RecordOutputArguments& arguments) {
   if (arguments.shards > 0 && arguments.max_bytes > 0) {
     throw UsageError("--shards and --max-bytes are two ways to split: give one of them");
   }
-  if (arguments.many() && arguments.path == "-") {
+  if (arguments.shards == 0 && !arguments.order.empty()) {
+    throw UsageError("--shards-by belongs to --shards");
+  }
+  try {
+    check_split({.parts = split_parts(arguments)});
+  } catch (const Error& error) {
+    throw UsageError("--split: " + error.reason() +
+                     (error.hint().empty() ? "" : "; " + error.hint()));
+  }
+  if ((arguments.many() || !arguments.split.empty()) && arguments.path == "-") {
     throw UsageError("standard output can't be split: give -o a name");
   }
   check_level(arguments);
+}
+
+std::vector<SplitPart> split_parts(const RecordOutputArguments& arguments) {
+  std::vector<SplitPart> parts;
+  for (const std::string& text : arguments.split) {
+    const size_t equals = text.find('=');
+    double fraction = 0;
+    const char* const end = text.data() + text.size();
+    if (equals == std::string::npos ||
+        std::from_chars(text.data() + equals + 1, end, fraction).ptr != end) {
+      throw UsageError(fmt::format("--split {}: should be NAME=FRACTION", printable(text)));
+    }
+    parts.push_back({.name = text.substr(0, equals), .fraction = fraction});
+  }
+  return parts;
 }
 
 std::string describe(const std::vector<WrittenFile>& written) {
@@ -104,6 +139,7 @@ nlohmann::ordered_json to_json(const std::vector<WrittenFile>& written) {
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
   for (const WrittenFile& file : written) {
     files.push_back({{"path", file.path}, {"records", file.records}, {"bytes", file.bytes}});
+    if (!file.split.empty()) files.back()["split"] = file.split;
   }
   return files;
 }

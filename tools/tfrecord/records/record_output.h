@@ -10,7 +10,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dataset/applications/command_line/option.h"
 #include "dataset/toolkit/files/record_output.h"
+#include "dataset/toolkit/files/record_split.h"
 #include "recordpipe/compression.h"
 #include "tools/tfrecord/command_line/command.h"
 
@@ -21,16 +23,20 @@ struct RecordOutputArguments {
   std::optional<Compression> compression = {};  // empty: by the path's extension
   std::string level = {};                       // a number, "fast", or empty for the default
   size_t shards = 0;                            // 0: no shards
+  std::string order = {};                       // --shards-by; empty if it isn't given
+  std::vector<std::string> split = {};          // of convert: NAME=FRACTION
   uint64_t max_bytes = 0;                       // 0: no limit
   size_t threads = 0;                           // 0: all cores
 
   bool many() const { return shards > 0 || max_bytes > 0; }
 };
 
-// Adds -o, --compression, --level, --shards, --max-bytes and --threads. For `may_replace_input`,
-// see OutputOption.
-void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
-                       std::function<bool()> may_replace_input = {});
+// Adds -o, --compression, --level, --shards, --shards-by, --max-bytes and --threads. For
+// `may_replace_input`, see OutputOption. Returns -o.
+Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
+                         std::function<bool()> may_replace_input = {});
+// The parts of --split. Throws UsageError.
+std::vector<SplitPart> split_parts(const RecordOutputArguments& arguments);
 // Throws UsageError if the arguments contradict each other.
 void check_record_output(const RecordOutputArguments& arguments);
 
@@ -40,7 +46,7 @@ RecordOutputOptions record_output_options(const CommandContext& context,
 
 // "wrote 1,000 records, 3,100,000 bytes (3.0 MiB), to 4 files".
 std::string describe(const std::vector<WrittenFile>& written);
-// [{"path": ..., "records": ..., "bytes": ...}, ...]
+// [{"path": ..., "records": ..., "bytes": ...}, ...], with "split" if there are splits.
 nlohmann::ordered_json to_json(const std::vector<WrittenFile>& written);
 
 }  // namespace recordpipe

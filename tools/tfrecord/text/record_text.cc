@@ -16,6 +16,7 @@
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/text_style.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -81,8 +82,9 @@ std::string values_line(const FeatureView& feature) {
   return fmt::format("{}, ... ({} values)", line, grouped(feature.size()));
 }
 
-std::string event_text(const EventView& event) {
+std::string event_text(const EventView& event, bool colored) {
   TextTable table({Align::left, Align::left});
+  if (colored) table.paint({Color::name, Color::none});
   table.add({"wall time", time_text(event.wall_time)});
   table.add({"step", std::to_string(event.step)});
   for (const SummaryValueView& value : event.summary) {
@@ -101,8 +103,9 @@ std::string payload_text(std::span<const std::byte> payload) {
   return "  " + describe_bytes(payload) + "\n";
 }
 
-std::string features_text(const ShownRecord& shown) {
+std::string features_text(const ShownRecord& shown, bool colored) {
   TextTable table({Align::left, Align::left, Align::left});
+  if (colored) table.paint({Color::name, Color::kind, Color::none});
   for (const auto& [name, feature] : shown.message.features()) {
     table.add({name_text(name), std::string(json_kind(feature.kind())), values_line(feature)});
   }
@@ -136,18 +139,29 @@ std::string describe_bytes(std::span<const std::byte> bytes) {
   return is_text(bytes) ? quoted(view) : hex(bytes);
 }
 
-std::string record_text(const ShownRecord& shown) {
-  const std::string place = shown.path.empty() ? "" : fmt::format("{}, ", printable(shown.path));
-  std::string out =
-      fmt::format("{}record {} at {}: {}, {}\n", place, shown.number, shown.record.offset,
-                  to_string(shown.message.kind()), byte_count(shown.record.data.size()));
+std::string record_text(const ShownRecord& shown, const RecordTextOptions& options) {
+  const bool colored = options.colored;
+  const std::string path = painted(printable(shown.path), Color::path, colored);
+  std::string out;
+  if (options.names_place_first) {
+    out = fmt::format("{}:{}: at {}: ", path,
+                      painted(std::to_string(shown.number), Color::number, colored),
+                      shown.record.offset);
+  } else {
+    out = shown.path.empty() ? "" : path + ", ";
+    out += painted(fmt::format("record {} at {}", shown.number, shown.record.offset),
+                   Color::heading, colored) +
+           ": ";
+  }
+  out += fmt::format("{}, {}\n", to_string(shown.message.kind()),
+                     byte_count(shown.record.data.size()));
   switch (shown.message.kind()) {
     case MessageKind::example:
     case MessageKind::sequence_example:
-      return out + features_text(shown);
+      return out + features_text(shown, colored);
     case MessageKind::event:
       try {
-        return out + event_text(read_event(shown.record.data));
+        return out + event_text(read_event(shown.record.data), colored);
       } catch (const Error&) {
         break;
       }

@@ -14,8 +14,14 @@ namespace recordpipe {
 // "JPEG 640x480, ...", or "3,072 bytes: 00 07 0e 15 ...".
 std::string describe_bytes(std::span<const std::byte> bytes);
 
+struct RecordTextOptions {
+  bool colored = false;
+  // Begins with PATH:NUMBER: as grep does, instead of "PATH, record NUMBER at OFFSET:".
+  bool names_place_first = false;
+};
+
 // Returns one line about the record, then one line per feature with its first values.
-std::string record_text(const ShownRecord& shown);
+std::string record_text(const ShownRecord& shown, const RecordTextOptions& options = {});
 
 // Returns text as it is (cut after about `longest` bytes; "" in quotes if empty), and describes
 // other bytes by their type ("png file, 1,234 bytes") or their first bytes.

@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <ctime>
+#include <span>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include "recordpipe/toolkit/csv_examples.h"
 
 namespace recordpipe {
 
@@ -54,13 +57,25 @@ std::string TextTable::text(std::string_view indent) const {
     out += indent;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - text_width(row[i]), ' ');
+      const std::string cell =
+          painted(row[i], colors_.empty() ? Color::none : colors_[i], !colors_.empty());
       if (i > 0) out += "  ";
-      out += columns_[i] == Align::right ? padding + row[i] : row[i] + padding;
+      out += columns_[i] == Align::right ? padding + cell : cell + padding;
     }
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
   }
   return out;
+}
+
+void TextTable::write_csv(ByteSink& out) const {
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) out.write(std::as_bytes(std::span(",", 1)));
+      if (!row[i].empty()) write_csv_cell(row[i], out);  // empty: a missing value
+    }
+    out.write(std::as_bytes(std::span("\n", 1)));
+  }
 }
 
 }  // namespace recordpipe

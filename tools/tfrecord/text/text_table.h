@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "dataset/toolkit/names.h"
+#include "recordpipe/file.h"
+#include "tools/tfrecord/text/text_style.h"
 
 namespace recordpipe {
 
@@ -30,13 +32,18 @@ class TextTable {
  public:
   explicit TextTable(std::vector<Align> columns) : columns_(std::move(columns)) {}
 
+  // Sets a color for each column.
+  void paint(std::vector<Color> colors) { colors_ = std::move(colors); }
   // Adds a row with at most as many cells as there are columns.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // Returns lines that begin with `indent`, without trailing spaces.
   std::string text(std::string_view indent = "") const;
+  // Writes the rows as lines of CSV.
+  void write_csv(ByteSink& out) const;
 
  private:
   std::vector<Align> columns_;
+  std::vector<Color> colors_;  // empty: none
   std::vector<std::vector<std::string>> rows_;
 };
 

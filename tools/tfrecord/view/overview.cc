@@ -81,7 +81,7 @@ constexpr size_t kLongest = 80;
 
 std::vector<std::string> read_label_names(FileSystem& files, const std::string& given) {
   if (given.empty()) return {};
-  const bool is_file = is_http_url(given) || files.status(given).has_value();
+  const bool is_file = is_url(given) || files.status(given).has_value();
   if (!is_file && given.find(',') == given.npos) {
     throw UsageError("--labels: there is no file " + printable(given) +
                      ", and names are separated by commas");

@@ -29,7 +29,7 @@ class BatchNormLayer final : public Layer {
     work_.moving_variance = variables.at(op.moving_variance);
     work_.new_mean = new_statistics(op.moving_mean);
     work_.new_variance = new_statistics(op.moving_variance);
-    work_.loss_scale = variables.loss_scale();
+    work_.loss_scale = variables.device_loss_scale();
 
     constexpr size_t of_channels = 7;
     channel_numbers_ = Buffer(of_channels * work_.channels * sizeof(float));

@@ -16,7 +16,7 @@ BiasReluPart::BiasReluPart(const LayerContext& context, std::optional<VariableId
             .dy = nullptr,
             .dbias = nullptr,
             .partial_sums = nullptr,
-            .loss_scale = context.variables.loss_scale()} {}
+            .loss_scale = context.variables.device_loss_scale()} {}
 
 void BiasReluPart::forward() const { bias_relu(context_.device.compute(), work_); }
 

@@ -2,11 +2,10 @@
 //
 // The graph interface could fuse more, but these functions fail in fewer ways, and own kernels
 // already do the worthwhile fusion (batch norm's sums).
-#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "trainer/backend/cuda/algorithm_choice.h"
 #include "trainer/backend/cuda/convolution.h"
 #include "trainer/backend/cuda/device_handles.h"
 
@@ -100,49 +99,36 @@ std::string text_of(const ConvolutionShape& shape) {
          std::to_string(shape.padding);
 }
 
-// Selects the first algorithm of `found` that is deterministic, fits the workspace and runs. `run`
-// returns cuDNN's status.
+// Selects one of the algorithms that cuDNN lists, the fastest first. `run` returns cuDNN's status.
 template <class Performance, class Run>
 void choose(Direction& direction, const ConvolutionShape& shape, const Device& device,
-            std::vector<Performance> found, Run run) {
-  std::ranges::stable_partition(found, [](const Performance& performance) {
-    return performance.determinism == CUDNN_DETERMINISTIC;
-  });
-  std::string reasons;
-  const auto reject = [&](const Performance& performance, const char* reason) {
-    reasons += "; algorithm " + std::to_string(performance.algo) + " (math " +
-               std::to_string(performance.mathType) + ", " + std::to_string(performance.memory) +
-               " bytes): " + reason;
-  };
+            const std::vector<Performance>& found, Run run) {
+  std::vector<AlgorithmOffer> offers;
   for (const Performance& performance : found) {
-    if (performance.status != CUDNN_STATUS_SUCCESS) {
-      reject(performance, cudnnGetErrorString(performance.status));
-      continue;
-    }
-    if (performance.memory > device.workspace_bytes()) {
-      reject(performance, "exceeds the workspace");
-      continue;
-    }
-    // In fp32 the descriptor keeps forbidding tensor cores.
-    if (math_of(shape) == CUDNN_FMA_MATH) {
-      if (performance.mathType == CUDNN_TENSOR_OP_MATH ||
-          performance.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION) {
-        reject(performance, "uses tensor cores");
-        continue;
-      }
-    } else {
-      direction.use(performance.mathType);
-    }
-    direction.algorithm = static_cast<int>(performance.algo);
-    direction.workspace_bytes = performance.memory;
-    const cudnnStatus_t status = run();
-    if (status == CUDNN_STATUS_SUCCESS) return;
-    reject(performance, cudnnGetErrorString(status));
+    const bool listed = performance.status == CUDNN_STATUS_SUCCESS;
+    const cudnnMathType_t math = performance.mathType;
+    offers.push_back({.name = "algorithm " + std::to_string(performance.algo) + " (math " +
+                              std::to_string(math) + ")",
+                      .problem = listed ? "" : cudnnGetErrorString(performance.status),
+                      .deterministic = performance.determinism == CUDNN_DETERMINISTIC,
+                      .tensor_cores = math == CUDNN_TENSOR_OP_MATH ||
+                                      math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,
+                      .workspace_bytes = performance.memory});
   }
-  if (reasons.empty()) reasons = "; it lists none";
-  throw Error({.kind = ErrorKind::unsupported,
-               .reason = "cuDNN has no algorithm for a convolution of " + text_of(shape) + reasons,
-               .hint = "a larger workspace may allow other algorithms"});
+  const bool tensor_cores = math_of(shape) != CUDNN_FMA_MATH;
+  choose_algorithm(
+      "a convolution of " + text_of(shape), offers,
+      {.tensor_cores = tensor_cores, .workspace_bytes = device.workspace_bytes()},
+      [&](size_t i) -> std::string {
+        // In fp32 the descriptor keeps forbidding tensor cores.
+        if (tensor_cores) direction.use(found[i].mathType);
+        direction.algorithm = static_cast<int>(found[i].algo);
+        direction.workspace_bytes = found[i].memory;
+        const cudnnStatus_t status = run();
+        if (status == CUDNN_STATUS_SUCCESS) return {};
+        device.synchronize();  // throws if it wasn't cuDNN that refused but the GPU that failed
+        return cudnnGetErrorString(status);
+      });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "trainer/backend/cuda/cuda_backend.h"
 
-#include <cmath>
 #include <new>
 
 #include "recordpipe/error.h"
@@ -26,9 +25,7 @@ const char* name_of(CudaPrecision precision) {
 }
 
 void check(const CudaBackendOptions& options) {
-  int exponent = 0;
-  if (!(options.loss_scale >= 1 && options.loss_scale <= 1 << 24) ||
-      std::frexp(options.loss_scale, &exponent) != 0.5f)
+  if (!is_valid(LossScale{.scale = options.loss_scale}))
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the loss scale must be a power of two from 1 to 2^24"});
   if (options.loss_scale_growth_interval == 0)

@@ -8,10 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
-#include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/trainer/backend/backend.h"
 
 namespace recordpipe {
@@ -33,45 +31,20 @@ struct CudaBackendOptions {
   size_t device = 0;  // CUDA's index, among the devices in CUDA_VISIBLE_DEVICES
   CudaPrecision precision = CudaPrecision::fp32;
 
-  // fp16 only: the factor by which gradients are scaled while they are computed, a power of two. If
-  // the gradients of a step overflow, the update is skipped and the factor halved; after
-  // loss_scale_growth_interval consecutive updates it is doubled.
+  // fp16 only: the initial loss scale, a power of two (see LossScale). If the gradients of a step
+  // overflow, the update is skipped and the scale halved; after loss_scale_growth_interval
+  // consecutive updates it is doubled.
   float loss_scale = 1024;
   uint32_t loss_scale_growth_interval = 2000;
 
   // false: uses the cuDNN algorithms predicted to be fastest; true: measures them when a runner is
   // made. In both cases only deterministic algorithms are used, but two measurements may choose
-  // different algorithms.
+  // different algorithms, and so give other bits.
   bool measure_algorithms = false;
   // The workspace for cuDNN and cuBLASLt, beside the tensors.
   size_t workspace_bytes = size_t{256} << 20;
   // false: launches each kernel separately, for debuggers.
   bool graphs = true;
-};
-
-// Images whose distortions are drawn but not applied; the GPU applies them.
-struct DrawnImages {
-  enum class Colors {
-    kept,          // crops and flips only, as by pad_crop_flip()
-    changed,       // as by crop_flip_color() with Standardize::no
-    standardized,  // as by crop_flip_color() with Standardize::yes
-  };
-  ImageSize size;                   // at most four times the pixels of the network's input
-  std::span<const uint8_t> pixels;  // [images][channels][size.height][size.width]
-  std::span<const int32_t> labels;  // [images]
-  std::span<const CropFlipColor> distortions;  // [images]
-  Colors colors = Colors::kept;
-};
-
-// The type of the runners of a CudaBackend.
-class CudaDistortingRunner : public Runner {
- public:
-  using Runner::load;
-  // load() for a batch that is distorted on the GPU: the network gets the same values, bit for bit,
-  // as from a float32 batch distorted by the functions above. Throws Error{invalid_argument} as
-  // load() does, if the number of pixels or distortions doesn't match the labels, for a contrast
-  // that isn't above 0, and for more than four channels with colour changes.
-  virtual void load_drawn(const DrawnImages& images) = 0;
 };
 
 // The same GPU, options and libraries give the same bits in every run.
@@ -84,8 +57,9 @@ class CudaDistortingRunner : public Runner {
 class CudaBackend final : public Backend {
  public:
   // Throws Error{unsupported} with the missing part (a driver, a GPU, compute capability 8.0 or
-  // later, cuDNN), Error{invalid_argument} for invalid options, and Error{limit_exceeded} if the
-  // GPU's memory is exhausted.
+  // later), Error{invalid_argument} for invalid options, and Error{limit_exceeded} if the GPU's
+  // memory is exhausted. Throws DeviceError if the GPU, the driver or one of NVIDIA's libraries
+  // fails, as every later function may.
   explicit CudaBackend(const CudaBackendOptions& options = {});
 
   // "cuda, NVIDIA H100 80GB HBM3, fp32, CUDA 13.0, cuDNN 9.19.0"

@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/cuda_runner.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -7,33 +8,6 @@
 #include "recordpipe/error.h"
 
 namespace recordpipe::cuda {
-namespace {
-
-constexpr size_t most_side = 65'536;  // sums of a row's squares fit in 32 bits
-
-void require(bool condition, const char* reason) {
-  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-}
-
-void check_drawn(const DrawnImages& images, const Network& network, const RunnerOptions& options) {
-  const FeatureShape& input = network.input_shape();
-  check_labels(images.labels, network, options);
-  require(input.width <= most_side, "the network's input is too wide for distortions");
-  require(images.size.height <= most_side && images.size.width <= most_side &&
-              images.size.height * images.size.width <= 4 * input.pixels(),
-          "the images have more than four times the pixels of the network's input");
-  require(images.pixels.size() ==
-              images.labels.size() * input.channels * images.size.height * images.size.width,
-          "the number of pixels doesn't match the labels and sizes");
-  require(images.distortions.size() == images.labels.size(),
-          "the number of distortions differs from the number of labels");
-  const bool kept = images.colors == DrawnImages::Colors::kept;
-  require(kept || input.channels <= kMostColors, "colour changes support at most four channels");
-  for (const CropFlipColor& distortion : images.distortions)
-    require(kept || distortion.contrast > 0, "the contrast must be above 0");
-}
-
-}  // namespace
 
 CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
                        const CudaVariables& variables, const RunnerOptions& options,
@@ -50,13 +24,18 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
                .mode = options.mode,
                .tf32 = settings.precision == CudaPrecision::tf32,
                .measure_algorithms = settings.measure_algorithms},
-      result_(sizeof(LossSums)) {
+      result_(sizeof(LossSums)),
+      zeros_(sizeof(uint32_t)) {
   const Element element = element_of(settings.precision);
   const NodeId loss = network_.nodes().size() - 1;
   for (NodeId node = 0; node < loss; ++node)
     tensors_.push_back(
         std::make_unique<Tensor>(options.batch_size, network_.nodes()[node].shape, element));
   tensors_.front()->set_needs_gradient(false);
+  size_t counts = 1;
+  for (const auto& tensor : tensors_)
+    counts = std::max(counts, 1 + partial_counts_size(tensor->rows(), tensor->channels(), element));
+  zero_counts_ = Buffer(counts * sizeof(uint32_t));
   upload_ = std::make_unique<Upload>(*device_, std::get<InputOp>(network_.nodes().front().op),
                                      *tensors_.front());
   for (NodeId node = 1; node < loss; ++node) layers_.push_back(make_layer(node));
@@ -75,7 +54,7 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
            .dlogits = nullptr,
            .of_images = losses_.as<LossSums>(),
            .result = losses_.as<LossSums>() + options.batch_size,
-           .loss_scale = variables.loss_scale()};
+           .loss_scale = variables.device_loss_scale()};
   if (options.mode == Mode::training) {
     if (logits.needs_gradient()) {
       logits.claim_gradient();
@@ -155,13 +134,6 @@ void CudaRunner::load(const ImageBatch& batch) {
   images_ = batch.size();
 }
 
-void CudaRunner::load_drawn(const DrawnImages& images) {
-  check_drawn(images, network_, options_);
-  device_->activate();
-  upload_->send(images);
-  images_ = images.labels.size();
-}
-
 // The first launch is without a graph: initialisation inside libraries can't be captured.
 void CudaRunner::start(Graph& graph, const std::function<void()>& work) {
   if (!graphs_ || !ran_) return work();
@@ -229,6 +201,24 @@ std::vector<float> CudaRunner::output(NodeId node) const {
               widen(from[(image * pixels + p) * tensor.channels() + c]);
   });
   return values;
+}
+
+// Only the count leaves the device: the outputs of a deep network take tens of megabytes.
+size_t CudaRunner::count_zeros(NodeId node) const {
+  device_->activate();
+  const Tensor& tensor = *tensors_.at(node);
+  auto* counts = zero_counts_.as<uint32_t>();
+  cuda::count_zeros(device_->compute(),
+                    {.element = tensor.element(),
+                     .rows = static_cast<uint32_t>(images_ * tensor.shape().pixels()),
+                     .channels = tensor.channels(),
+                     .real_channels = static_cast<uint32_t>(tensor.shape().channels),
+                     .values = tensor.data(),
+                     .partial_counts = counts + 1,
+                     .result = counts});
+  copy_from_device(zeros_.as<uint32_t>(), counts, sizeof(uint32_t), device_->compute());
+  device_->synchronize();
+  return *zeros_.as<uint32_t>();
 }
 
 }  // namespace recordpipe::cuda

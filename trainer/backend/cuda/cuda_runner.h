@@ -15,22 +15,23 @@
 
 namespace recordpipe::cuda {
 
-class CudaRunner final : public CudaDistortingRunner {
+class CudaRunner final : public Runner {
  public:
   CudaRunner(std::shared_ptr<Device> device, const Network& network, const CudaVariables& variables,
              const RunnerOptions& options, const CudaBackendOptions& settings);
   ~CudaRunner() override;
 
   void load(const ImageBatch& batch) override;
-  void load_drawn(const DrawnImages& images) override;
   BatchResult forward() override;
   // forward() in two parts. launch() enqueues all work on the stream, including the backward pass,
   // so that other GPUs can start while this one computes.
   void launch();
+  bool has_result() const { return result_is_there_.passed(); }
   BatchResult wait_for_result() const;
   void backward() override;
   void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
+  size_t count_zeros(NodeId node) const override;
 
  private:
   // Adjacent statistics with the same decay.
@@ -58,6 +59,8 @@ class CudaRunner final : public CudaDistortingRunner {
   SoftmaxCrossEntropy loss_ = {};
   Buffer losses_;        // one per image, and the batch's
   PinnedBuffer result_;  // the batch's, for the host
+  Buffer zero_counts_;   // count_zeros(): the result, and its partial counts
+  PinnedBuffer zeros_;   // the result, for the host
   Event result_is_there_;
   bool ran_ = false;
   Graph forward_graph_, backward_graph_;

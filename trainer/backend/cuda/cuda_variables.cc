@@ -31,6 +31,7 @@ CudaVariables::CudaVariables(std::shared_ptr<Device> device, const Network& netw
     : Variables(network.variables()),
       device_(std::move(device)),
       element_(element_of(options.precision)),
+      initial_loss_scale_(options.loss_scale),
       loss_scale_growth_interval_(options.loss_scale_growth_interval),
       layouts_(variable_layouts(network, element_)),
       offsets_(layouts_.size()) {
@@ -63,12 +64,8 @@ CudaVariables::CudaVariables(std::shared_ptr<Device> device, const Network& netw
                          : TrainedRange{});
   processor_ = std::make_unique<GradientProcessor>(*device_, ranges);
 
-  LossScale scale;
-  if (options.precision == CudaPrecision::fp16)
-    scale = {.scale = options.loss_scale, .inverse = 1 / options.loss_scale};
-  loss_scale_ = Buffer(sizeof(LossScale));
-  copy_to_device(loss_scale_.data(), &scale, sizeof(scale), device_->compute());
-  device_->synchronize();
+  loss_scale_ = Buffer(sizeof(DeviceLossScale));
+  write_loss_scale({.scale = scales_loss() ? initial_loss_scale_ : 1});
 }
 
 void CudaVariables::place(VariableId id) {
@@ -124,7 +121,7 @@ void CudaVariables::convert_weights() const {
 void CudaVariables::convert_gradients() const {
   if (has_copies())
     copy_gradients(device_->compute(), static_cast<uint32_t>(weights_), element_,
-                   weight_gradients_.data(), loss_scale(), gradients_.as<float>());
+                   weight_gradients_.data(), device_loss_scale(), gradients_.as<float>());
 }
 
 std::vector<float> CudaVariables::read(VariableId id, Slot slot) const {
@@ -148,12 +145,35 @@ void CudaVariables::write(VariableId id, std::span<const float> values, Slot slo
   device_->synchronize();
 }
 
+std::optional<LossScale> CudaVariables::loss_scale() const {
+  if (!scales_loss()) return {};
+  device_->activate();
+  DeviceLossScale scale;
+  copy_from_device(&scale, loss_scale_.data(), sizeof(scale), device_->compute());
+  device_->synchronize();
+  return LossScale{.scale = scale.scale, .good_steps = scale.good_steps};
+}
+
+void CudaVariables::set_loss_scale(const std::optional<LossScale>& scale) {
+  if (scale && !is_valid(*scale)) refuse("the loss scale must be a power of two from 1 to 2^24");
+  if (!scales_loss()) return;
+  device_->activate();
+  write_loss_scale(scale.value_or(LossScale{.scale = initial_loss_scale_}));
+}
+
+void CudaVariables::write_loss_scale(const LossScale& scale) {
+  const DeviceLossScale on_device = {
+      .scale = scale.scale, .inverse = 1 / scale.scale, .good_steps = scale.good_steps};
+  copy_to_device(loss_scale_.data(), &on_device, sizeof(on_device), device_->compute());
+  device_->synchronize();
+}
+
 void CudaVariables::apply_momentum(const MomentumOptions& options) {
   device_->activate();
   const Stream stream = device_->compute();
-  auto* scale = loss_scale_.as<LossScale>();
-  const bool scaled = element_ == Element::float16;
-  if (scaled) find_overflow(stream, gradients_.as<float>(), static_cast<uint32_t>(trained_), scale);
+  auto* scale = loss_scale_.as<DeviceLossScale>();
+  if (scales_loss())
+    find_overflow(stream, gradients_.as<float>(), static_cast<uint32_t>(trained_), scale);
   std::vector<std::pair<size_t, size_t>> frozen;  // their begin and end
   for (const VariableId id : options.frozen)
     if (specs()[id].trained)
@@ -167,7 +187,7 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
     }
     update(run, options);
   }
-  if (scaled) adapt_loss_scale(stream, loss_scale_growth_interval_, scale);
+  if (scales_loss()) adapt_loss_scale(stream, loss_scale_growth_interval_, scale);
 }
 
 void CudaVariables::update(const Run& run, const MomentumOptions& options) {
@@ -179,7 +199,7 @@ void CudaVariables::update(const Run& run, const MomentumOptions& options) {
                         .learning_rate = static_cast<float>(options.learning_rate),
                         .momentum = static_cast<float>(options.momentum),
                         .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
-                        .loss_scale = loss_scale()});
+                        .loss_scale = device_loss_scale()});
 }
 
 void CudaVariables::process_gradients(const GradientOptions& options) {

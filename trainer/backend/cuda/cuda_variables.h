@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ class CudaVariables final : public Variables {
   void stop_averages() override { has_averages_ = false; }
   bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
+  std::optional<LossScale> loss_scale() const override;
+  void set_loss_scale(const std::optional<LossScale>& scale) override;
   double half_squared_norm() const override;
 
   // Throws Error{invalid_argument} for another device, another precision, or a network whose
@@ -61,7 +64,7 @@ class CudaVariables final : public Variables {
   float* statistics() const { return statistics_.as<float>(); }
   size_t statistics_size() const { return statistics_size_; }
 
-  const LossScale* loss_scale() const { return loss_scale_.as<LossScale>(); }
+  const DeviceLossScale* device_loss_scale() const { return loss_scale_.as<DeviceLossScale>(); }
 
  private:
   // Adjacent variables in the trained buffers with the same decay factor.
@@ -72,11 +75,14 @@ class CudaVariables final : public Variables {
   };
 
   bool has_copies() const { return element_ != Element::float32; }
+  bool scales_loss() const { return element_ == Element::float16; }
   void place(VariableId id);
+  void write_loss_scale(const LossScale& scale);
   void update(const Run& run, const MomentumOptions& options);  // apply_momentum() for one run
 
   std::shared_ptr<Device> device_;
   const Element element_;
+  const float initial_loss_scale_;
   const uint32_t loss_scale_growth_interval_;
   const std::vector<VariableLayout> layouts_;
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_

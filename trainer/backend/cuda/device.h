@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,14 +28,19 @@ struct DeviceOptions {
 // stream, so the work of several runners and their variables is executed in the order of the calls.
 class Device {
  public:
-  // Throws Error{unsupported} if there is no driver, no such device, or one that is too old, or if
-  // cuDNN can't be initialised; Error{limit_exceeded} if the workspace doesn't fit.
+  // Throws Error{unsupported} if there is no driver, no such device, or one that is too old;
+  // Error{limit_exceeded} if the workspace doesn't fit; DeviceError if the device or a library
+  // fails, as every later function may.
   explicit Device(const DeviceOptions& options);
   ~Device();
 
   // Makes it the calling thread's current device. Every public function calls it first.
   void activate() const;
 
+  // The number of GPUs that this process can see; 0 if there is no driver.
+  static size_t count();
+
+  uint64_t id() const;                   // 53 bits; different for all GPUs of all machines
   std::string gpu_name() const;          // "NVIDIA H100 80GB HBM3"
   std::string library_versions() const;  // "CUDA 13.0, cuDNN 9.19.0"
 
@@ -106,6 +112,7 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(Stream stream);
+  bool passed() const;                // doesn't wait
   void wait() const;                  // blocks the host
   void wait_in(Stream stream) const;  // later work on `stream` waits
 

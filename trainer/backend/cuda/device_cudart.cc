@@ -1,4 +1,6 @@
 // A GPU through the CUDA runtime.
+#include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -60,16 +62,26 @@ void check(cudnnStatus_t status, const char* action) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   char message[512] = "";
   cudnnGetLastErrorString(message, sizeof(message));
-  fail_without(std::string(action) + " failed: " + cudnnGetErrorString(status) +
-               (message[0] != '\0' ? std::string(", ") + message : std::string()));
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+    fail_for_memory();
+  fail(CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED ||
+           status == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH ||
+           status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED,
+       action,
+       cudnnGetErrorString(status) +
+           (message[0] != '\0' ? std::string(", ") + message : std::string()));
 }
 
 void check(cublasStatus_t status, const char* action) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    fail_without(std::string(action) + " failed: " + cublasLtGetStatusString(status));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) fail_for_memory();
+  fail(status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH, action,
+       cublasLtGetStatusString(status));
 }
 
 Device::Handles::~Handles() {
+  ignore(cudaSetDevice(index));  // a library's handle belongs to the device on which it was made
   if (compute) ignore(cudaStreamSynchronize(compute));
   if (cublas_lt) cublasLtDestroy(cublas_lt);
   if (cudnn) cudnnDestroy(cudnn);
@@ -82,17 +94,35 @@ Device::Device(const DeviceOptions& options) {
   handles_ = std::make_unique<Handles>();
   handles_->index = static_cast<int>(options.index);
   activate();
+  // First, because cuDNN reports too little memory as another error.
+  handles_->workspace = Buffer(options.workspace_bytes);
   check(cudaStreamCreateWithFlags(&handles_->compute, cudaStreamNonBlocking), "making a stream");
   check(cudaStreamCreateWithFlags(&handles_->copies, cudaStreamNonBlocking), "making a stream");
   check(cudnnCreate(&handles_->cudnn), "starting cuDNN");
   check(cudnnSetStream(handles_->cudnn, handles_->compute), "starting cuDNN");
   check(cublasLtCreate(&handles_->cublas_lt), "starting cuBLASLt");
-  handles_->workspace = Buffer(options.workspace_bytes);
 }
 
 Device::~Device() = default;
 
 void Device::activate() const { check(cudaSetDevice(handles_->index), "taking the GPU"); }
+
+size_t Device::count() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  return status == cudaSuccess ? static_cast<size_t>(count) : 0;
+}
+
+// The halves of the UUID, most of whose bits are random, one over the other.
+uint64_t Device::id() const {
+  cudaDeviceProp properties = {};
+  check(cudaGetDeviceProperties(&properties, handles_->index), "asking for the GPU's id");
+  std::array<uint64_t, 2> halves = {};
+  static_assert(sizeof(halves) == sizeof(properties.uuid.bytes));
+  std::memcpy(halves.data(), properties.uuid.bytes, sizeof(halves));
+  return (halves[0] ^ halves[1]) >> 11;
+}
 
 std::string Device::gpu_name() const {
   cudaDeviceProp properties = {};
@@ -165,6 +195,13 @@ Event::Event() {
 Event::~Event() { ignore(cudaEventDestroy(event_)); }
 
 void Event::record(Stream stream) { check(cudaEventRecord(event_, stream), "recording an event"); }
+
+bool Event::passed() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status == cudaErrorNotReady) return false;
+  check(status, "what was put on the GPU");
+  return true;
+}
 
 void Event::wait() const { check(cudaEventSynchronize(event_), "what was put on the GPU"); }
 

@@ -22,7 +22,8 @@ struct Device::Handles {
   Handles& operator=(const Handles&) = delete;
 };
 
-// Throw Error{unsupported}: "ACTION failed: the library's message".
+// Throw Error{limit_exceeded} if memory ran out, Error{unsupported} or DeviceError: "ACTION failed:
+// the library's message".
 void check(cudnnStatus_t status, const char* action);
 void check(cublasStatus_t status, const char* action);
 

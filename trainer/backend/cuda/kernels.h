@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "recordpipe/image/crop_flip_color.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/element.h"
 #include "trainer/backend/cuda/loss_scale.h"
@@ -35,37 +34,6 @@ struct TakeImages {
   void* to;
 };
 void take_images(Stream stream, const TakeImages& take);
-
-// --- distortion_kernels.cu ---
-
-inline constexpr uint32_t kMostColors = 4;  // for brightness and contrast
-
-// Sums of one row of one channel of a crop.
-struct RowSums {
-  uint32_t values, squares;
-};
-// The map of a value x: (x · multiply + add) / divide.
-struct ColorMap {
-  float multiply, add, divide;
-};
-
-// Crops, flips and recolours uint8 images, with the same bits as
-// dataset/include/recordpipe/image/crop_flip_color.h, then scales and shifts the result as
-// take_images() does.
-struct DistortImages {
-  uint32_t images;
-  uint32_t image_channels, image_height, image_width;
-  uint32_t channels, height, width;  // of the tensor
-  const uint8_t* from;               // [images][channels][height][width]
-  const CropFlipColor* crops;        // one per image
-  bool standardize;
-  RowSums* row_sums;  // [images][image_channels][height]: scratch
-  ColorMap* maps;     // [images][image_channels]: scratch memory; null: colours are unchanged
-  float scale, shift;
-  Element element;
-  void* to;
-};
-void distort_images(Stream stream, const DistortImages& distort);
 
 // --- batch_norm_kernels.cu ---
 
@@ -93,7 +61,7 @@ struct BatchNorm {
   float *scale, *shift;             // normalisation: x · scale + shift
   float *a, *b, *c;                 // the gradient: a · g + b · x + c
   float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
-  const LossScale* loss_scale;
+  const DeviceLossScale* loss_scale;
 };
 // Computes the batch's mean and deviation, the new statistics, scale and shift.
 void batch_norm_statistics(Stream stream, const BatchNorm& norm);
@@ -119,7 +87,7 @@ struct BiasRelu {
   void* dy;             // ReLU's mask is applied in place
   float* dbias;         // may be null
   float* partial_sums;  // partial_sums_size(rows, channels, element, 1)
-  const LossScale* loss_scale;
+  const DeviceLossScale* loss_scale;
 };
 // y = max(0, y + bias)
 void bias_relu(Stream stream, const BiasRelu& bias);
@@ -203,9 +171,22 @@ struct SoftmaxCrossEntropy {
   void* dlogits;                 // may be null; zeros for invalid images
   LossSums* of_images;           // [images]
   LossSums* result;
-  const LossScale* loss_scale;  // the factor of dlogits
+  const DeviceLossScale* loss_scale;  // the factor of dlogits
 };
 void softmax_cross_entropy(Stream stream, const SoftmaxCrossEntropy& loss);
+
+// --- count_kernels.cu ---
+
+struct CountZeros {
+  Element element;
+  uint32_t rows, channels;
+  uint32_t real_channels;  // without padding
+  const void* values;
+  uint32_t* partial_counts;  // partial_counts_size(rows, channels, element): scratch memory
+  uint32_t* result;          // a tensor has fewer than 2^31 values
+};
+size_t partial_counts_size(uint32_t rows, uint32_t channels, Element element);
+void count_zeros(Stream stream, const CountZeros& count);
 
 // --- gradient_kernels.cu ---
 
@@ -241,7 +222,7 @@ struct MomentumUpdate {
   float *values, *momenta;
   const float* gradients;
   float learning_rate, momentum, weight_decay;
-  const LossScale* loss_scale;  // after an overflow nothing is updated
+  const DeviceLossScale* loss_scale;  // after an overflow nothing is updated
 };
 void update_with_momentum(Stream stream, const MomentumUpdate& update);
 
@@ -250,15 +231,15 @@ void update_averages(Stream stream, uint32_t size, float share, const float* val
                      float* averages);
 
 // Sets the scale's overflow flag if a gradient is not finite.
-void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale);
+void find_overflow(Stream stream, const float* gradients, uint32_t size, DeviceLossScale* scale);
 // Halves the scale after an overflow; doubles it after `growth_interval` steps without one.
-void adapt_loss_scale(Stream stream, uint32_t growth_interval, LossScale* scale);
+void adapt_loss_scale(Stream stream, uint32_t growth_interval, DeviceLossScale* scale);
 
 // to = from, converted to another precision.
 void copy_weights(Stream stream, uint32_t size, const float* from, Element element, void* to);
 // to = from / scale
 void copy_gradients(Stream stream, uint32_t size, Element element, const void* from,
-                    const LossScale* scale, float* to);
+                    const DeviceLossScale* scale, float* to);
 
 // Computes sums of squares of blocks of `values`: squares_size(size) sums.
 size_t squares_size(uint32_t size);

@@ -1,11 +1,18 @@
 // Matrix products by cuBLASLt. It expects column-major matrices, so a row-major matrix is passed as
 // its transpose: cᵀ = bᵀ · aᵀ, with b first.
-#include "recordpipe/error.h"
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/backend/cuda/algorithm_choice.h"
 #include "trainer/backend/cuda/device_handles.h"
 #include "trainer/backend/cuda/matmul.h"
 
 namespace recordpipe::cuda {
 namespace {
+
+constexpr int most_algorithms = 8;
 
 cudaDataType_t type_of(Element element) {
   switch (element) {
@@ -51,6 +58,42 @@ struct Matmul::Plan {
     check(cublasLtMatmulDescSetAttribute(product, which, &operation, sizeof(operation)),
           "describing a matrix product");
   }
+
+  // Selects one of the algorithms that cuBLASLt lists, the fastest first.
+  void choose(const MatmulShape& shape) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&preference), "choosing a matrix product");
+    const size_t workspace = device.workspace_bytes();
+    // A sum in place would be in 16 bits, and is not documented to have a fixed order.
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> found = {};
+    int count = 0;
+    cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = cublasLtMatmulPreferenceSetAttribute(
+          preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions));
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = cublasLtMatmulAlgoGetHeuristic(device.handles().cublas_lt, product, b, a, c, c,
+                                              preference, most_algorithms, found.data(), &count);
+    cublasLtMatmulPreferenceDestroy(preference);
+    // NOT_SUPPORTED: none is listed.
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "choosing a matrix product");
+
+    std::vector<AlgorithmOffer> offers;
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      // Nothing else of the result is valid if its state isn't success.
+      const bool valid = found[i].state == CUBLAS_STATUS_SUCCESS;
+      offers.push_back({.name = "algorithm " + std::to_string(i),
+                        .problem = valid ? "" : cublasLtGetStatusString(found[i].state),
+                        .workspace_bytes = valid ? found[i].workspaceSize : 0});
+    }
+    const size_t chosen = choose_algorithm(
+        "a product of [" + std::to_string(shape.rows) + "][" + std::to_string(shape.depth) +
+            "] and [" + std::to_string(shape.depth) + "][" + std::to_string(shape.columns) + "]",
+        offers, {.workspace_bytes = workspace}, [](size_t) { return std::string(); });
+    algorithm = found[chosen].algo;
+  }
 };
 
 Matmul::Matmul(const Device& device, const MatmulShape& shape)
@@ -67,26 +110,7 @@ Matmul::Matmul(const Device& device, const MatmulShape& shape)
                                 : make_layout(shape.element, shape.depth, shape.columns);
   plan_->c = make_layout(shape.element, shape.rows, shape.columns);
 
-  cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), "choosing a matrix product");
-  const size_t workspace = device.workspace_bytes();
-  cublasLtMatmulHeuristicResult_t result = {};
-  int found = 0;
-  cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
-      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
-  if (status == CUBLAS_STATUS_SUCCESS)
-    status = cublasLtMatmulAlgoGetHeuristic(device.handles().cublas_lt, plan_->product, plan_->b,
-                                            plan_->a, plan_->c, plan_->c, preference, 1, &result,
-                                            &found);
-  cublasLtMatmulPreferenceDestroy(preference);
-  check(status, "choosing a matrix product");
-  if (found == 0)
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "cuBLASLt has no algorithm for a product of [" +
-                           std::to_string(shape.rows) + "][" + std::to_string(shape.depth) +
-                           "] and [" + std::to_string(shape.depth) + "][" +
-                           std::to_string(shape.columns) + "]"});
-  plan_->algorithm = result.algo;
+  plan_->choose(shape);
 }
 
 Matmul::~Matmul() = default;

@@ -1,99 +1,109 @@
 #include "trainer/backend/cuda/multi_gpu_backend.h"
 
+#include <algorithm>
 #include <exception>
 #include <span>
 #include <utility>
 
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
+#include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/multi_gpu_variables.h"
 #include "trainer/backend/cuda/replica_exchange.h"
-#include "trainer/backend/replicated/dealt_runner.h"
-#include "trainer/backend/replicated/joint_step.h"
+#include "trainer/backend/replicated/replica_runner.h"
 
 namespace recordpipe {
 namespace {
 
 using Gpus = std::vector<std::unique_ptr<CudaBackend>>;
 
+// A launcher may have given each process its own GPUs: it sees no others, and they are numbered
+// from 0 in each process.
 Gpus open(const MultiGpuBackendOptions& options, size_t rank_on_machine) {
+  const bool sees_only_its_own = cuda::Device::count() == options.cuda.device + options.gpus;
+  const size_t first = sees_only_its_own ? 0 : rank_on_machine * options.gpus;
   Gpus gpus;
   for (size_t i = 0; i < options.gpus; ++i) {
     CudaBackendOptions cuda = options.cuda;
-    cuda.device += rank_on_machine * options.gpus + i;
+    cuda.device += first + i;
     gpus.push_back(std::make_unique<CudaBackend>(cuda));
   }
   return gpus;
+}
+
+// Whether two processes, or one twice, use the same GPU.
+bool share_gpus(const Gpus& gpus, Communicator& processes) {
+  // Each process adds the ids of its GPUs in its own place, where the others add zeros. A double
+  // holds them exactly.
+  std::vector<double> ids(processes.size() * gpus.size());
+  for (size_t i = 0; i < gpus.size(); ++i)
+    ids[processes.rank() * gpus.size() + i] = static_cast<double>(gpus[i]->device()->id());
+  processes.all_reduce_sum(std::span(ids));
+  std::ranges::sort(ids);
+  return std::ranges::adjacent_find(ids) != ids.end();
 }
 
 // A process without a GPU must not leave the others waiting.
 Gpus open_in_all(const MultiGpuBackendOptions& options, Communicator& processes) {
   Gpus gpus;
   std::exception_ptr failure;
+  bool broken = false;
   try {
     gpus = open(options, processes.rank_on_machine());
-  } catch (const Error&) {
+  } catch (const Error& error) {
     failure = std::current_exception();
+    broken = dynamic_cast<const DeviceError*>(&error) != nullptr;
   }
-  const bool failed = any(processes, failure != nullptr);
+  const bool failed = any(processes, failure != nullptr), any_broken = any(processes, broken);
   if (failure) std::rethrow_exception(failure);
+  if (any_broken)
+    throw DeviceError({.kind = ErrorKind::io, .reason = "a GPU of another process has failed"});
   if (failed)
     throw Error({.kind = ErrorKind::unsupported, .reason = "another process can't use its GPUs"});
+  if (share_gpus(gpus, processes))
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "several processes use the same GPU",
+                 .hint = "start one process per GPU, or set CUDA_VISIBLE_DEVICES to other GPUs in "
+                         "each process"});
   return gpus;
 }
 
-class MultiGpuRunner final : public DealtRunner {
+class MultiGpuRunner final : public ReplicaRunner {
  public:
   MultiGpuRunner(const Network& network, cuda::MultiGpuVariables& variables,
                  const RunnerOptions& options, std::vector<std::unique_ptr<Runner>> gpus,
                  cuda::ReplicaExchange& exchange, Communicator& processes)
-      : DealtRunner(network, options, std::move(gpus)),
+      : ReplicaRunner(network, variables, options, std::move(gpus), processes),
         variables_(variables),
-        batch_size_(options.batch_size),
-        exchange_(exchange),
-        processes_(processes) {
+        exchange_(exchange) {
     for (const auto& copy : variables.copies()) {
       gradients_.push_back(copy->gradients());
       statistics_.push_back(copy->statistics());
     }
   }
 
-  BatchResult forward() override {
-    if (!std::exchange(same_start_, true)) require_same_start(processes_, variables_, batch_size_);
-    for (const auto& part : parts()) gpu(part).launch();
-    BatchResult sum;
-    for (const auto& part : parts()) {
-      const BatchResult result = gpu(part).wait_for_result();
-      sum.loss += result.loss;
-      sum.correct += result.correct;
-      sum.images += result.images;
-    }
-    sum.loss /= static_cast<double>(parts().size());
-    return result_of_all(processes_, sum);
-  }
-
   void backward() override {
-    for (const auto& part : parts()) part->backward();
+    for (const auto& gpu : replicas()) gpu->backward();
     exchange_.average(gradients_, variables_.copies().front()->trained_size());
   }
 
   void update_statistics() override {
-    parts().front()->update_statistics();
+    replicas().front()->update_statistics();
     if (const size_t size = variables_.copies().front()->statistics_size(); size > 0)
       exchange_.share(statistics_, size);
   }
 
  private:
-  static cuda::CudaRunner& gpu(const std::unique_ptr<Runner>& part) {
-    return static_cast<cuda::CudaRunner&>(*part);
+  void start(Runner& gpu) override { static_cast<cuda::CudaRunner&>(gpu).launch(); }
+  BatchResult result_of(Runner& gpu) override {
+    const auto& runner = static_cast<cuda::CudaRunner&>(gpu);
+    while (!runner.has_result()) exchange_.check();
+    return runner.wait_for_result();
   }
 
   cuda::MultiGpuVariables& variables_;
-  const size_t batch_size_;
   cuda::ReplicaExchange& exchange_;
-  Communicator& processes_;
   std::vector<float*> gradients_, statistics_;  // of all, on each GPU
-  bool same_start_ = false;                     // whether it was checked
 };
 
 }  // namespace
@@ -146,7 +156,7 @@ std::unique_ptr<Runner> MultiGpuBackend::make_runner(const Network& network, Var
         {.kind = ErrorKind::invalid_argument, .reason = "the variables belong to another backend"});
   if (options.mode == Mode::inference)
     return gpus_.front()->make_runner(network, *own->copies().front(), options);
-  const RunnerOptions of_gpu = options_of_part(options, gpus_.size(), "GPUs");
+  const RunnerOptions of_gpu = options_of_replica(options, gpus_.size(), "GPUs");
   std::vector<std::unique_ptr<Runner>> runners;
   for (size_t i = 0; i < gpus_.size(); ++i)
     runners.push_back(gpus_[i]->make_runner(network, *own->copies()[i], of_gpu));

@@ -29,7 +29,8 @@ struct MultiGpuBackendOptions {
 };
 
 // Used by --num-gpus and --sync on GPUs. The processes of a machine take its GPUs in order, each
-// the number in the options.
+// the number in the options. If each process sees only this number of GPUs (CUDA_VISIBLE_DEVICES),
+// it takes these.
 //
 // Each GPU holds the variables and computes its share of a batch: image i of a process's batch of N
 // · b images goes to its GPU i mod N; N must divide the batch size. The gradients are the mean over
@@ -38,13 +39,14 @@ struct MultiGpuBackendOptions {
 // statistics; the moving statistics are those of the first GPU of the first process. A network
 // without batch norm therefore learns what one GPU would learn from all images, up to rounding.
 //
-// The first forward() compares the initial state of the processes, as in DistributedBackend.
+// The first forward() compares the initial state of the processes, as in ReplicatedBackend.
 // Inference and output() use the process's first GPU only.
 class MultiGpuBackend final : public Backend {
  public:
   // All `processes`, which must outlive this object, must call it. Throws the errors of
-  // CudaBackend's constructor, in all processes if one can't use its GPUs; Error{unsupported} for
-  // GradientExchange::gpus without NCCL; and Error{network} if NCCL fails.
+  // CudaBackend's constructor, in all processes if one can't use its GPUs; Error{unsupported} if
+  // two processes have the same GPU, and for GradientExchange::gpus without NCCL; and DeviceError
+  // if NCCL fails.
   MultiGpuBackend(Communicator& processes, const MultiGpuBackendOptions& options = {});
   ~MultiGpuBackend() override;
 

@@ -41,6 +41,14 @@ void MultiGpuVariables::update_averages(double decay) {
   for (const auto& copy : copies_) copy->update_averages(decay);
 }
 
+std::optional<LossScale> MultiGpuVariables::loss_scale() const {
+  return copies_.front()->loss_scale();
+}
+
+void MultiGpuVariables::set_loss_scale(const std::optional<LossScale>& scale) {
+  for (const auto& copy : copies_) copy->set_loss_scale(scale);
+}
+
 double MultiGpuVariables::half_squared_norm() const { return copies_.front()->half_squared_norm(); }
 
 }  // namespace recordpipe::cuda

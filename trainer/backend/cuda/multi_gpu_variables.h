@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "trainer/backend/cuda/cuda_variables.h"
@@ -26,6 +27,8 @@ class MultiGpuVariables final : public Variables {
   void stop_averages() override;
   bool has_averages() const override;
   void update_averages(double decay) override;
+  std::optional<LossScale> loss_scale() const override;
+  void set_loss_scale(const std::optional<LossScale>& scale) override;
   double half_squared_norm() const override;
 
  private:

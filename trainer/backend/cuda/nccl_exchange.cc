@@ -9,8 +9,13 @@
 #include <nccl.h>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/cuda/device_handles.h"
+#include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cuda/replica_exchange.h"
+
+// Tests replace it.
+#ifndef RECORDPIPE_NCCL_LIBRARY
+#define RECORDPIPE_NCCL_LIBRARY "libnccl.so." + std::to_string(NCCL_MAJOR)
+#endif
 
 namespace recordpipe::cuda {
 namespace {
@@ -20,6 +25,7 @@ struct Nccl {
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
   decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclCommGetAsyncError) async_error = nullptr;
   decltype(&ncclCommDestroy) destroy = nullptr;
   decltype(&ncclCommInitRank) init_rank = nullptr;
   decltype(&ncclGetErrorString) error_string = nullptr;
@@ -29,7 +35,7 @@ struct Nccl {
   std::string missing;  // the reason why it can't be used; empty if it can
 
   Nccl() {
-    const std::string name = "libnccl.so." + std::to_string(NCCL_MAJOR);
+    const std::string name = RECORDPIPE_NCCL_LIBRARY;
     void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       missing = ::dlerror();
@@ -39,6 +45,7 @@ struct Nccl {
     find(library, "ncclBroadcast", broadcast);
     find(library, "ncclCommAbort", abort);
     find(library, "ncclCommDestroy", destroy);
+    find(library, "ncclCommGetAsyncError", async_error);
     find(library, "ncclCommInitRank", init_rank);
     find(library, "ncclGetErrorString", error_string);
     find(library, "ncclGetUniqueId", get_unique_id);
@@ -54,9 +61,9 @@ struct Nccl {
 
   void check(ncclResult_t result, const char* action) const {
     if (result != ncclSuccess)
-      throw Error({.kind = ErrorKind::network,
-                   .reason = std::string(action) + " failed: " + error_string(result),
-                   .hint = "set NCCL_DEBUG=INFO in the environment for details"});
+      throw DeviceError({.kind = ErrorKind::io,
+                         .reason = std::string(action) + " failed: " + error_string(result),
+                         .hint = "set NCCL_DEBUG=INFO in the environment for details"});
   }
 };
 
@@ -105,6 +112,17 @@ class NcclExchange final : public ReplicaExchange {
     });
   }
 
+  // The work on the GPUs ends with the communicators; it would wait forever.
+  void check() override {
+    for (const ncclComm_t communicator : communicators_) {
+      ncclResult_t state = ncclSuccess;
+      nccl().check(nccl().async_error(communicator, &state), "asking NCCL for its state");
+      if (state == ncclSuccess || state == ncclInProgress) continue;
+      leave(nccl().abort);
+      nccl().check(state, "communication between GPUs");
+    }
+  }
+
  private:
   // One thread calls NCCL for several GPUs. The calls must be grouped; otherwise the first one
   // would wait for the others.
@@ -122,8 +140,8 @@ class NcclExchange final : public ReplicaExchange {
   }
 
   void leave(ncclResult_t (*how)(ncclComm_t)) {
-    for (const ncclComm_t communicator : communicators_)
-      if (communicator) how(communicator);
+    for (ncclComm_t& communicator : communicators_)
+      if (communicator) how(std::exchange(communicator, nullptr));
   }
 
   const Devices devices_;

@@ -25,6 +25,11 @@ class ReplicaExchange {
   virtual void average(std::span<float* const> buffers, size_t size) = 0;
   // Replaces the values by those on the first device of the first process.
   virtual void share(std::span<float* const> buffers, size_t size) = 0;
+
+  // Throws DeviceError if communication has failed after the calls above have returned. Must be
+  // called again and again while the host waits for the devices: without it they may wait for each
+  // other forever.
+  virtual void check() {}
 };
 
 // Through host memory: each process adds the values of its devices, and the communicator adds those
@@ -33,7 +38,7 @@ std::unique_ptr<ReplicaExchange> exchange_on_host(Devices devices, Communicator&
 
 // With NCCL, directly between GPUs; asynchronous. The first call loads NCCL's library, so a program
 // that trains on one GPU doesn't need it. Throws Error{unsupported} in all processes if one can't
-// load it, or in a build without NCCL's header; Error{network} if NCCL fails.
+// load it, or in a build without NCCL's header; DeviceError if NCCL fails.
 std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator& processes);
 
 }  // namespace recordpipe::cuda

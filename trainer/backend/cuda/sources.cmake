@@ -1,5 +1,6 @@
 # The sources without CUDA code: tests also compile them for the CPU. Relative to this folder.
 set(recordpipe_cuda_common
+  algorithm_choice.cc
   batch_norm_layer.cc
   bias_relu_part.cc
   conv2d_layer.cc
@@ -19,7 +20,7 @@ set(recordpipe_cuda_common
 set(recordpipe_cuda_kernels
   batch_norm_kernels.cu
   bias_relu_kernels.cu
-  distortion_kernels.cu
+  count_kernels.cu
   gradient_kernels.cu
   input_kernels.cu
   local_response_norm_kernels.cu

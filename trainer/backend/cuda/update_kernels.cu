@@ -29,7 +29,7 @@ struct Average {
 
 struct Overflow {
   const float* gradients;
-  LossScale* scale;
+  DeviceLossScale* scale;
 
   // Benign race: all writers store the same value.
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
@@ -39,11 +39,11 @@ struct Overflow {
 
 struct Adapt {
   uint32_t growth_interval;
-  LossScale* scale;
+  DeviceLossScale* scale;
 
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t) const {
     constexpr float least = 1, most = 1 << 24;
-    LossScale next = *scale;
+    DeviceLossScale next = *scale;
     if (next.overflow) {
       next = {.scale = next.scale > least ? next.scale / 2 : least};
     } else if (++next.good_steps == growth_interval) {
@@ -65,7 +65,7 @@ struct CopyWeights {
 template <class T>
 struct CopyGradients {
   const T* from;
-  const LossScale* scale;
+  const DeviceLossScale* scale;
   float* to;
 
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
@@ -103,11 +103,11 @@ void update_averages(Stream stream, uint32_t size, float share, const float* val
   for_each(stream, size, Average{share, values, averages});
 }
 
-void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale) {
+void find_overflow(Stream stream, const float* gradients, uint32_t size, DeviceLossScale* scale) {
   for_each(stream, size, Overflow{gradients, scale});
 }
 
-void adapt_loss_scale(Stream stream, uint32_t growth_interval, LossScale* scale) {
+void adapt_loss_scale(Stream stream, uint32_t growth_interval, DeviceLossScale* scale) {
   for_each(stream, 1, Adapt{growth_interval, scale});
 }
 
@@ -118,7 +118,7 @@ void copy_weights(Stream stream, uint32_t size, const float* from, Element eleme
 }
 
 void copy_gradients(Stream stream, uint32_t size, Element element, const void* from,
-                    const LossScale* scale, float* to) {
+                    const DeviceLossScale* scale, float* to) {
   with_element(element, [&]<class T>(T*) {
     for_each(stream, size, CopyGradients<T>{static_cast<const T*>(from), scale, to});
   });

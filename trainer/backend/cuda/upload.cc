@@ -18,11 +18,8 @@ Upload::Upload(const Device& device, const InputOp& op, Tensor& to)
     : device_(device),
       op_(op),
       to_(to),
-      distortions_offset_(aligned(label_bytes(to.images()))),
-      pixels_offset_(distortions_offset_ + aligned(to.images() * sizeof(CropFlipColor))),
-      labels_(label_bytes(to.images())),
-      row_sums_(to.images() * to.shape().channels * to.shape().height * sizeof(RowSums)),
-      color_maps_(to.images() * to.shape().channels * sizeof(ColorMap)) {
+      pixels_offset_(aligned(label_bytes(to.images()))),
+      labels_(label_bytes(to.images())) {
   const size_t bytes = pixels_offset_ + to.images() * to.shape().size() * sizeof(float);
   for (Slot& slot : slots_) {
     slot.host = std::make_unique<PinnedBuffer>(bytes);
@@ -73,34 +70,6 @@ void Upload::send(const ImageBatch& batch) {
                                   .shift = op_.shift,
                                   .element = to_.element(),
                                   .to = to_.data()});
-  slot.taken.record(device_.compute());
-}
-
-void Upload::send(const DrawnImages& images) {
-  Slot& slot = wait_for_slot();
-  copy_to_slot(slot, distortions_offset_, images.distortions.data(),
-               images.distortions.size_bytes());
-  copy_to_slot(slot, pixels_offset_, images.pixels.data(), images.pixels.size());
-  start_sending(slot, images.labels, pixels_offset_ + images.pixels.size());
-  const auto* sent = slot.device.as<std::byte>();
-  distort_images(
-      device_.compute(),
-      {.images = static_cast<uint32_t>(images.labels.size()),
-       .image_channels = static_cast<uint32_t>(to_.shape().channels),
-       .image_height = static_cast<uint32_t>(images.size.height),
-       .image_width = static_cast<uint32_t>(images.size.width),
-       .channels = to_.channels(),
-       .height = static_cast<uint32_t>(to_.shape().height),
-       .width = static_cast<uint32_t>(to_.shape().width),
-       .from = reinterpret_cast<const uint8_t*>(sent + pixels_offset_),
-       .crops = reinterpret_cast<const CropFlipColor*>(sent + distortions_offset_),
-       .standardize = images.colors == DrawnImages::Colors::standardized,
-       .row_sums = row_sums_.as<RowSums>(),
-       .maps = images.colors == DrawnImages::Colors::kept ? nullptr : color_maps_.as<ColorMap>(),
-       .scale = op_.scale,
-       .shift = op_.shift,
-       .element = to_.element(),
-       .to = to_.data()});
   slot.taken.record(device_.compute());
 }
 

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "recordpipe/image/image_batch.h"
-#include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/layer.h"
 
@@ -22,8 +21,6 @@ class Upload {
 
   // Returns once `batch` may be reused. Throws Error{invalid_argument} for 16-bit images.
   void send(const ImageBatch& batch);
-  // The same with images that the device distorts. Their sizes must have been checked.
-  void send(const DrawnImages& images);
 
   // In device memory: the labels of the images, and their number.
   const int32_t* labels() const { return labels_.as<int32_t>(); }
@@ -44,12 +41,10 @@ class Upload {
   const Device& device_;
   const InputOp op_;
   Tensor& to_;
-  // The layout of a slot: labels and the number of images, then distortions, then pixels.
-  const size_t distortions_offset_, pixels_offset_;
+  const size_t pixels_offset_;  // in a slot, after the labels and the number of images
   std::array<Slot, 2> slots_;
   size_t next_ = 0;
   Buffer labels_;
-  Buffer row_sums_, color_maps_;  // scratch memory of the distortions
 };
 
 }  // namespace recordpipe::cuda

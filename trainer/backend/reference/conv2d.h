@@ -1,14 +1,19 @@
 // Convolution (cross-correlation, as in every deep-learning library), forward and backward.
 //
-//   x  [images][in][height][width]          w  [out][in][kernel][kernel]          bias  [out]
-//   y  [images][out][out height][out width]   out height = (height + 2 padding - kernel) / stride +
-//   1
+//   x     [images][in][height][width]
+//   w     [out][in][kernel][kernel]
+//   bias  [out]
+//   y     [images][out][(height + 2 padding - kernel) / stride + 1][the same of the width]
 //
-//   y(b, o, i, j) = bias(o) + Σ_{c, r, s} w(o, c, r, s) · x(b, c, i·stride + r - padding,
-//   j·stride + s - padding)
+//   y(b, o, i, j) = bias(o) + Σ_{c, r, s} w(o, c, r, s) · x(b, c, row, column)
+//
+//   row = i · stride + r - padding      column = j · stride + s - padding
 //
 // where x is zero outside the image, and a missing bias is zero. for_each_product visits each
-// product w · x of a y once; the two gradients are the same sum with the roles exchanged.
+// product w · x of a y once; the two gradients are the same sum with the roles exchanged:
+//
+//   dx(b, c, row, column) = Σ w(o, c, r, s) · dy(b, o, i, j)
+//   dw(o, c, r, s)        = Σ x(b, c, row, column) · dy(b, o, i, j)
 #pragma once
 
 #include <algorithm>

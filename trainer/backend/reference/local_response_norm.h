@@ -5,11 +5,11 @@
 //
 //   d(c) = bias + alpha · Σ_{n in N(c)} x(n)²      y(c) = x(c) · d(c)^-beta
 //
-// of the same image and pixel. With dd(n)/dx(c) = 2 · alpha · x(c) for n in N(c), that is for c in
-// N(n):
+// of the same image and pixel. n is in N(c) if and only if c is in N(n), so x(c) is in d(n) for the
+// n in N(c), where dd(n)/dx(c) = 2 · alpha · x(c):
 //
-//   dx(c) = dy(c) · d(c)^-beta - 2 · alpha · beta · x(c) · Σ_{n in N(c)} dy(n) · x(n) · d(n)^(-beta
-//   - 1)
+//   dx(c) = dy(c) · d(c)^-beta - 2 · alpha · beta · x(c) · Σ_{n in N(c)} e(n)
+//   e(n)  = dy(n) · x(n) · d(n)^(-beta - 1)
 #pragma once
 
 #include <algorithm>

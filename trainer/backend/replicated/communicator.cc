@@ -1,5 +1,8 @@
 #include "recordpipe/trainer/backend/replicated/communicator.h"
 
+#include <optional>
+#include <span>
+
 #include "trainer/backend/replicated/flat_slot.h"
 
 namespace recordpipe {
@@ -17,6 +20,11 @@ void share_variables(Communicator& communicator, Variables& variables) {
     slot.read();
     communicator.broadcast(std::as_writable_bytes(slot.values()));
     slot.write();
+  }
+  // The processes have the same backend, so that all or none of them scale gradients.
+  if (std::optional<LossScale> scale = variables.loss_scale()) {
+    communicator.broadcast(std::as_writable_bytes(std::span(&*scale, 1)));
+    variables.set_loss_scale(scale);
   }
 }
 

@@ -76,7 +76,6 @@ class MpiCommunicator final : public Communicator {
       check(MPI_Bcast(part, count, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
     });
   }
-  void barrier() override { check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
   size_t rank_ = 0, size_ = 1, rank_on_machine_ = 0;

@@ -1,4 +1,4 @@
-// Performs HTTP GET requests over http or https, with redirects, timeouts and cancellation.
+// Performs HTTP requests over http or https, with redirects, timeouts and cancellation.
 //
 // The library uses libcurl only here and in url.h (URL parser). Proxies are taken from the
 // environment, as in curl (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc and ~/.netrc
@@ -25,15 +25,32 @@ namespace recordpipe {
 struct HttpClientOptions {
   // For name resolution, connection and TLS handshake together (default: 15 s).
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(15);
-  // If fewer than stall_bytes (default: 1024) arrive within stall_timeout (default: 30 s), the
-  // transfer fails with TransientError.
+  // If fewer than stall_bytes (default: 1024) are received or sent within stall_timeout (default:
+  // 30 s), the transfer fails with TransientError.
   std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);
   uint64_t stall_bytes = 1024;
   int max_redirects = 5;
   // A file of trusted certificates (PEM) that replaces the system's (default: the system's).
   std::string ca_file = {};
+  // Whether the proxies of the environment are used (default: yes). No for services of this machine
+  // that hand out credentials.
+  bool use_proxy = true;
   // Ends a transfer at once, with Error{cancelled}.
   std::stop_token stop = {};
+};
+
+struct HttpRequest {
+  HttpUrl url;
+  std::string method = "GET";             // GET, PUT, POST or DELETE
+  std::vector<std::string> headers = {};  // "Name: value" lines
+  // For PUT and POST; null is an empty body. Shared, because a request is copied and may be large.
+  std::shared_ptr<const std::string> body = {};
+  // No: a redirect is passed to the handler like any other response. A signature is valid for one
+  // host only, and a credential must not be sent to another one.
+  bool follow_redirects = true;
+  // Yes: segments "." and ".." of the path are sent as they are. They may be parts of an object's
+  // name.
+  bool path_as_is = false;
 };
 
 // The head of a response. Missing headers are empty strings.
@@ -46,26 +63,32 @@ struct HttpResponse {
   std::string date = {};
   std::string etag = {};
   std::string last_modified = {};
+  std::string bucket_region = {};  // x-amz-bucket-region
+  std::string google_hash = {};    // x-goog-hash, the first one
   std::optional<std::chrono::seconds> retry_after = {};
 };
 
 // A temporary failure: a later attempt at the same request may succeed.
 class TransientError : public Error {
  public:
-  explicit TransientError(Parts parts, std::optional<std::chrono::seconds> retry_after = {})
-      : Error(std::move(parts)), retry_after_(retry_after) {}
+  explicit TransientError(Parts parts, std::optional<std::chrono::seconds> retry_after = {},
+                          bool answered = false)
+      : Error(std::move(parts)), retry_after_(retry_after), answered_(answered) {}
   // The Retry-After header: the delay that the server requests.
   std::optional<std::chrono::seconds> retry_after() const { return retry_after_; }
+  // Whether this is an answer of the server and not a failure to reach it.
+  bool answered() const { return answered_; }
 
  private:
   std::optional<std::chrono::seconds> retry_after_;
+  bool answered_;
 };
 
-// The callbacks run on the thread that calls get(). If a callback throws, get() ends the transfer
-// and rethrows the exception.
+// The callbacks run on the thread that calls send() or get(). If a callback throws, the transfer
+// ends and the exception is rethrown.
 struct HttpHandler {
   // Called once, before the body, for any status except a followed redirect. If it returns false,
-  // the body is skipped and get() returns at once.
+  // the body is skipped and send() returns at once.
   std::function<bool(const HttpResponse&)> on_response;
   // Called with the pieces of the body as they were sent: Content-Encoding is not decoded.
   std::function<void(std::span<const std::byte>)> on_body;
@@ -81,9 +104,12 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Returns after the end of the body, as defined by HTTP's framing. `headers` are "Name: value"
-  // lines. Throws TransientError if the transfer failed or was cut off, Error{network} if a retry
-  // would be useless (an untrusted certificate, a redirect loop), and Error{cancelled}.
+  // Returns after the end of the body, as defined by HTTP's framing. Throws TransientError if the
+  // transfer failed or was cut off, Error{network} if a retry would be useless (an untrusted
+  // certificate, a redirect loop), and Error{cancelled}. Headers that hold credentials
+  // (Authorization, Cookie) are not sent to another host or port than the first one.
+  void send(const HttpRequest& request, const HttpHandler& handler);
+  // Sends a GET request.
   void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
 
  private:

@@ -32,6 +32,16 @@ struct HttpReadOptions {
   // 4 MiB). Sequential reads double the range; a distant read resets it.
   size_t smallest_window = size_t{64} << 10;
   size_t largest_window = size_t{4} << 20;
+  // The most requests at a time (default: 128), except those of streams of URLs. A server that is
+  // too busy (429, 503) halves it; good answers raise it again, one by one.
+  size_t most_requests = 128;
+  // For streams of objects (s3://, gs://), which are read in ranges, several at a time: the size of
+  // a range (default: 8 MiB; the first one of a file: at most 512 KiB), the most ranges of a stream
+  // that are requested or wait to be read (default: 8), and the bytes that all streams of a file
+  // system may take so (default: 128 MiB). Each stream may have one range beyond that.
+  size_t range_size = size_t{8} << 20;
+  size_t ranges_ahead = 8;
+  uint64_t bytes_in_flight = uint64_t{128} << 20;
 };
 
 // Reads URLs, and forwards all other paths to another FileSystem. Thread-safe if the other
@@ -45,7 +55,7 @@ struct HttpReadOptions {
 //                     open for later requests, also for other files.
 //   status(url)       Returns nullopt for 404 and 410; Error{unsupported} if the server does not
 //                     report the size.
-//   map(url), list(url) and all writes: Error{unsupported}.
+//   map(url), list(url), list_entries(url) and all writes: Error{unsupported}.
 // All functions also throw the errors of download(): not_found, permission_denied, network,
 // unsupported (a web page), cancelled. Messages do not contain the user name, password or query of
 // a URL.
@@ -57,10 +67,15 @@ class HttpFileSystem final : public FileSystem {
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;
   std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override;
   std::unique_ptr<MappedFile> map(const std::string& path) override;
+  bool can_map(const std::string& path) override;
+  bool reads_ahead(const std::string& path) override;
   std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override;
   std::optional<FileStatus> status(const std::string& path) override;
   std::string resolve_link(const std::string& path) override;
   std::vector<std::string> list(const std::string& directory) override;
+  std::vector<DirectoryEntry> list_entries(const std::string& directory) override;
+  // Of a URL: false, without a request.
+  bool is_directory(const std::string& path) override;
   void make_directories(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;

@@ -18,8 +18,9 @@ struct HttpRetryOptions {
   // server never answered, there is only one retry.
   int retries = 5;
   // The delay before the first retry (default: 1 s), doubled for each further retry, up to
-  // longest_delay (default: 16 s). A longer Retry-After from the server is honoured up to
-  // max_retry_after (default: 60 s); if it is longer than that, the request is not retried.
+  // longest_delay (default: 16 s); a random part of at most a quarter is added. A longer
+  // Retry-After from the server is honoured up to max_retry_after (default: 60 s); if it is longer
+  // than that, the request is not retried.
   std::chrono::milliseconds first_delay = std::chrono::seconds(1);
   std::chrono::milliseconds longest_delay = std::chrono::seconds(16);
   std::chrono::seconds max_retry_after = std::chrono::seconds(60);

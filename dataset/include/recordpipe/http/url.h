@@ -19,6 +19,12 @@ class HttpUrl {
   // http.
   HttpUrl redirected(std::string_view location) const;
 
+  // Returns this URL with another text for messages, for example "s3://bucket/key".
+  HttpUrl shown_as(std::string shown) const;
+
+  // Whether both URLs have the same scheme, host and port.
+  bool has_same_origin(const HttpUrl& other) const { return origin_ == other.origin_; }
+
   // The complete URL, including secrets.
   const std::string& text() const { return text_; }
   // For messages: without user name, password and fragment, and with "?..." for the query.
@@ -29,6 +35,7 @@ class HttpUrl {
 
   std::string text_;
   std::string shown_;
+  std::string origin_;      // scheme, host and port
   bool encrypted_ = false;  // https
 };
 

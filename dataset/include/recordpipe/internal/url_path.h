@@ -10,16 +10,28 @@
 
 namespace recordpipe {
 
+// Whether `path` starts with `lower`, a lower-case text (case-insensitive).
+inline bool starts_with_scheme(std::string_view path, std::string_view lower) {
+  return path.size() >= lower.size() &&
+         std::equal(lower.begin(), lower.end(), path.begin(), [](char a, char b) {
+           return a == b || (b >= 'A' && b <= 'Z' && a == static_cast<char>(b - 'A' + 'a'));
+         });
+}
+
 // Whether `path` starts with http:// or https:// (case-insensitive).
 inline bool is_http_url(std::string_view path) {
-  const auto starts_with = [path](std::string_view lower) {
-    return path.size() >= lower.size() &&
-           std::equal(lower.begin(), lower.end(), path.begin(), [](char a, char b) {
-             return a == b || (b >= 'A' && b <= 'Z' && a == static_cast<char>(b - 'A' + 'a'));
-           });
-  };
-  return starts_with("http://") || starts_with("https://");
+  return starts_with_scheme(path, "http://") || starts_with_scheme(path, "https://");
 }
+
+// Whether `path` names an object or a folder of objects: it starts with s3:// or gs://. Unlike in a
+// URL of HTTP, all bytes after the bucket are the object's name: there is no query, no fragment and
+// no percent-encoding. The name may be a pattern.
+inline bool is_object_url(std::string_view path) {
+  return path.starts_with("s3://") || path.starts_with("gs://");
+}
+
+// Whether `path` names a file that is read over the network.
+inline bool is_url(std::string_view path) { return is_http_url(path) || is_object_url(path); }
 
 // Returns a URL without query and fragment: "https://host/a.npz" for
 // "https://host/a.npz?X-Amz-Signature=...". Returns any other path unchanged: "?" is allowed in
@@ -33,9 +45,19 @@ inline constexpr std::string_view kHiddenQuery = "?...";
 
 // Returns `path` for messages. In a URL, user name, password, query and fragment may contain
 // secrets (for example, the query of a presigned URL): the query is replaced by "?...", the other
-// parts are dropped. Any other path is unchanged. Idempotent, also after a suffix ":MEMBER" was
-// appended to the result.
+// parts are dropped. Any other path is unchanged, except an object's with credentials before the
+// bucket, "s3://KEY:SECRET@bucket/...", which no service accepts: they are dropped. Idempotent,
+// also after a suffix ":MEMBER" was appended to the result.
 inline std::string without_secrets(std::string_view path) {
+  if (is_object_url(path)) {
+    constexpr size_t kScheme = 5;
+    // A secret key may have slashes; a bucket has neither of these characters.
+    const size_t end = std::min(path.find('/', kScheme), path.size());
+    const size_t at = path.rfind('@');
+    const bool has_user = at != path.npos && path.find_first_of(":@", kScheme) < end;
+    return has_user ? std::string(path.substr(0, kScheme)).append(path.substr(at + 1))
+                    : std::string(path);
+  }
   if (!is_http_url(path)) return std::string(path);
   const size_t authority = path.find("://") + 3;
   const size_t authority_end = std::min(path.find_first_of("/?#", authority), path.size());

@@ -1,8 +1,8 @@
 // The episodes and steps of the files of an RLDS data set, by number.
 //
-//     const auto files = EpisodeFiles::open({{"bridge-train.tfrecord-00000-of-00512"}, ...},
-//     leaves); const StepPlace place = files->step(123'456); const Record episode =
-//     files->record(place); const auto jpeg = files->unit(place, episode, kImage, place.step);
+//     const auto files = EpisodeFiles::open({{"robot_a-train.tfrecord-00000-of-00512"}}, leaves);
+//     const StepPlace place = files->step(123'456);
+//     const auto jpeg = files->unit(place, kImage, place.step);  // kImage: its number in `leaves`
 //
 // The files are mapped, and read at random places: a page that is not in memory is read alone, not
 // with its neighbours.

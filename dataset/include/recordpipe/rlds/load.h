@@ -1,8 +1,9 @@
 // open_steps(): the steps of a folder that TensorFlow Datasets wrote.
 //
-//     const auto bridge = open_steps("bridge/1.0.0", "train[:95%]", {.offsets = {{"action", {0,
-//     1}}}}); const auto batches = steps(bridge).global_shuffle(7).batch(64, DropRemainder::yes,
-//                                                                StepCollator(bridge));
+//     const auto reader =
+//         open_steps("data/robot_a/1.0.0", "train[:95%]", {.offsets = {{"action", {0, 1}}}});
+//     const auto batches = steps(reader).global_shuffle(7).batch(64, DropRemainder::yes,
+//                                                                StepCollator(reader));
 #pragma once
 
 #include <memory>

@@ -11,6 +11,7 @@
 
 #include "recordpipe/dataset.h"
 #include "recordpipe/dict.h"
+#include "recordpipe/dict_batch.h"
 #include "recordpipe/image/image_column.h"
 #include "recordpipe/image/image_spec.h"
 #include "recordpipe/rlds/steps.h"
@@ -20,8 +21,8 @@ namespace recordpipe::rlds {
 // The names of StepColumns and StepMasks are nested at each "/".
 struct StepBatch {
   // Arrays of numbers [rows, window, shape...] and of byte strings, without the window dimension
-  // for columns that have none; masks [rows, window] of bools. The value of a decoded image is
-  // empty().
+  // for columns that have none; ragged columns as DictCollator stacks their values; masks [rows,
+  // window] of bools. The value of a decoded image is empty().
   Dict columns;
   // The decoded images, in the order of the collator's specs: image r * window + w is that of place
   // w of row r.
@@ -38,6 +39,7 @@ struct StepBatch {
   };
   std::vector<std::byte*> slots = {};               // of columns and masks with numbers
   std::vector<std::vector<BytesRow>> rows_of = {};  // by column
+  DictBatch ragged = {};                            // the ragged columns
 
   friend uint64_t heap_bytes(const StepBatch& batch);
 };
@@ -80,6 +82,7 @@ class StepCollator {
   void check_sizes() const;
   void set_images(StepBatch& batch, size_t row, const StepReader::Row& at, const Step& step,
                   const StepReader& reader) const;
+  Dict ragged_row(const StepReader::Row& at, const StepReader& reader) const;
   void set_bytes(StepBatch::BytesRow& out, size_t column, const StepReader::Row& at,
                  const StepReader& reader) const;
 

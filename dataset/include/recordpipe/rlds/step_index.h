@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,15 +36,23 @@ struct UnitPlace {
   bool is_shared = false;  // `guarded` is that of all units of the leaf in this record
 };
 
+struct StepIndexOptions {
+  // Of a scan: the threads that read, the caller's is one of them; 0: available_cpus().
+  size_t threads = 0;
+  std::stop_token stop = {};  // ends a scan
+  // Called with the number of bytes of the files that were read since the last call, of a file
+  // whose index is there with its size. Must be thread-safe, and throw nothing.
+  std::function<void(uint64_t bytes)> advance = {};
+};
+
 class StepIndex {
  public:
   // Reads all records of `file`, which must be stable() and uncompressed. Throws the errors of
   // RecordReader::read and of lay_out_episode(), with the path and the offset of the record: of the
-  // first one that fails. `threads`: in addition to none, the caller's is one of them; 0:
-  // available_cpus(). Throws Error{cancelled} soon after a stop is requested, and Error{io} if
+  // first one that fails. Throws Error{cancelled} soon after a stop is requested, and Error{io} if
   // another program changes the file meanwhile.
   static StepIndex scan(const RandomAccessFile& file, std::span<const StepLeaf> leaves,
-                        size_t threads = 0, const std::stop_token& stop = {});
+                        const StepIndexOptions& options = {});
   // Opens the index at `path`. Nothing if there is no such file, or if it is damaged, or if it is
   // of another version of `file`, or of other leaves.
   static std::optional<StepIndex> load(FileSystem& file_system, const std::string& path,
@@ -94,11 +103,6 @@ class StepIndex {
 
 // PATH.steps.
 std::string step_index_path(const std::string& path);
-
-struct StepIndexOptions {
-  size_t threads = 0;         // of a scan; 0: available_cpus()
-  std::stop_token stop = {};  // ends a scan
-};
 
 // Returns the index of `file`: PATH.steps, or the one in the cache; if neither fits the file, makes
 // a new one and keeps it beside the file, or in the cache if the folder can't be written:

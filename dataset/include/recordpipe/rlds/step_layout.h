@@ -17,7 +17,7 @@
 
 namespace recordpipe::rlds {
 
-// A leaf of the features that has the same number of values in each step, or in each episode.
+// A feature of the Examples.
 struct StepLeaf {
   bool operator==(const StepLeaf&) const = default;
 
@@ -25,6 +25,11 @@ struct StepLeaf {
   FeatureKind kind = FeatureKind::floats;  // the kind of list that stores the values
   size_t values = 1;                       // in each step, or in the episode; more than 0
   bool is_of_episode = false;
+  // Any number of items of `values` values each, in each step or in the episode.
+  bool is_ragged = false;
+  // Of a ragged leaf of the steps: the numbers of the leaves that hold the row lengths of the
+  // sequences around an item, outermost first. The first of them has one value in each step.
+  std::vector<size_t> row_lengths = {};
 };
 
 // Bytes of a record's data.
@@ -36,7 +41,8 @@ struct ByteRange {
 };
 
 // Where the units of a leaf are in one record. A unit of a list of bytes is one value, without its
-// length; a unit of numbers is the packed values of one step, or of the episode.
+// length; a unit of numbers is the packed values of one step, or of the episode. A unit of a ragged
+// leaf has all values of one step, or of the episode; those of bytes with their tags and lengths.
 struct LeafLayout {
   enum class Form : uint32_t {
     parsed,   // the encoding is unusual: parse the record
@@ -59,6 +65,7 @@ struct EpisodeLayout {
 // The number of units of a leaf in an episode of `steps` steps.
 constexpr uint64_t units_of(const StepLeaf& leaf, uint64_t steps) {
   const uint64_t parts = leaf.is_of_episode ? 1 : steps;
+  if (leaf.is_ragged) return parts;
   return leaf.kind == FeatureKind::bytes ? parts * leaf.values : parts;
 }
 
@@ -68,7 +75,8 @@ std::optional<ByteRange> unit_at(const LeafLayout& leaf, std::span<const ByteRan
                                  uint64_t unit, uint64_t record_size);
 
 // Finds the steps of an episode. `example` is the data of a record. Throws Error{corrupted} if it
-// is not an Example, or if the leaves have different numbers of steps; Error{not_found} without a
+// is not an Example, or if the leaves have different numbers of steps, or if row lengths don't fit
+// the values; Error{not_found} without a
 // leaf, unless there are no steps at all (TFDS may leave out what is empty); Error{unsupported} for
 // a list of another kind. A leaf of the episode that is missing, or has another number of values,
 // is no error: it becomes one when it is read.

@@ -1,11 +1,12 @@
 // steps: the single steps of all episodes of an RLDS data set, with a window around each.
 //
-//     const tfds::Feature features = tfds::read_features("bridge/1.0.0");
-//     const Dataset<Step> all = steps(features, {{"bridge/1.0.0/bridge-train.tfrecord-..."}, ...},
-//                                     {.offsets = {{"action", {0, 1, 2, 3, 4, 5, 6, 7}}}});
-//     const auto batches = all.shuffle(100'000, 7).batch(64, DropRemainder::yes,
-//     StepCollator(all)); for (const StepBatch& batch : batches) use(batch.array("action"));  //
-//     [64, 8, 7]
+//     const auto reader = std::make_shared<const StepReader>(
+//         tfds::read_features("data/robot_a/1.0.0"),
+//         std::vector<EpisodeSlice>{{"data/robot_a/1.0.0/robot_a-train.tfrecord-00000-of-00001"}},
+//         StepsOptions{.offsets = {{"action", {0, 1, 2, 3, 4, 5, 6, 7}}}});
+//     const auto batches = steps(reader).shuffle(100'000, 7).batch(64, DropRemainder::yes,
+//                                                                  StepCollator(reader));
+//     for (const StepBatch& batch : batches) use(batch.array("action"));  // [64, 8, 7]
 //
 // A Step is a number: operators that order steps (shuffle, global_shuffle, repeat, shard,
 // sample_from_datasets, ...) move 24 bytes for each, and never hold values or images. A step's row
@@ -59,6 +60,9 @@ struct StepColumn {
   std::vector<size_t> shape;       // of one step
   std::optional<size_t> window;    // the number of offsets
   bool is_image = false;
+  // The number of values differs between steps: a nested sequence, or an encoded tensor of unknown
+  // shape. It is read by value(); `shape` is {}.
+  bool is_ragged = false;
 
   // [window, shape...].
   std::vector<size_t> row_shape() const;
@@ -76,9 +80,11 @@ struct StepMask {
 // The steps of one data set, and how their rows are made. Thread-safe.
 class StepReader {
  public:
-  // Throws Error{invalid_argument} for features without steps, for unknown names, and for features
-  // of an episode with offsets; Error{unsupported}, by name, for features whose number of values
-  // differs between steps, and for optional ones; the errors of EpisodeFiles::open().
+  // Throws Error{invalid_argument} for features without steps, for unknown names, for features of
+  // an episode with offsets, and for tensors of unknown shape that would be padded with zeros;
+  // Error{unsupported}, by name, for optional features of an episode, and for what TFDS can't read
+  // or write in the steps: sequences of a fixed length, and tensors of unknown shape without an
+  // encoding; the errors of EpisodeFiles::open().
   StepReader(const tfds::Feature& features, const std::vector<EpisodeSlice>& slices,
              const StepsOptions& options, const StepIndexOptions& index = {},
              FileSystem& file_system = posix_file_system());
@@ -111,6 +117,10 @@ class StepReader {
   // reader, or until `scratch` is changed.
   std::span<const std::byte> bytes(const Row& row, size_t column, uint64_t step, size_t number,
                                    std::vector<std::byte>& scratch) const;
+  // The value of a ragged column, as tfds::ExampleDecoder gives it; images are the bytes of their
+  // files. With a window, it has a dimension in front for the places of the window; those that are
+  // padded with zeros are empty.
+  DictValue value(const Row& row, size_t column) const;
   // Writes a byte for each place of the window: 1 if the step exists, or 0.
   void write_mask(const Row& row, size_t mask, std::byte* out) const;
   // Starts to read the large values of a step from the disk, without waiting.

@@ -1,6 +1,6 @@
 // The features of a data set that TensorFlow Datasets wrote: features.json.
 //
-//     const Feature features = read_features("data/bridge/1.0.0");
+//     const Feature features = read_features("data/robot_a/1.0.0");
 //     for (const Leaf& leaf : leaves(features)) use(leaf.key, leaf.feature->dtype);
 //
 // The file is a tree: dicts of features, sequences of a feature, and leaves (tensors, text, images,

@@ -22,7 +22,7 @@ struct Split {
 
 struct Info {
   std::string folder;
-  std::string name;     // "bridge"
+  std::string name;     // "robot_a"
   std::string config;   // "" if there is none
   std::string version;  // "1.0.0"
   std::string description;

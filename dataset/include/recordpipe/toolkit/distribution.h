@@ -73,6 +73,7 @@ class Distribution {
   std::vector<uint64_t> histogram(size_t bins) const;
 
  private:
+  friend struct StatisticsArchive;  // writes and reads the members
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   // The key of a number is its bits, mapped so that keys have the order of the numbers. The key of

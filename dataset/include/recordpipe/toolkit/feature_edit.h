@@ -81,6 +81,8 @@ class FirstNames {
  public:
   // Thread-safe.
   void add(const MessageView& record);
+  // Adds the names that another object has collected.
+  void add(const std::vector<std::string>& names);
   // true: further add() calls are no-ops.
   bool is_full() const { return records_.load(std::memory_order_relaxed) >= kMostRecords; }
   std::vector<std::string> all() const { return {names_.begin(), names_.end()}; }

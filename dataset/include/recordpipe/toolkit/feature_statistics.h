@@ -50,8 +50,13 @@ struct FeatureStatistics : StatisticsOf<ValueStatistics> {
   // Adds a single record directly, without a StatisticsPart: for records too large for a part.
   void add(const MessageView& message, std::span<const std::string> only = {});
   void merge(const StatisticsPart& part);
+  // The statistics of other records, which come after these.
+  void merge(const FeatureStatistics& other);
 
  private:
+  friend struct StatisticsArchive;  // writes and reads the members
+  template <typename Part>
+  void merge_part(const Part& part);
   void make_room();
 
   size_t most_numbers_ = Distribution::kMostBuckets;  // limit for each distribution

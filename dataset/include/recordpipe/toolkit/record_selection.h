@@ -42,6 +42,9 @@ struct RecordSelection {
   size_t threads = 0;  // 0: available_cpus(); at most 16. Used only with `where` or `edit`
 };
 
+// Whether `fraction` includes the record of this index, counted across all inputs.
+bool is_in_sample(const RecordSelection& selection, uint64_t index);
+
 // Returns all feature names in `edit` and `named`.
 FeatureNames names_of(const RecordSelection& selection);
 
@@ -67,13 +70,18 @@ using RecordPieces = std::span<const std::span<const std::byte>>;
 // or no more records are needed. Calls read() and consume() on the calling thread, in order;
 // `pieces` are valid during the call. Each record that read() returns must remain valid until the
 // next call of read(); its path must remain valid until select_records() returns. Large records are
-// never copied.
+// never copied. `where` knows record numbers as RecordNumbers does (where.h).
 //
 // Throws the errors of read() and consume(); Error{corrupted} for a record that can't be edited,
 // with its path and offset; and the errors of Where::require_possible().
 SelectionReport select_records(const std::function<std::optional<Record>()>& read,
                                const RecordSelection& selection,
                                const std::function<void(RecordPieces)>& consume);
+
+// The same; consume(pieces, record) also gets the record as it was read, numbered in its file.
+SelectionReport select_records(
+    const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
+    const std::function<void(RecordPieces, const NumberedRecord& record)>& consume);
 
 // Selects exactly `wanted` of `total` items, with one call per item; all subsets are equally likely
 // (Knuth, The Art of Computer Programming, 3.4.2, algorithm S).

@@ -68,6 +68,7 @@ class FrequentValues {
   }
 
  private:
+  friend struct StatisticsArchive;  // writes and reads the members
   template <typename Any>
   void add_rising(std::span<const Any> rising) {
     size_t place = 0;
@@ -111,6 +112,7 @@ class Moments {
   double standard_deviation() const;
 
  private:
+  friend struct StatisticsArchive;  // writes and reads the members
   uint64_t count_ = 0;
   double mean_ = 0;
   double squares_ = 0;
@@ -152,6 +154,7 @@ struct NumberStatistics {
 
   // `part` must be settled.
   void merge(const NumberPart<Number>& part);
+  void merge(const NumberStatistics& other);
 };
 
 class BytesStatistics {
@@ -198,6 +201,7 @@ struct ValueStatistics {
   // Does not copy the values, so the memory is bounded for any list.
   void add(const FeatureView& feature);
   void merge(const ValuesPart& part);
+  void merge(const ValueStatistics& other);
   // Reduces the limits: numbers or buckets per distribution, and frequent values.
   void limit(size_t most_numbers, size_t most_frequent);
 };

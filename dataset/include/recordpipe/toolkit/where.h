@@ -3,6 +3,8 @@
 //     label == 3
 //     label in [3, 5] and not has(`image/mask`)
 //     text != 'none' or len(box) >= 4
+//     contains(caption, "cat") and not matches(caption, r"\b(dog|wolf)s?\b")
+//     record.size > 1048576 or record.number < 100 or endswith(record.path, "-00000-of-00064")
 //
 // A comparison (== != < <= > >=, in [...], not in [...]) is true if any value of the feature
 // satisfies it. It is false for a missing feature, a feature without values, and a feature of
@@ -10,13 +12,26 @@
 // true if the feature exists and has a list, even an empty one. Precedence, from high to low:
 // `not`, `and`, `or`.
 //
+// startswith(NAME, "ab"), endswith(), contains() and matches() are true if any bytes value of the
+// feature starts with, ends with or contains the bytes of the string, or if the regular expression
+// matches anywhere in it (^ and $ anchor it). In place of NAME, * stands for every feature. Regular
+// expressions are those of RE2 and Python without look-around and back-references: . [a-z] [^a-z]
+// \d \w \s \D \W \S a|b (a) * + ? {2,5} ^ $ \b \B (?i) (?s), in UTF-8; \xNN from \x80 on is that
+// byte. Time is linear in the size of the value.
+//
+// record.size is the number of bytes of the record's data, record.number its number in its file,
+// from 0 (without damaged ones, where these are skipped), and record.path the file's path: as it
+// was given or found by a pattern, "-" for standard input, and without secrets for a URL. A feature
+// with such a name stands in backticks.
+//
 // Names start with a letter, _ or a non-ASCII character; further characters may also be digits and
 // / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers or
 // decimals. Strings are quoted with single or double quotes, with the escapes \\ \' \" \n \t \xNN,
-// and are compared bytewise. A number is rounded to float before a comparison with a float, so 0.1
-// equals the float 0.1. A number that overflows float is not rounded, so x > 1e39 finds infinities.
-// A NaN value satisfies only != with any number (IEEE 754). No literal is NaN or infinity, so "x <
-// 0 or x >= 0" finds all values except NaN.
+// and are compared bytewise. In r"..." and r'...', a backslash is a character as any other. A
+// number is rounded to float before a comparison with a float, so 0.1 equals the float 0.1. A
+// number that overflows float is not rounded, so x > 1e39 finds infinities. A NaN value satisfies
+// only != with any number (IEEE 754). No literal is NaN or infinity, so "x < 0 or x >= 0" finds all
+// values except NaN.
 //
 // In a SequenceExample, a name refers to a feature of the context, or if there is none, to a
 // feature list. The values of a feature list are the values of all steps, and its len() is the
@@ -29,24 +44,47 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "recordpipe/message_view.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {
 
+// A record, and its number in its file, from 0.
+struct NumberedRecord : Record {
+  uint64_t number = 0;
+};
+
+// Numbers the records of several files that are read one after another. A record begins a file if
+// its path is another one (another view, whatever its characters) or if its offset is smaller than
+// that of the record before it. Views must remain valid until the last call.
+class RecordNumbers {
+ public:
+  NumberedRecord numbered(const Record& record);
+
+ private:
+  std::string_view path_ = {};
+  uint64_t offset_ = 0;
+  uint64_t next_ = 0;
+};
+
 class Where {
  public:
   // Throws Error{invalid_argument}, with the column (from 1), for a syntax error, and for
-  // parentheses and nots nested more than 100 deep. `called` is the name of the expression in
-  // messages, for example a program's option.
+  // parentheses and nots nested more than 100 deep; also for regular expressions that need more
+  // than 10,000 states or have groups nested more than 100 deep. `called` is the name of the
+  // expression in messages, for example a program's option.
   explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
   Where(Where&&) noexcept;
   Where& operator=(Where&&) noexcept;
 
-  // Thread-safe.
-  bool matches(const MessageView& record) const;
+  // Whether a record and its message match. Thread-safe.
+  bool matches(const MessageView& message, const NumberedRecord& record) const;
+  // The same for a message alone. Throws Error{invalid_argument} if the answer depends on
+  // record.size, record.number or record.path.
+  bool matches(const MessageView& message) const;
   // Must be called after the last record. Throws Error{not_found}, with the feature names of the
   // first records, if the expression uses the values or the number of values of a feature that no
   // record has. `looked_at_all` says whether all records of all inputs were read; if it is false,
@@ -56,10 +94,24 @@ class Where {
   // valid answer.)
   void require_possible(bool looked_at_all) const;
 
+  // What matches() has found out so far, for require_possible(). What it has found out in another
+  // process, with the same expression, can be added; throws Error{invalid_argument} for another
+  // expression.
+  struct Seen {
+    bool matched = false;
+    std::vector<uint8_t> kinds = {};  // of each condition
+    std::vector<std::string> names = {};
+  };
+  Seen seen() const;
+  void add_seen(const Seen& seen);
+
   struct Condition;
 
  private:
   struct State;
+
+  bool matches(const MessageView& message, const NumberedRecord* record) const;
+
   std::unique_ptr<State> state_;
 };
 
@@ -74,15 +126,18 @@ class RecordFilter {
   bool is_full() const { return left_ == 0; }
   // Returns the next candidate record; must be called on the reading thread. With a limit, `where`
   // is evaluated here, because which records match first depends on all earlier records.
-  std::optional<Record> next(const std::function<std::optional<Record>()>& read);
-  // Whether a record returned by next() is selected. Thread-safe.
-  bool matches(const MessageView& message) const;
+  // The numbers are those of RecordNumbers.
+  std::optional<NumberedRecord> next(const std::function<std::optional<Record>()>& read);
+  // Whether a record returned by next(), with this message, is selected. Thread-safe.
+  bool matches(const MessageView& message, const NumberedRecord& record) const;
   // Must be called after all inputs. Calls Where::require_possible().
   void require_possible() const;
+  const std::optional<Where>& where() const { return where_; }
 
  private:
   std::optional<Where> where_;
   std::optional<uint64_t> left_;
+  RecordNumbers numbers_;
   MessageView message_;
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recordpipe/chrome_trace.h"
+#include "recordpipe/error.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/trainer/backend/variables.h"
 #include "recordpipe/trainer/model/network.h"
@@ -19,6 +20,13 @@
 namespace recordpipe {
 
 class Communicator;
+
+// A GPU, its driver or a library that uses it has failed. After this the process can't use the GPU
+// again. The kind is io. (If there is no usable GPU, the error is Error{unsupported} instead.)
+class DeviceError final : public Error {
+ public:
+  using Error::Error;
+};
 
 enum class Mode {
   // Batch norm normalises by the batch's statistics; backward() and update_statistics() are
@@ -95,9 +103,6 @@ class Backend {
 // for all backends. `own` is null if the variables belong to another backend.
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options);
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
-// The part of check_batch() that checks the number of images and the labels.
-void check_labels(std::span<const int32_t> labels, const Network& network,
-                  const RunnerOptions& options);
 void require_training(const RunnerOptions& options);
 [[noreturn]] void fail_for_memory();
 

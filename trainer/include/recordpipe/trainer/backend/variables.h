@@ -48,6 +48,15 @@ struct GradientOptions {
 // infinite or NaN: clipping must not turn non-finite gradients into finite ones.
 double clip_factor(double norm, std::optional<double> limit);
 
+// The factor by which a backend scales gradients while it computes them in float16, so that small
+// ones don't underflow. It changes during a training run.
+struct LossScale {
+  float scale = 1;          // a power of two from 1 to 2^24
+  uint32_t good_steps = 0;  // since the last change or overflow
+  bool operator==(const LossScale&) const = default;
+};
+bool is_valid(const LossScale& scale);
+
 // Values are passed as float32 in the row-major order of VariableSpec::shape, independent of a
 // backend's internal layout.
 class Variables {
@@ -85,6 +94,12 @@ class Variables {
   // Error{invalid_argument} if there are no averages.
   virtual void update_averages(double decay) = 0;
 
+  // The loss scale after the last update; empty if gradients are not scaled.
+  virtual std::optional<LossScale> loss_scale() const { return {}; }
+  // Continues with this scale, or with the initial one if it is empty. A no-op if gradients are not
+  // scaled.
+  virtual void set_loss_scale(const std::optional<LossScale>& /*scale*/) {}
+
   // Σ decay_factor · ½ ‖w‖² over all trained variables.
   virtual double half_squared_norm() const = 0;
 
@@ -99,8 +114,8 @@ class Variables {
 // Whether `id` is one of `ids`, which must be in ascending order.
 bool is_in(std::span<const VariableId> ids, VariableId id);
 
-// Sets every variable to its initial value, its average too if there are averages, and every
-// momentum to zero.
+// Sets every variable to its initial value, its average too if there are averages, every momentum
+// to zero, and the loss scale to its initial one.
 void initialize(Variables& variables, uint64_t seed);
 
 // Prepares `to` for an evaluation with averages: copies the averages of trained variables and the

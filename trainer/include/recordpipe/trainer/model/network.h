@@ -115,8 +115,9 @@ struct LocalResponseNormOp {
   NodeId input;
   size_t radius;
   double bias;
-  double alpha;  // of each square; libraries that divide alpha by the window size need alpha · (2
-                 // radius + 1)
+  // The factor of each square. Libraries that divide alpha by the window size need alpha · (2
+  // radius + 1).
+  double alpha;
   double beta;
 };
 

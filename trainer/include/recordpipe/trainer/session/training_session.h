@@ -45,7 +45,7 @@ struct SessionOptions {
   // newest checkpoint. Needs a checkpoint. The count restarts after the step succeeds. With several
   // processes there are no retries: the others are not aware of the failure.
   int recoveries = 3;
-  // The processes that train together, with a DistributedBackend; null (default): this process
+  // The processes that train together, with a ReplicatedBackend; null (default): this process
   // alone. All begin with the state of the first one. A stop requested in any process ends run() in
   // all, after the same step. All must have the same options; `batches` returns each process's
   // share.

@@ -1,15 +1,16 @@
 // Makes single training steps.
 //
 // A step is that of TF-slim's create_train_op: the loss, checked; the gradients, multiplied and
-// clipped if requested, and checked; the update operations (batch norm's moving statistics); the
-// update. slim runs the update operations with the forward pass, before it checks the loss: a NaN
-// loss then leaves NaN statistics, also in checkpoints. Here they run after all checks: a step that
-// throws has changed no value, momentum, statistic or average, and a checkpoint saved then holds
-// the state after the previous step.
+// clipped if requested, and checked; the update operations (by default, of batch norm's moving
+// statistics); the update. slim runs the update operations with the forward pass, before it checks
+// the loss: a NaN loss then leaves NaN statistics, also in checkpoints. Here they run after all
+// checks: a step that throws has changed no value, momentum, statistic or average, and a checkpoint
+// saved then holds the state after the previous step.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,13 @@
 
 namespace recordpipe {
 
+// An operation of a step beside the update: see TrainerOptions::update_ops.
+using UpdateOp = std::function<void(Runner&, Variables&)>;
+// Updates batch norm's moving statistics.
+inline void update_statistics(Runner& runner, Variables&) { runner.update_statistics(); }
+// A call, because GCC 12 fails on a list of functions as the initial value of a member.
+inline std::vector<UpdateOp> default_update_ops() { return {update_statistics}; }
+
 struct TrainerOptions {
   size_t batch_size = 128;
   double momentum = 0.9;
@@ -32,6 +40,11 @@ struct TrainerOptions {
   // "stage1/block0") for all its variables. The others are frozen, without decay; batch norm's
   // statistics are updated in any case. Empty (default): all variables.
   std::vector<std::string> variables_to_train = {};
+
+  // Called in each step, in this order, between the checks and the update. Without
+  // update_statistics, batch norm's moving statistics keep their values. If an operation throws,
+  // the step is not counted, but the operations before it have had their effect.
+  std::vector<UpdateOp> update_ops = default_update_ops();
 
   // The gradients below are those of the total loss, with the penalty of weight decay, as in
   // TF-slim. They are multiplied, then clipped one by one, then by their global norm (see

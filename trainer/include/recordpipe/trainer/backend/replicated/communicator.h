@@ -6,7 +6,7 @@
 //   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()): batch k
 //      of all processes together is batch k of one process with batches N times as large; epochs
 //      are counted in images of the whole batch;
-//   3. wraps its backend in a DistributedBackend (distributed_backend.h), or on GPUs uses a
+//   3. wraps its backend in a ReplicatedBackend (replicated_backend.h), or on GPUs uses a
 //      MultiGpuBackend (trainer/backend/cuda), and trains as usual;
 //   4. restores or initialises the variables on rank 0 and sends them to the other processes, with
 //      the step and the input position (share_restored, trainer/session): only rank 0 needs access
@@ -48,8 +48,6 @@ class Communicator {
   virtual void all_reduce_sum(std::span<double> values) = 0;
   // Replaces the bytes in all processes by those of rank 0.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
-  // Returns when all processes have called it.
-  virtual void barrier() = 0;
 };
 
 // A process without others.
@@ -60,13 +58,12 @@ class SingleProcess final : public Communicator {
   void all_reduce_sum(std::span<float>) override {}
   void all_reduce_sum(std::span<double>) override {}
   void broadcast(std::span<std::byte>) override {}
-  void barrier() override {}
 };
 
 // Whether `here` is true in any process: for decisions that all processes must make alike.
 bool any(Communicator& communicator, bool here);
 
-// Copies the values, momenta and averages of rank 0 to all processes.
+// Copies the values, momenta, averages and loss scale of rank 0 to all processes.
 void share_variables(Communicator& communicator, Variables& variables);
 
 }  // namespace recordpipe

@@ -1,0 +1,51 @@
+#include "dataset/http/size.h"
+
+#include "dataset/http/headers.h"
+#include "dataset/http/status.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+// Returns the size of the file, from the response to a request for its first byte.
+uint64_t size_of(const HttpResponse& response) {
+  if (response.status != 200 && response.status != 206 && response.status != 416) {
+    refuse_status(response);
+  }
+  if (is_html_type(response.content_type) && response.status != 416) refuse_web_page(response.url);
+  const auto range = parse_content_range(response.content_range);
+  const std::optional<uint64_t> size = response.status == 200 ? response.content_length
+                                       : range                ? range->total
+                                                              : std::nullopt;
+  if (size) return *size;
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = response.url.shown(),
+               .reason = "the server does not report the file's size",
+               .hint = "download the file, then read it"});
+}
+
+}  // namespace
+
+uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options,
+                 HttpClientPool& clients) {
+  HttpRetry retry(options.retry, options.http.stop, options.notice);
+  uint64_t size = 0;
+  const HttpHandler handler{.on_response =
+                                [&](const HttpResponse& response) {
+                                  retry.answered();
+                                  size = size_of(response);
+                                  return false;
+                                },
+                            .on_body = [](std::span<const std::byte>) {},
+                            .on_tick = [] {}};
+  while (true) {
+    try {
+      target.get(clients, {"Accept-Encoding: identity", "Range: bytes=0-0"}, handler);
+      return size;
+    } catch (const TransientError& error) {
+      retry.wait_after(error);
+    }
+  }
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,66 @@
+// Keeps a credential that expires, and renews it in time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/internal/fork.h"
+
+namespace recordpipe {
+
+// `Credential` has a member `expires`, a std::optional<std::chrono::system_clock::time_point>, and
+// operator==. Thread-safe; one thread renews, the others wait for it.
+template <typename Credential>
+class Refreshed {
+ public:
+  using Clock = std::chrono::system_clock;
+
+  explicit Refreshed(std::function<Credential()> fetch) : fetch_(std::move(fetch)) {}
+
+  // Renews the credential 5 minutes before it expires; one of a short life, when a tenth of its
+  // life is left. If that fails, returns the old one as long as it is valid, and tries again after
+  // 10 s.
+  Credential get() {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    if (credential_ && (!credential_->expires || now < renew_at_)) return *credential_;
+    try {
+      credential_ = fetch_();
+    } catch (const Error& error) {
+      const bool is_valid = credential_ && now < *credential_->expires;
+      if (!is_valid || error.kind() == ErrorKind::cancelled) throw;
+      renew_at_ = std::min(now + std::chrono::seconds(10), *credential_->expires);
+      return *credential_;
+    }
+    if (credential_->expires) {
+      const Clock::duration life = *credential_->expires - now;
+      renew_at_ =
+          *credential_->expires -
+          std::min<Clock::duration>(std::chrono::minutes(5), std::max(life, life.zero()) / 10);
+    }
+    return *credential_;
+  }
+
+  // Drops a credential that a server has refused, unless another thread has renewed it already.
+  void discard(const Credential& refused) {
+    const std::lock_guard lock(mutex_);
+    if (credential_ && *credential_ == refused) credential_.reset();
+  }
+
+ private:
+  const std::function<Credential()> fetch_;
+  std::mutex mutex_;
+  std::optional<Credential> credential_;
+  Clock::time_point renew_at_;
+  const internal::AfterFork renewal_{[this] {
+    // The thread that held the mutex may have been changing the credential.
+    if (!internal::renew(mutex_)) internal::renew_without_destruction(credential_);
+  }};
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,44 @@
+#include "dataset/toolkit/files/count_records.h"
+
+#include "dataset/record/record_header_reader.h"
+#include "recordpipe/internal/url_path.h"
+#include "recordpipe/stop.h"
+
+namespace recordpipe {
+namespace {
+
+// The interval of checks for a stop request, in records.
+constexpr uint64_t kStopInterval = 4096;
+
+}  // namespace
+
+std::optional<uint64_t> count_without_reading(const FileWork& work, const std::string& path,
+                                              const RecordReadOptions& reading, UrlHeaders urls) {
+  const auto file = open_random_input(work, path);
+  if (!file || compression_of(*file, reading) != Compression::none) return std::nullopt;
+  if (const auto records = count_by_index(work.files, path, *file)) {
+    work.add(file->size());
+    return records;
+  }
+  if (is_url(path) && urls == UrlHeaders::leave) return std::nullopt;
+  RecordHeaderReader headers(*file, reading);
+  uint64_t records = 0;
+  while (const auto entry = headers.read()) {
+    if (++records % kStopInterval == 0) throw_if_stopped(work.stop, path);
+    work.add(entry->size);
+  }
+  return records;
+}
+
+uint64_t count_records(const FileWork& work, const std::string& path,
+                       const RecordReadOptions& reading, UrlHeaders urls) {
+  if (const auto records = count_without_reading(work, path, reading, urls)) return *records;
+  RecordReader reader(open_counted(work, path), reading);
+  uint64_t records = 0;
+  while (reader.read()) {
+    if (++records % kStopInterval == 0) throw_if_stopped(work.stop, path);
+  }
+  return records;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,27 @@
+#include "dataset/toolkit/files/file_name.h"
+
+#include "recordpipe/internal/url_path.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe {
+
+size_t compression_extension(std::string_view name) {
+  for (const std::string_view extension : {".gz", ".gzip", ".zlib", ".zst", ".zstd"}) {
+    if (name.size() > extension.size() && name.ends_with(extension)) return extension.size();
+  }
+  return 0;
+}
+
+std::string bare_name(const std::string& path) {
+  std::string name = path.substr(0, is_http_url(path) ? path.find_first_of("?#") : path.npos);
+  name = name.substr(name.rfind('/') + 1);
+  name.resize(name.size() - compression_extension(name));
+  return name;
+}
+
+uint64_t seed_of_name(uint64_t seed, std::string_view name) {
+  for (const char c : name) seed = derive_key(seed, static_cast<unsigned char>(c));
+  return derive_key(seed, name.size());
+}
+
+}  // namespace recordpipe

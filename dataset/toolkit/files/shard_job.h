@@ -1,0 +1,59 @@
+// Makes one file from each of many, in a folder: a job that can be stopped and resumed.
+//
+// Each output appears when it is whole. Beside the outputs, .shards/NAME.json says what each was
+// made from (shard_record.h). When all are there, these records become manifest.jsonl, in the order
+// of the inputs. Making an output twice is harmless.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/shard_folder.h"
+#include "dataset/toolkit/files/shard_record.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+
+struct ShardJob {
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};  // of each input, its name in the folder
+  std::string folder = {};                // made if it is missing
+  // All that determines an output except its input, as text: the operation and its options.
+  std::string operation = {};
+  // Keeps the outputs that an earlier run of the same job has made from the same input.
+  bool resume = false;
+  // Goes on after a file that failed.
+  bool keep_going = false;
+  size_t threads = 0;  // 0: available_cpus()
+};
+
+// The extension is that of the compression: "a/x.tfrecord.gz" becomes "x.tfrecord.zst". Throws
+// Error{invalid_argument} if two inputs have the same name, or if one has none, a name that is not
+// UTF-8, or one that the job itself needs.
+std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
+                                     Compression compression);
+
+struct ShardOutcome {
+  size_t number = 0;                // of the input
+  ShardRecord record = {};          // unless it failed
+  bool was_there = false;           // the output of an earlier run was kept
+  std::optional<Error> error = {};  // why it failed
+};
+
+// Calls make(number, path of the output, threads) for each input whose output is not there: from
+// several threads at a time. It writes the output, which must appear whole or not at all, and
+// returns its number of records. report() is called on the calling thread, in the order of the
+// inputs; without keep_going, it ends with the first failure. Returns whether all outputs are there
+// and the manifest was written. Throws Error{cancelled}, and Error{busy} while another run uses the
+// folder.
+bool run_shard_job(
+    const FileWork& work, const ShardJob& job,
+    const std::function<uint64_t(size_t number, const std::string& output, size_t threads)>& make,
+    const std::function<void(const ShardOutcome&)>& report);
+
+}  // namespace recordpipe

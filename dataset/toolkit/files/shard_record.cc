@@ -1,0 +1,114 @@
+#include "dataset/toolkit/files/shard_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostBytes = size_t{1} << 30;
+constexpr size_t kPiece = size_t{1} << 20;
+
+std::string hexadecimal(uint32_t crc) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text(8, '0');
+  for (size_t i = text.size(); i-- > 0; crc >>= 4) text[i] = kDigits[crc & 15];
+  return text;
+}
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+// The members of a line; throws std::exception for what is not there or of another type.
+ShardRecord from_json(const Json& json) {
+  const auto crc_text = json.at("crc32c").get<std::string>();
+  uint32_t crc = 0;
+  const auto parsed = std::from_chars(crc_text.data(), crc_text.data() + crc_text.size(), crc, 16);
+  if (parsed.ec != std::errc() || hexadecimal(crc) != crc_text) {
+    throw std::invalid_argument("crc32c is not eight hexadecimal digits");
+  }
+  ShardRecord record = {.job = json.at("job").get<std::string>(),
+                        .input = json.at("input").get<std::string>(),
+                        .version = json.at("version").get<std::string>(),
+                        .output = json.at("output").get<std::string>(),
+                        .crc = crc};
+  const auto count = [&](const char* name) {
+    const Json& number = json.at(name);
+    if (!number.is_number_unsigned())
+      throw std::invalid_argument(std::string(name) + " is no count");
+    return number.get<uint64_t>();
+  };
+  record.records = count("records");
+  record.bytes = count("bytes");
+  if (!is_plain_name(record.output)) throw std::invalid_argument("output is not a file's name");
+  return record;
+}
+
+}  // namespace
+
+std::string to_json_line(const ShardRecord& record) {
+  const Json json = {{"job", record.job},
+                     {"input", record.input},
+                     {"version", record.version},
+                     {"output", record.output},
+                     {"records", record.records},
+                     {"bytes", record.bytes},
+                     {"crc32c", hexadecimal(record.crc)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+ShardRecord parse_shard_record(std::string_view line, const std::string& path, uint64_t number) {
+  try {
+    // A line is flat; a callback refuses deeper values before they take the stack.
+    const Json json = Json::parse(line, [](int depth, Json::parse_event_t event, Json&) {
+      if (depth > 0 && (event == Json::parse_event_t::object_start ||
+                        event == Json::parse_event_t::array_start)) {
+        throw std::invalid_argument("a value is an object or an array");
+      }
+      return true;
+    });
+    return from_json(json);
+  } catch (const std::exception& error) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = path,
+                 .reason = "line " + std::to_string(number) +
+                           " is no line of a manifest: " + error.what()});
+  }
+}
+
+std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& path) {
+  const std::vector<std::byte> bytes = read_all(*files.open_source(path), kMostBytes);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<ShardRecord> records;
+  for (uint64_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    records.push_back(parse_shard_record(text.substr(0, end), path, number));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return records;
+}
+
+void measure_output(FileSystem& files, const std::string& path, ShardRecord& record) {
+  const auto source = files.open_source(path);
+  std::vector<std::byte> piece(kPiece);
+  record.bytes = 0;
+  record.crc = 0;
+  while (const size_t size = read_fully(*source, piece)) {
+    record.crc = crc32c_extend(record.crc, std::span(piece).first(size));
+    record.bytes += size;
+  }
+}
+
+}  // namespace recordpipe

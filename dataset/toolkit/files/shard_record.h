@@ -1,0 +1,40 @@
+// What is known of a file that was made from another one: the lines of a manifest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recordpipe/file.h"
+
+namespace recordpipe {
+
+struct ShardRecord {
+  std::string job = {};      // the hash of all that determines the output, except for the input
+  std::string input = {};    // path; of a URL, without passwords and tokens
+  std::string version = {};  // RandomAccessFile::identity() of the input; empty: unknown
+  std::string output = {};   // name in the folder
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of the output
+  uint32_t crc = 0;    // CRC-32C of all bytes of the output
+
+  bool operator==(const ShardRecord&) const = default;
+};
+
+// One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
+// "crc32c"}. crc32c is a string of eight hexadecimal digits.
+std::string to_json_line(const ShardRecord& record);
+// Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that
+// to_json_line() would not write; also if "output" is no plain name, which could lead out of the
+// folder.
+ShardRecord parse_shard_record(std::string_view line, const std::string& path, uint64_t number);
+
+// Reads the records of a manifest. Throws parse_shard_record()'s errors, and Error{limit_exceeded}
+// for more than 1 GiB.
+std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& path);
+
+// Computes bytes and crc of the file at `path`.
+void measure_output(FileSystem& files, const std::string& path, ShardRecord& record);
+
+}  // namespace recordpipe

@@ -1,0 +1,101 @@
+#include "python/native/background_call.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+#include "python/native/gil.h"
+#include "python/native/interrupt.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/fork_block.h"
+#include "recordpipe/internal/work_owner.h"
+
+namespace recordpipe::python {
+
+struct BackgroundCall::State {
+  void note(bool& event) {
+    const std::lock_guard lock(mutex);
+    event = true;
+    changed.notify_all();
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool has_returned = false;
+  bool has_signal = false;
+  std::thread thread;
+};
+
+BackgroundCall::BackgroundCall(std::function<void()> function) : state_(new State) {
+  try {
+    const internal::ForkBlock no_fork;
+    state_->thread = std::thread(
+        [state = state_.get(), function = std::move(function), owner = internal::work_owner] {
+          const internal::WorkScope scope(owner);
+          function();
+          state->note(state->has_returned);
+        });
+  } catch (const std::system_error& error) {
+    throw system_error(error.code().value(), "start a thread", {});
+  }
+}
+
+BackgroundCall::~BackgroundCall() { join(); }
+
+void BackgroundCall::wait() {
+  while (true) {
+    const InterruptScope scope([state = state_.get()] { state->note(state->has_signal); });
+    // A signal that came before the scope is noticed here.
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    maker_.require_this("the thread that is waited for");
+    const GilRelease no_gil;
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [this] { return state_->has_returned || state_->has_signal; });
+    state_->has_signal = false;
+    if (state_->has_returned) return;
+  }
+}
+
+void BackgroundCall::join() {
+  if (!is_inherited() && state_->thread.joinable()) state_->thread.join();
+}
+
+bool BackgroundCall::has_returned() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->has_returned;
+}
+
+void call_in_background(const std::function<void(std::stop_token)>& function) {
+  std::exception_ptr failure;
+  const auto stop = std::make_unique<std::stop_source>();  // GCC 12 warns about one on the stack
+  std::optional<BackgroundCall> call;
+  {
+    const GilRelease no_gil;
+    call.emplace([&, token = stop->get_token()] {
+      try {
+        function(token);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+  }
+  try {
+    call->wait();
+  } catch (...) {
+    if (call->is_inherited()) throw;
+    const GilRelease no_gil;
+    stop->request_stop();
+    call->join();
+    throw;
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace recordpipe::python

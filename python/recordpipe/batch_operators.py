@@ -1,0 +1,169 @@
+"""Operators of a Dataset that make one element of several, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recordpipe import grouping, stack
+from recordpipe.operators import Operators
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
+
+__all__ = ["BatchOperators"]
+
+
+class BatchOperators(Operators):
+    """The operators of :class:`Dataset` that make one element of several, and back."""
+
+    __slots__ = ()
+
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+        """Combines ``batch_size`` elements into one, with a new first dimension.
+
+        After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
+        length. Other elements: numbers, arrays, strings and bytes are stacked to arrays; dicts,
+        tuples and lists of such values member by member.
+
+        Args:
+            drop_remainder: leaves out the last batch if it is smaller.
+        """
+        return self._derive(
+            "batch",
+            (batch_size, drop_remainder),
+            lambda: self._native.batch(batch_size, drop_remainder, stack.stack),
+        )
+
+    def padded_batch(
+        self, batch_size: int, drop_remainder: bool = False, *, padding: Any = None
+    ) -> Dataset:
+        """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``.
+
+        After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
+
+        Args:
+            padding: default: 0, or ``b""`` for bytes.
+        """
+        return self._derive(
+            "padded_batch",
+            (batch_size, drop_remainder),
+            lambda: grouping.padded_batches(self._native, batch_size, drop_remainder, padding),
+            padding=padding,
+        )
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[[Any], int] | str,
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        *,
+        name: str = "",
+    ) -> Dataset:
+        """Combines elements of similar length into padded batches, as tf.data does.
+
+        Bucket i has the elements with ``bucket_boundaries[i - 1] <= length <
+        bucket_boundaries[i]``, and the last one all that are longer. A bucket that is full becomes
+        a batch; at the end, all that have elements follow, the shortest first. Elements keep their
+        order in a bucket. After :meth:`parse`, a batch is a dict of arrays; Raggeds are padded.
+
+        A state that is saved here has the positions of the elements that wait in buckets; a
+        restore computes them again. An element that fails, here or upstream, fails alone.
+
+        Args:
+            element_length_func: the name of a feature, or a function of an element. After
+                :meth:`parse`, the values of a :class:`RaggedFeature` are counted natively, without
+                calling Python; of a SequenceExample, the steps of a feature list, too.
+            bucket_boundaries: ascending, from 1.
+            bucket_batch_sizes: of each bucket; one more than boundaries.
+            padded_shapes: of each feature, by name: the length of its rows, or a shape. None (also
+                for a dimension): the longest row's. A longer row raises ValueError.
+            padding_values: a value, or one for each feature, by name. Default: 0, or ``b""``.
+            pad_to_bucket_boundary: pads to the bucket's boundary - 1 instead of the longest row:
+                features of :meth:`parse`, or the first dimension of arrays. An element that is not
+                shorter than the last boundary fails.
+            no_padding: as :meth:`batch`: features become :class:`Ragged`, and other elements of a
+                batch must have one shape.
+            drop_remainder: leaves out the batches that are not full at the end.
+        """
+        arguments = (
+            element_length_func,
+            bucket_boundaries,
+            bucket_batch_sizes,
+            padded_shapes,
+            padding_values,
+            pad_to_bucket_boundary,
+            no_padding,
+            drop_remainder,
+        )
+        buckets = grouping.Buckets(*arguments)
+        return self._derive(
+            "bucket_by_sequence_length",
+            arguments,
+            lambda: buckets.of(self._native, name),
+            name=name,
+        )
+
+    def pack_sequences(
+        self,
+        lengths: int | Mapping[str, int],
+        *,
+        open_rows: int = 64,
+        too_long: str = "error",
+        padding_values: Any = None,
+    ) -> Dataset:
+        """Packs short sequences into rows of fixed length, as T5 and Grain do.
+
+        A row is a dict: for each feature, its values, one sequence after another and then padding;
+        "NAME_segment_ids": 1 in the first sequence, 2 in the second, ..., 0 in padding; and
+        "NAME_positions": the position in the sequence, 0 in padding. :meth:`batch` makes arrays
+        [batch, length] of these.
+
+        An element goes to the first of the open rows that has room for all its features; if none
+        has, the oldest row is yielded, and a new one opened. A row is yielded when one of its
+        features is full; at the end, all others follow, the oldest first. So rows depend on the
+        order of the elements only. A state that is saved here has the positions of the elements in
+        open rows; a restore computes them again. An element that fails fails alone.
+
+        Args:
+            lengths: of each feature, by name; or of all. After :meth:`parse`, they must be
+                :class:`RaggedFeature`, and are packed natively; other elements are dicts of these
+                features, or (with one length) sequences, which become "values", "segment_ids" and
+                "positions".
+            open_rows: that are filled at a time. More waste less place, and take more memory.
+            too_long: what becomes of a sequence longer than a row: "error", an element that fails,
+                or "truncate".
+            padding_values: a value, or one for each feature, by name. Default: 0, or ``b""``.
+        """
+        packing = grouping.Packing(lengths, open_rows, too_long, padding_values)
+        features = [*self.features] if self._native.is_parsed() and self.features else None
+        return self._derive(
+            "pack_sequences",
+            (lengths,),
+            lambda: packing.of(self._native, features),
+            open_rows=open_rows,
+            too_long=too_long,
+            padding_values=padding_values,
+        )
+
+    def unbatch(self) -> Dataset:
+        """The inverse of :meth:`batch`: yields the rows of each batch."""
+        return self._derive("unbatch", (), lambda: self._native.flat_map(stack.unstack, "unbatch"))
+
+    def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Dataset:
+        """Yields lists of ``size`` elements; list k starts at element k * ``shift``.
+
+        Args:
+            shift: default ``size``.
+            drop_remainder: leaves out the last lists if they are shorter.
+        """
+        return self._derive(
+            "window",
+            (size, shift, drop_remainder),
+            lambda: self._native.window(size, shift, drop_remainder, list),
+        )

@@ -1,0 +1,127 @@
+"""recordpipe.ray.write_tfrecords: Ray Data as TFRecord files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import ray.data
+from ray.data import Datasink
+from ray.data.block import BlockAccessor
+
+from recordpipe.errors import _make
+from recordpipe.inputs import absolute_path, file_path_of, whole_number
+from recordpipe.table_files import place_of, remove_file
+from recordpipe.writer import Writer
+
+__all__ = ["make_folder", "write_tfrecords"]
+
+_EXTENSIONS = {None: "", "none": "", "gzip": ".gz", "zlib": ".zlib", "zstd": ".zst"}
+
+
+def write_tfrecords(
+    dataset: ray.data.Dataset,
+    folder: str | os.PathLike[str],
+    *,
+    filesystem: Any = None,
+    compression: str | None = None,
+    compression_level: int = 6,
+    index: bool = False,
+    rows_per_file: int | None = None,
+    **options: Any,
+) -> list[str]:
+    """Writes each row of a ray.data.Dataset as a tf.train.Example, and returns the paths.
+
+    The files are FOLDER/part-000000.tfrecord, ...: one for each of Ray's write tasks. Each appears
+    when it is whole, under a name that depends on the task only: a task that runs again replaces
+    its file, so no row is lost or doubled. If the job fails, its files are removed. Columns become
+    features as :meth:`Writer.write_table` says.
+
+    Args:
+        folder: of the files, on a file system that all workers have, or the URL of one in an object
+            store; made if it is missing. It must not have files named part-*.
+        filesystem: of the folder; see :func:`read_tfrecords`.
+        compression: "gzip", "zlib" or "zstd"; names get its extension. Default: none.
+        compression_level: gzip and zlib: 0 to 9; zstd: 1 to 22.
+        index: also writes an index beside each file. Not for compressed files.
+        rows_per_file: at least so many rows in each file, but for the last. Default: Ray's choice.
+        options: those of ``Dataset.write_datasink``: ``concurrency``, ``ray_remote_args``.
+
+    Raises:
+        AlreadyExistsError: the folder has such files.
+    """
+    if compression not in _EXTENSIONS:
+        raise ValueError(f'compression is "gzip", "zlib" or "zstd", not {compression!r}')
+    if rows_per_file is not None:
+        whole_number("rows_per_file", rows_per_file, 1)
+    target = absolute_path(file_path_of(folder, filesystem), filesystem)
+    sink = _RecordSink(
+        target if target.endswith("://") else target.rstrip("/"),
+        _EXTENSIONS[compression],
+        {
+            "compression": compression,
+            "compression_level": compression_level,
+            "index": index,
+            "filesystem": filesystem,
+        },
+        rows_per_file,
+    )
+    dataset.write_datasink(sink, **options)
+    return sink.paths
+
+
+class _RecordSink(Datasink[str]):
+    def __init__(
+        self, folder: str, extension: str, options: dict[str, Any], rows_per_file: int | None
+    ) -> None:
+        self._folder = folder
+        self._extension = extension
+        self._options = options
+        self._filesystem = options.get("filesystem")
+        self._rows_per_file = rows_per_file
+        self.paths: list[str] = []
+        make_folder(folder, self._filesystem)
+        if found := self._found():
+            path, reason = os.path.join(folder, min(found)), "an earlier job has written it"
+            hint = "remove the part-* files of the folder, or give another folder"
+            raise _make("already_exists", f"{path}: {reason} ({hint})", path, None, reason, hint)
+
+    @property
+    def min_rows_per_write(self) -> int | None:
+        return self._rows_per_file
+
+    def write(self, blocks: Iterable[Any], ctx: Any) -> str:
+        name = f"part-{ctx.task_idx:06d}.tfrecord{self._extension}"
+        path = os.path.join(self._folder, name)
+        # Nothing appears before the end of the block, and nothing at all after an exception.
+        with Writer(path, **self._options) as writer:
+            for block in blocks:
+                writer.write_table(BlockAccessor.for_block(block).to_arrow())
+        return path
+
+    def on_write_complete(self, write_result: Any) -> None:
+        self.paths = sorted(path for path in write_result.write_returns if path)
+        kept = {os.path.basename(path) for path in self.paths}
+        self._remove(self._found() - kept - {f"{name}.idx" for name in kept})
+
+    def on_write_failed(self, error: Exception) -> None:
+        self._remove(self._found())
+
+    def _found(self) -> set[str]:
+        files, folder = place_of(self._folder, self._filesystem)
+        names = (
+            (name for name, _, _ in files.list(folder, "part-")) if files else os.listdir(folder)
+        )
+        return {name for name in names if name.startswith("part-")}
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            remove_file(os.path.join(self._folder, name), self._filesystem)
+
+
+def make_folder(folder: str, filesystem: Any) -> None:
+    """On this machine; on other file systems, files come with their folders."""
+    files, name = place_of(folder, filesystem)
+    if files is None:
+        os.makedirs(name, exist_ok=True)

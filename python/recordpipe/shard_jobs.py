@@ -1,0 +1,193 @@
+"""Jobs that make a file from each of many, in a folder, and that can be stopped and resumed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe.errors import BusyError
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import FoundFiles, file_path_of
+from recordpipe.progress import Progress, reported, task_check
+from recordpipe.shards import Executor, OnError, map_files
+
+__all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
+
+_BUSY_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class WrittenShard:
+    """An output of a job, as in a line of its manifest.
+
+    Attributes:
+        input: the path of the file that it was made from.
+        path: of the output.
+        records: their number in the output.
+        bytes: the size of the output.
+        crc32c: of all its bytes, as eight hexadecimal digits.
+        was_there: an earlier run has made it (``resume=True``).
+    """
+
+    input: str
+    path: str
+    records: int
+    bytes: int
+    crc32c: str
+    was_there: bool = False
+
+
+@dataclass(frozen=True)
+class FailedShard:
+    """An input whose output was not made.
+
+    Attributes:
+        input: its path.
+        error: why.
+    """
+
+    input: str
+    error: Exception
+
+
+@dataclass(frozen=True)
+class ShardJobReport:
+    """What a job made. The truth value is ``complete``.
+
+    Attributes:
+        folder: of the outputs.
+        shards: the outputs, in the order of the inputs.
+        failed: the inputs that failed, with ``keep_going=True``.
+        manifest: the path of manifest.jsonl, with a line of JSON for each output; it is written
+            when all outputs are there. Otherwise None.
+    """
+
+    folder: str
+    shards: tuple[WrittenShard, ...]
+    failed: tuple[FailedShard, ...] = ()
+    manifest: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.complete
+
+    @property
+    def complete(self) -> bool:
+        """Whether all outputs are there."""
+        return self.manifest is not None
+
+    @property
+    def records(self) -> int:
+        """The number of records of all outputs."""
+        return sum(shard.records for shard in self.shards)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all outputs."""
+        return sum(shard.bytes for shard in self.shards)
+
+    def __repr__(self) -> str:
+        return (
+            f"ShardJobReport({self.folder}: {len(self.shards):,} files of {self.records:,} records"
+            + (f", {sum(shard.was_there for shard in self.shards):,} of them there already")
+            + (f", {len(self.failed):,} failed)" if self.failed else ")")
+        )
+
+
+def run_shard_job(
+    work: Callable[[str, str], int],
+    files: FoundFiles,
+    folder: str | os.PathLike[str],
+    *,
+    filesystem: Any,
+    operation: str,
+    compression: str,
+    executor: Executor | None,
+    resume: bool,
+    keep_going: bool,
+    progress: Progress,
+    activity: str,
+) -> ShardJobReport:
+    """Calls work(input, output) for each file: it returns the number of records that it wrote.
+
+    ``operation`` is all that determines an output, except for its input. A task may run twice, and
+    at a time: it makes the same output under the same name.
+    """
+    target = _folder_of(folder, filesystem)
+    sizes = dict(zip(*files, strict=True))
+    names = native.shard_names(files.paths, compression)
+    job = native.ShardJob(files_on(filesystem), target, operation, resume)
+    found = job.earlier(files.paths, names)
+    lines = {path: line for path, line in zip(files.paths, found, strict=True) if line is not None}
+    were_there = frozenset(lines)
+    missing = [path for path in files.paths if path not in lines]
+    failed = []
+    task = functools.partial(_make, work, compression, target, job.hash, filesystem)
+    with reported(progress, activity) as report:
+        total = sum(sizes[path] for path in missing)
+        done = 0
+        on_error: OnError = "keep_going" if keep_going else "raise"
+        for shard in map_files(task, missing, executor=executor, on_error=on_error):
+            if shard.error is not None:
+                failed.append(FailedShard(shard.path, shard.error))
+            elif shard.value is not None:
+                lines[shard.path] = shard.value
+            done += sizes[shard.path]
+            if report:
+                report(done, total)
+    if not failed:
+        job.commit([lines[path] for path in files.paths])
+    made = (
+        _written(target, path, lines[path], path in were_there)
+        for path in files.paths
+        if path in lines
+    )
+    manifest = None if failed else os.path.join(target, "manifest.jsonl")
+    return ShardJobReport(target, tuple(made), tuple(failed), manifest)
+
+
+def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
+    """Without slashes at the end: in the names of objects, a double one is another folder."""
+    name = file_path_of(folder, filesystem)
+    bare = name.rstrip("/")
+    return name if not bare or bare.endswith(":") else bare
+
+
+def _make(
+    work: Callable[[str, str], int],
+    compression: str,
+    folder: str,
+    job: str,
+    filesystem: Any,
+    path: str,
+) -> str:
+    files = files_on(filesystem)
+    (name,) = native.shard_names([path], compression)
+    check = task_check()
+    while True:
+        line = native.begin_shard(files, job, path, name)
+        try:
+            return native.end_shard(files, folder, line, work(path, os.path.join(folder, name)))
+        except BusyError:
+            # The task runs twice, and another worker is making the same output. Its lock ends with
+            # its process.
+            time.sleep(_BUSY_SECONDS)
+            if check:
+                check(0, 0)
+
+
+def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard:
+    found = json.loads(line)
+    return WrittenShard(
+        path,
+        os.path.join(folder, found["output"]),
+        found["records"],
+        found["bytes"],
+        found["crc32c"],
+        was_there,
+    )

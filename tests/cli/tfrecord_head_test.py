@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Tests tfrecord head and tail."""
+import gzip
+import unittest
+
+from tfrecord_test_case import TfrecordTest, named_example
+
+
+class Ends(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", *(named_example({"id": [i]}) for i in range(15)))
+        self.write("b", *(named_example({"id": [100 + i]}) for i in range(2)))
+        (self.folder / "z.gz").write_bytes(gzip.compress((self.folder / "a").read_bytes()))
+
+    def ids(self, *arguments):
+        return [record["features"]["id"][0] for record in self.json(*arguments, "--json")]
+
+
+class Head(Ends):
+    def test_the_first_of_each_file(self):
+        for file in ("a", "z.gz"):
+            self.assertEqual(self.ids("head", file), list(range(10)))
+            self.assertEqual(self.ids("head", "-n", "3", file), [0, 1, 2])
+            self.assertEqual(self.ids("head", "-n", "99", file), list(range(15)))
+            self.assertEqual(self.ids("head", "-n", "0", file), [])
+        self.assertEqual(self.ids("head", "-n", "1", "a", "b", "z.gz"), [0, 100, 0])
+
+    def test_as_show(self):
+        self.assertEqual(self.run_it("head", "-n", "2", "a"),
+                         self.run_it("show", "--limit", "2", "a"))
+        self.assertEqual(self.run_it("head", "-n", "99", "--json", "a", "b"),
+                         self.run_it("show", "--json", "a", "b"))
+
+    def test_where(self):
+        for file in ("a", "z.gz"):
+            self.assertEqual(self.ids("head", "-n", "3", "--where", "id >= 4", file), [4, 5, 6])
+            self.assertEqual(self.ids("head", "--where", "id > 12", file), [13, 14])
+            self.assertEqual(self.ids("head", "-n", "0", "--where", "id > 12", file), [])
+        self.assertEqual(self.ids("head", "-n", "1", "--where", "id > 7", "a", "b"), [8, 100])
+        self.assertEqual(self.run_it("head", "-n", "2", "--where", "id > 7", "a"),
+                         self.run_it("show", "--limit", "2", "--where", "id > 7", "a"))
+        self.expect_failure("--where names idd", "head", "--where", "idd == 1", "a")
+
+    def test_headings(self):
+        one = self.run_it("head", "-n", "1", "a")
+        two = self.run_it("head", "-n", "1", "b")
+        self.assertEqual(self.run_it("head", "-n", "1", "a", "b"),
+                         f"==> a <==\n{one}\n==> b <==\n{two}")
+        self.assertEqual(self.run_it("head", "-q", "-n", "1", "a", "b"), one + two)
+
+    def test_damage_behind_the_last_record(self):
+        with open(self.folder / "a", "ab") as file:
+            file.write(b"no record")
+        self.assertEqual(self.ids("head", "-n", "15", "a"), list(range(15)))
+        self.run_it("head", "-n", "16", "a", status=2)
+
+    def test_goes_on_after_what_cannot_be_read(self):
+        result = self.start("head", "-n", "1", "missing", "b")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"record 0 at 0", result.stdout)
+        self.expect_failure("no record that was read has a feature named idd", "head", "a",
+                            "--feature", "idd")
+
+
+class Tail(Ends):
+    def test_the_last_of_each_file(self):
+        for file in ("a", "z.gz"):
+            self.assertEqual(self.ids("tail", file), list(range(5, 15)))
+            self.assertEqual(self.ids("tail", "-n", "3", file), [12, 13, 14])
+            self.assertEqual(self.ids("tail", "-n", "99", file), list(range(15)))
+            self.assertEqual(self.ids("tail", "-n", "0", file), [])
+        self.assertEqual(self.ids("tail", "-n", "1", "a", "b", "z.gz"), [14, 101, 14])
+        self.run_it("index", "a")
+        self.assertEqual(self.ids("tail", "-n", "2", "a"), [13, 14])
+
+    def test_where(self):
+        for file in ("a", "z.gz"):
+            self.assertEqual(self.ids("tail", "-n", "3", "--where", "id < 9", file), [6, 7, 8])
+            self.assertEqual(self.ids("tail", "--where", "id < 2", file), [0, 1])
+        self.assertEqual(self.ids("tail", "-n", "1", "--where", "id < 110", "a", "b"), [14, 101])
+        self.assertEqual(self.run_it("tail", "-n", "2", "--where", "id < 9", "a"),
+                         self.run_it("show", "--range", "7:9", "a"))
+        self.assertEqual(self.run_it("tail", "--where", 'record.path == "b"', "-q", "a", "b"),
+                         self.run_it("show", "b"))
+        self.expect_failure("--where names idd", "tail", "--where", "idd == 1", "a")
+
+    def test_numbers_and_offsets(self):
+        expected = self.run_it("show", "a", "--range", "13:")
+        self.assertEqual(self.run_it("tail", "-n", "2", "a"), expected)
+        self.assertEqual(self.run_it("tail", "-n", "2", "z.gz"), expected)
+        result = self.start("tail", "-n", "2", "-", input=(self.folder / "a").read_bytes())
+        self.assertEqual(result.stdout.decode(), expected)
+
+    def test_reads_only_headers_before_them(self):
+        data = bytearray((self.folder / "a").read_bytes())
+        data[20] ^= 1  # in the data of the first record
+        (self.folder / "a").write_bytes(data)
+        self.assertEqual(self.ids("tail", "-n", "2", "a"), [13, 14])
+        self.run_it("tail", "-n", "15", "a", status=2)
+
+
+del Ends
+
+if __name__ == "__main__":
+    unittest.main()

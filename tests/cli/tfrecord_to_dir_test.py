@@ -1,0 +1,233 @@
+"""Tests --to-dir of convert and salvage: a file from each input, resumed, killed, checked."""
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from tfrecord_test_case import PROGRAM, TfrecordTest, record
+from tfrecord_damage import THREE, flipped
+
+
+class ToDir(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "in").mkdir()
+        self.names = [f"train-{i:05}-of-00020.tfrecord" for i in range(20)]
+        for i, name in enumerate(self.names):
+            content = b"".join(record(bytes([i, j]) * (10 * i + j)) for j in range(i))
+            (self.folder / "in" / name).write_bytes(content)
+
+    def contents(self, folder):
+        return {path.name: path.read_bytes() for path in (self.folder / folder).iterdir()}
+
+    def manifest(self, folder="out"):
+        return [json.loads(line) for line in
+                (self.folder / folder / "manifest.jsonl").read_text().splitlines()]
+
+    def times(self, folder="out"):
+        return {path.name: path.stat().st_mtime_ns for path in (self.folder / folder).iterdir()
+                if path.name != "manifest.jsonl"}
+
+    def test_each_input_becomes_a_file(self):
+        result = self.start("convert", "in/*", "--to-dir", "out", "--compression", "gzip")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"190 records", result.stderr)
+        self.assertIn(b"to 20 files in out", result.stderr)
+        found = self.contents("out")
+        self.assertEqual(sorted(found), ["manifest.jsonl", *(f"{name}.gz" for name in self.names)])
+        for line, name in zip(self.manifest(), self.names):
+            self.assertEqual((line["input"], line["output"]), (f"in/{name}", f"{name}.gz"))
+            self.assertEqual(line["bytes"], len(found[line["output"]]))
+            content = (self.folder / "in" / name).read_bytes()
+            self.assertEqual(gzip.decompress(found[line["output"]]), content)
+        self.assertEqual(sum(line["records"] for line in self.manifest()), 190)
+        # Back: the extension goes, and the bytes are the same again.
+        self.run_it("convert", "out/*.gz", "--to-dir", "back")
+        back = self.contents("back")
+        back.pop("manifest.jsonl")
+        self.assertEqual(back, self.contents("in"))
+
+    def test_files_do_not_depend_on_threads(self):
+        for threads in "1", "4":
+            self.run_it("convert", "in/*", "--to-dir", f"out{threads}", "--sample", "0.5", "--seed",
+                        "3", "--threads", threads)
+        self.assertEqual(self.contents("out1"), self.contents("out4"))
+        taken = sum(line["records"] for line in self.manifest("out1"))
+        self.assertTrue(60 < taken < 130, taken)
+        # Also alone, a file is the same.
+        self.run_it("convert", f"in/{self.names[9]}", "--to-dir", "one", "--sample", "0.5",
+                    "--seed", "3")
+        self.assertEqual(self.contents("one")[self.names[9]], self.contents("out1")[self.names[9]])
+
+    def test_resume_makes_what_is_missing_or_differs(self):
+        convert = ("convert", "in/*", "--to-dir", "out", "--resume")
+        self.run_it(*convert)
+        before = self.times()
+        self.assertIn(b"20 there already", self.start(*convert).stderr)
+        self.assertEqual(self.times(), before)
+        (self.folder / "out" / self.names[3]).unlink()
+        os.truncate(self.folder / "out" / self.names[4], 5)
+        with open(self.folder / "in" / self.names[5], "ab") as file:
+            file.write(record(b"one more"))
+        self.assertIn(b"17 there already", self.start(*convert).stderr)
+        after = self.times()
+        self.assertEqual({name for name in before if before[name] != after[name]},
+                         set(self.names[3:6]))
+        self.assertEqual(self.contents("out")[self.names[4]],
+                         (self.folder / "in" / self.names[4]).read_bytes())
+        self.assertEqual(self.manifest()[5]["records"], 6)
+        # Other options: all of them.
+        self.assertNotIn(b"there already", self.start(*convert, "--no-crc").stderr)
+        # Without --resume, too.
+        self.assertNotIn(b"there already", self.start(*convert[:-1], "--no-crc").stderr)
+
+    def test_a_failure_stops_or_is_left_out(self):
+        (self.folder / "in" / self.names[7]).write_bytes(b"this is no record at all")
+        self.assertEqual(self.start("convert", "in/*", "--to-dir", "out").returncode, 2)
+        self.assertFalse((self.folder / "out/manifest.jsonl").exists())
+        self.assertFalse((self.folder / "out" / self.names[7]).exists())
+        result = self.start("convert", "in/*", "--to-dir", "out", "--resume", "--keep-going",
+                            "--json")
+        self.assertEqual(result.returncode, 2)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([line["path"] for line in lines], [f"in/{name}" for name in self.names])
+        self.assertEqual([i for i, line in enumerate(lines) if "error" in line], [7])
+        self.assertEqual([line["was_there"] for line in lines[:7]], [True] * 7)
+        self.assertFalse((self.folder / "out/manifest.jsonl").exists())
+        (self.folder / "in" / self.names[7]).write_bytes(THREE)
+        result = self.start("convert", "in/*", "--to-dir", "out", "--resume")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"19 there already", result.stderr)
+        self.assertFalse((self.folder / "out/.shards").exists())
+
+    def test_salvage(self):
+        (self.folder / "in" / self.names[7]).write_bytes(flipped(THREE, 8 * 40) + THREE)
+        result = self.start("salvage", "in/*", "--to-dir", "out")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(self.names[7].encode() + b": 1 damaged region of 46 bytes", result.stderr)
+        self.assertEqual(self.manifest()[7]["records"], 5)
+        self.assertEqual(self.contents("out")[self.names[8]],
+                         (self.folder / "in" / self.names[8]).read_bytes())
+        (self.folder / "in" / self.names[7]).write_bytes(b"nothing intact in here")
+        result = self.start("salvage", "in/*", "--to-dir", "other", "--keep-going")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"no intact record was found", result.stderr)
+        self.assertFalse((self.folder / "other" / self.names[7]).exists())
+        self.assertTrue((self.folder / "other" / self.names[19]).exists())
+
+    def test_killed_at_any_time_it_ends_with_the_same_files(self):
+        for i, name in enumerate(self.names):
+            (self.folder / "in" / name).write_bytes(THREE * 20_000 + record(bytes([i])))
+        convert = [PROGRAM, "convert", "in/*", "--compression", "gzip", "--resume", "--to-dir"]
+        start = time.monotonic()
+        subprocess.run([*convert, "whole"], cwd=self.folder, check=True, capture_output=True)
+        whole = time.monotonic() - start
+        random.seed(1)
+        kills = 0
+        while True:
+            process = subprocess.Popen([*convert, "out"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                # Longer each time: on a busy machine, a run might not get anywhere otherwise.
+                wait = random.uniform(0.1, 0.4) * whole * (1 + kills / 10) + 0.02
+                self.assertEqual(process.wait(timeout=wait), 0)
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                kills += 1
+        self.assertGreater(kills, 0)
+        self.assertEqual(self.contents("out"), self.contents("whole"))
+        self.assertEqual(self.run_it("verify", "--manifest", "out/manifest.jsonl").count("\n"), 20)
+
+    def test_a_second_run_in_the_folder_is_refused(self):
+        import fcntl
+        self.run_it("convert", "in/*", "--to-dir", "out")
+        (self.folder / "out/.shards").mkdir()
+        with open(self.folder / "out/.shards/lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            result = self.start("convert", "in/*", "--to-dir", "out")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"out/.shards/lock", result.stderr)
+
+    def test_names_of_the_job_are_refused(self):
+        for name in ("manifest.jsonl", ".shards", ".x.partial", os.fsdecode(b"a\xff")):
+            (self.folder / name).write_bytes(THREE)
+            result = self.start("convert", name, "--to-dir", "out")
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, b"its output would have the name|is not UTF-8")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_odd_names(self):
+        folder = self.folder / os.fsdecode(b"in\xff\xfe")
+        folder.mkdir()
+        names = ["a b", "a\nb", "a'\"b", "-x", "*?[x]", "\u20ac", "x.json", "lock"]
+        for name in names:
+            (folder / name).write_bytes(THREE)
+        (self.folder / "list").write_bytes(
+            b"".join(os.fsencode(folder / name) + b"\0" for name in names))
+        convert = ("convert", "-0", "--files-from", "list", "--to-dir", "out//")
+        self.assertIn(b"to 8 files in out\n", self.start(*convert).stderr)
+        self.assertEqual(set(self.contents("out")), {*names, "manifest.jsonl"})
+        self.assertIn(b"8 there already", self.start(*convert, "--resume").stderr)
+        self.assertEqual(len(self.json("verify", "--manifest", "out/manifest.jsonl", "--json")), 8)
+
+    def test_usage(self):
+        (self.folder / "more").mkdir()
+        (self.folder / "more" / self.names[0]).write_bytes(THREE)
+        for words, arguments in (
+                ("give -o FILE, or --to-dir DIR", ()),
+                ("-o and --to-dir", ("-o", "a", "--to-dir", "out")),
+                ("belong to --to-dir", ("-o", "a", "--resume")),
+                ("need -o", ("--to-dir", "out", "--shuffle")),
+                ("need -o", ("--to-dir", "out", "--shards", "3")),
+                ("would be replaced", ("--to-dir", "in")),
+                ("would have the name", ("more/*", "--to-dir", "out"))):
+            result = self.start("convert", "in/*", *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(words, result.stderr.decode())
+        self.assertFalse((self.folder / "out").exists())
+        self.assertEqual(self.contents("in")[self.names[0]], b"")
+
+    def test_the_manifest_finds_every_difference(self):
+        self.run_it("convert", "in/*", "--to-dir", "out")
+        self.run_it("verify", "--manifest", "out/manifest.jsonl")
+        (self.folder / "out" / self.names[2]).unlink()
+        os.truncate(self.folder / "out" / self.names[3], 5)
+        (self.folder / "out" / self.names[4]).write_bytes(
+            (self.folder / "out" / self.names[4]).read_bytes()[:-1] + b"x")
+        result = self.start("verify", "--manifest", "out/manifest.jsonl", "--json")
+        self.assertEqual(result.returncode, 1)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([line["intact"] for line in lines],
+                         [True] * 2 + [False] * 3 + [True] * 15)
+        self.assertEqual(lines[2]["error"], "missing")
+        self.assertIn("5 bytes, not the", lines[3]["error"])
+        self.assertIn("CRC-32C", lines[4]["error"])
+
+    def test_hostile_manifests(self):
+        self.run_it("convert", "in/*", "--to-dir", "out")
+        good = self.manifest()[0]
+        for change in ({"output": "../in/x"}, {"output": ""}, {"output": ".."}, {"crc32c": "12"},
+                       {"crc32c": "0000000g"}, {"bytes": -1}, {"bytes": 1.5}, {"records": "1"},
+                       {"job": None}, {"input": [[]]}):
+            (self.folder / "bad.jsonl").write_text(json.dumps(good) + "\n" +
+                                                   json.dumps(good | change) + "\n")
+            result = self.start("verify", "--manifest", "bad.jsonl")
+            self.assertIn(b"line 2 is no line of a manifest", result.stderr)
+            self.assertEqual(result.returncode, 2)
+        for text in ("[" * 1_000_000, "{}", "\n", json.dumps(good)[:-3]):
+            (self.folder / "bad.jsonl").write_text(text)
+            self.assertEqual(self.start("verify", "--manifest", "bad.jsonl").returncode, 2)
+        # As the record of an earlier run, it is as good as none.
+        (self.folder / "out/manifest.jsonl").write_text("[" * 100)
+        self.assertNotIn(b"there already",
+                         self.start("convert", "in/*", "--to-dir", "out", "--resume").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

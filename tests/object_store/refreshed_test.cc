@@ -1,0 +1,85 @@
+// Tests the renewal of credentials, also by several threads.
+#include "dataset/object_store/refreshed.h"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace recordpipe {
+namespace {
+
+using Clock = std::chrono::system_clock;
+using std::chrono::milliseconds;
+
+struct Token {
+  int number = 0;
+  std::optional<Clock::time_point> expires = {};
+  bool operator==(const Token&) const = default;
+};
+
+TEST(Refreshed, KeepsWhatDoesNotExpire) {
+  int fetched = 0;
+  Refreshed<Token> token([&] { return Token{++fetched}; });
+  EXPECT_EQ(fetched, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(token.get().number, 1);
+  token.discard(Token{7});  // another one than the current one
+  EXPECT_EQ(token.get().number, 1);
+  token.discard(Token{1});
+  EXPECT_EQ(token.get().number, 2);
+}
+
+TEST(Refreshed, RenewsBeforeTheEnd) {
+  int fetched = 0;
+  std::chrono::seconds life = std::chrono::hours(1);
+  Refreshed<Token> token([&] { return Token{++fetched, Clock::now() + life}; });
+  token.get();
+  EXPECT_EQ(token.get().number, 1);
+  life = std::chrono::seconds(-1);  // is expired at once
+  token.discard(token.get());
+  EXPECT_EQ(token.get().number, 2);
+  EXPECT_EQ(token.get().number, 3);
+}
+
+TEST(Refreshed, KeepsAValidOneIfTheServiceFails) {
+  int calls = 0;
+  Refreshed<Token> token([&] {
+    if (++calls > 1) throw Error({.kind = ErrorKind::network, .reason = "no answer"});
+    return Token{calls, Clock::now() + milliseconds(300)};
+  });
+  EXPECT_EQ(token.get().number, 1);
+  std::this_thread::sleep_for(milliseconds(280));  // less than a tenth is left
+  EXPECT_EQ(token.get().number, 1);
+  std::this_thread::sleep_for(milliseconds(40));
+  EXPECT_EQ(error_of([&] { token.get(); }).reason(), "no answer");
+}
+
+TEST(Refreshed, IsThreadSafe) {
+  std::atomic<int> fetched = 0;
+  Refreshed<Token> token([&] { return Token{++fetched, Clock::now() + milliseconds(5)}; });
+  std::atomic<bool> went_back = false;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        int last = 0;
+        for (int n = 0; n < 2000; ++n) {
+          const Token got = token.get();
+          if (got.number < last) went_back = true;
+          last = got.number;
+          if (n % 100 == 0) token.discard(got);
+        }
+      });
+    }
+  }
+  EXPECT_FALSE(went_back);
+  EXPECT_GT(fetched, 1);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,231 @@
+"""Parquet and Arrow IPC files: convert(), write_table(), write_tfrecords(), with pyarrow."""
+
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
+import os
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from peers import require
+
+require("pyarrow")
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.fs
+import pyarrow.parquet as pq
+import recordpipe as rp
+from support import FilesTest
+
+
+def row(i):
+    """Of every third record, a feature is missing."""
+    values = {"id": i, "name": f"näme {i}".encode(), "box": [i + 0.25, 0.5], "tags": [i] * (i % 3)}
+    return values if i % 3 else {key: values[key] for key in values if key != "name"}
+
+
+def shown(i):
+    """Row i in a table."""
+    return {"name": None, "tags": None} | row(i) | ({"tags": [i] * (i % 3) or None})
+
+
+class TableFilesTest(FilesTest):
+    def setUp(self):
+        super().setUp()
+        self.source = self.folder / "rows.tfrecord"
+        rp.write_tfrecords(self.source, map(row, range(3000)))
+        self.rows = [shown(i) for i in range(3000)]
+
+    def assert_rows(self, table, rows):
+        found = table.to_pylist()
+        for one in found:
+            one["tags"] = one["tags"] or None  # an empty list is no feature
+        self.assertEqual(found, rows)
+
+
+class Converting(TableFilesTest):
+    def test_to_tables_and_back(self):
+        for suffix, read in (
+            (".parquet", pq.read_table),
+            (".pq", pq.read_table),
+            (".arrow", lambda path: pa.ipc.open_file(path).read_all()),
+            (".feather", lambda path: pa.ipc.open_file(path).read_all()),
+        ):
+            with self.subTest(suffix=suffix):
+                path = self.folder / f"rows{suffix}"
+                report = rp.convert(self.source, path, compression="zstd")
+                self.assertEqual((report.records, report.records_read), (3000, 3000))
+                self.assertEqual(report.bytes, path.stat().st_size)
+                table = read(path)
+                self.assert_rows(table, self.rows)
+                self.assertEqual(table.schema.field("name").type, pa.large_binary())
+                self.assertEqual(table.schema.field("box").type, pa.list_(pa.float32(), 2))
+                back = self.folder / "back.tfrecord.gz"
+                self.assertEqual(rp.convert(path, back).records, 3000)
+                self.assertEqual(rp.info(back).files[0].compression, "gzip")
+                self.assertEqual(
+                    pa.table(rp.tfrecords(back).parse(rp.schema(back).features())).num_rows, 3000
+                )
+                self.assertEqual(rp.convert(back, path).records, 3000)  # an older table is replaced
+                self.assert_rows(read(path), self.rows)
+
+    def test_options(self):
+        path = self.folder / "some.parquet"
+        rp.convert([self.source, self.source], path, select=["id", "name"], drop="name", limit=4000)
+        self.assertEqual(pq.read_table(path).to_pydict(), {"id": [*range(3000), *range(1000)]})
+        back = self.folder / "back"
+        rp.convert(path, back, rename={"id": "key"}, limit=10)
+        self.assertEqual([one["key"] for one in rp.tfrecords(back).parse()], list(range(10)))
+        calls = []
+        rp.convert(self.source, path, progress=lambda *call: calls.append(call))
+        self.assertEqual(calls[-1], (2 * self.source.stat().st_size,) * 2)
+        rp.convert(path, back, progress=lambda *call: calls.append(call))
+        self.assertEqual(calls[-1], (path.stat().st_size,) * 2)
+        with self.assertRaisesRegex(ValueError, "shuffle is not possible to a table"):
+            rp.convert(self.source, path, shuffle=True)
+        with self.assertRaisesRegex(ValueError, "where is not possible from a table"):
+            rp.convert(path, back, where="id == 3")
+        with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
+            rp.convert(path, back, select="none")
+        with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
+            rp.convert(self.source, path, drop="none")
+        with self.assertRaisesRegex(rp.UnsupportedError, "tables and other files"):
+            rp.convert([path, self.source], back)
+        with self.assertRaisesRegex(rp.UnsupportedError, "pyarrow"):
+            rp.convert(path, self.folder / "x.arrow")
+
+    def test_files_appear_whole_or_not_at_all(self):
+        path = self.folder / "rows.parquet"
+        rp.convert(self.source, path)
+        before = path.read_bytes()
+        damaged = self.folder / "damaged.tfrecord"
+        data = bytearray(self.source.read_bytes())
+        data[-3] ^= 1
+        damaged.write_bytes(data)
+        with self.assertRaises(rp.DataLossError):
+            rp.convert(damaged, path)
+
+        class Stop(Exception):
+            pass
+
+        def stop(done, total):
+            if done > total // 2:
+                raise Stop
+
+        ds = rp.tfrecords(damaged).parse(rp.schema(self.source).features())
+        for target in (path, self.folder / "new.arrow"):
+            with self.assertRaisesRegex(Exception, "damaged.tfrecord"):
+                rp.write_table(target, ds)
+        with self.assertRaises(Stop):
+            rp.convert(path, self.folder / "new.tfrecord", progress=stop)
+        self.assertEqual(path.read_bytes(), before)
+        self.assertEqual(
+            sorted(os.listdir(self.folder)), ["damaged.tfrecord", "rows.parquet", "rows.tfrecord"]
+        )
+
+    def test_other_file_systems(self):
+        fs = pyarrow.fs.SubTreeFileSystem(str(self.folder), pyarrow.fs.LocalFileSystem())
+        for suffix in (".parquet", ".arrow"):
+            rp.convert("rows.tfrecord", f"rows{suffix}", filesystem=fs)
+            report = rp.convert(f"rows{suffix}", "back", filesystem=fs)
+            self.assertEqual((report.records, report.paths), (3000, ["back"]))
+        self.assert_rows(pq.read_table(self.folder / "rows.parquet"), self.rows)
+        self.assertEqual(rp.info(self.folder / "back").records, 3000)
+        with self.assertRaisesRegex(rp.NotFoundError, "none.parquet"):
+            rp.convert("none.parquet", "back", filesystem=fs)
+
+    def test_a_dataset(self):
+        path = self.folder / "shuffled.parquet"
+        features = rp.schema(self.source).features()
+        ds = rp.tfrecords(self.source).parse(features).shuffle(seed=7).epoch(2)
+        expected = [one["id"] for one in ds]
+        for dataset in (ds, ds.batch(100)):
+            self.assertEqual(rp.write_table(path, dataset), 3000)
+            self.assertEqual(pq.read_table(path)["id"].to_pylist(), expected)
+        with self.assertRaisesRegex(rp.UnsupportedError, "parse"):
+            rp.write_table(path, rp.tfrecords(self.source).batch(10))
+        with self.assertRaisesRegex(rp.UnsupportedError, r"rows\.csv.*\.parquet"):
+            rp.write_table(self.folder / "rows.csv", ds)
+
+
+class Reading(TableFilesTest):
+    def test_write_tfrecords_takes_readers_of_pyarrow(self):
+        path = self.folder / "rows.parquet"
+        rp.convert(self.source, path)
+        target = self.folder / "out.tfrecord"
+        for table in (
+            pq.ParquetFile(path),
+            pa.dataset.dataset(path),
+            pa.dataset.dataset(path).filter(pa.compute.field("id") >= 0),
+            pa.RecordBatchReader.from_batches(
+                pq.read_table(path).schema, pq.ParquetFile(path).iter_batches()
+            ),
+            pa.dataset.dataset(path).scanner().to_reader(),
+        ):
+            with self.subTest(type(table)):
+                rp.write_tfrecords(target, table)
+                self.assertEqual(rp.info(target).records, 3000)
+
+    def test_a_filter_of_a_dataset_is_kept(self):
+        path = self.folder / "rows.parquet"
+        rp.convert(self.source, path)
+        target = self.folder / "out.tfrecord"
+        rp.write_tfrecords(target, pa.dataset.dataset(path).filter(pa.compute.field("id") < 7))
+        self.assertEqual(rp.info(target).records, 7)
+
+
+_MEMORY = """
+    import os, re, sys, threading, time
+    import recordpipe as rp
+    import pyarrow.parquet as pq
+
+    os.chdir({folder!r})
+    rp.convert("small.tfrecord", "small.parquet")
+    rp.convert("small.parquet", "small")
+
+    def used():
+        with open("/proc/self/status") as file:
+            return int(re.search(r"RssAnon:\\s+(\\d+)", file.read()).group(1)) >> 10
+
+    peak = first = used()
+
+    def watch():
+        global peak
+        while True:
+            peak = max(peak, used())
+            time.sleep(0.005)
+
+    threading.Thread(target=watch, daemon=True).start()
+    {call}
+    print(peak - first)
+"""
+
+
+class Memory(FilesTest):
+    """300 MB of random bytes go through much less memory."""
+
+    def test_memory_is_bounded(self):
+        def rows(count):
+            return ({"data": os.urandom(60_000), "id": i} for i in range(count))
+
+        rp.write_tfrecords(self.folder / "big.tfrecord", rows(5000))
+        rp.write_tfrecords(self.folder / "small.tfrecord", rows(100))
+        for call in (
+            'rp.convert("big.tfrecord", "big.parquet")',
+            'rp.convert("big.parquet", "out")',
+            'rp.write_tfrecords("out", pq.ParquetFile("big.parquet"))',
+            'rp.convert("big.tfrecord", "big.arrow")',
+            'rp.convert("big.arrow", "out")',
+        ):
+            script = textwrap.dedent(_MEMORY).format(folder=str(self.folder), call=call)
+            found = subprocess.run(
+                [sys.executable, "-c", script], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(found.returncode, 0, found.stderr)
+            self.assertLess(int(found.stdout), 240, call)
+
+
+if __name__ == "__main__":
+    unittest.main()

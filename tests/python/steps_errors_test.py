@@ -1,0 +1,108 @@
+"""Steps of RLDS data sets: what is refused, damaged data, and where the index is."""
+
+import os
+import unittest
+
+import numpy as np
+import recordpipe as rp
+import rlds
+
+
+class Errors(rlds.StepsTest):
+    def test_steps_follow_tfds_directly(self):
+        for ds in (rp.tfds(self.data).shuffle(4), self.steps(), rp.from_list([1])):
+            with self.assertRaisesRegex(TypeError, "what tfds"):
+                ds.steps()
+        with self.assertRaisesRegex(TypeError, "what tfds"):
+            rp.episode_statistics(self.steps(), ["action"])
+        with self.assertRaisesRegex(ValueError, "check_crc"):
+            rp.tfds(self.data, check_crc=False).steps()
+
+    def test_wrong_arguments(self):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "'act'.*there are"):
+            self.steps(features=["act"])
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "no feature of a row"):
+            self.steps(offsets={"act": [0]})
+        with self.assertRaises(ValueError):
+            self.steps(pad="wrap")
+        with self.assertRaises(ValueError):
+            self.steps(features=[])
+        with self.assertRaises(TypeError):
+            self.steps(features="action")
+        with self.assertRaises(TypeError):
+            self.steps(offsets={"action": [0.5]})
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "not an image"):
+            self.steps().decode_image("action")
+
+    def test_the_index_is_beside_the_files_or_in_the_cache(self):
+        self.steps()
+        indexes = sorted(self.data.glob("*.steps"))
+        self.assertEqual(len(indexes), 2)
+        indexes[0].write_bytes(b"damaged")
+        indexes[1].unlink()
+        indexes[1].mkdir()  # nothing can be written there
+        cache = self.folder / "cache"
+        before = os.environ.get("XDG_CACHE_HOME")
+        os.environ["XDG_CACHE_HOME"] = str(cache)
+        try:
+            self.assertEqual(len(self.steps()), len(self.numbered))
+            self.assertEqual(len(list((cache / "recordpipe/rlds").iterdir())), 1)
+            self.assertEqual(len(self.steps()), len(self.numbered))
+        finally:
+            if before is None:
+                del os.environ["XDG_CACHE_HOME"]
+            else:
+                os.environ["XDG_CACHE_HOME"] = before
+
+    def test_patterns_of_files_leave_the_index_out(self):
+        before = list(rp.tfrecords(self.data / "arm-train*"))
+        self.steps()
+        self.assertEqual(list(rp.tfrecords(self.data / "arm-train*")), before)
+
+    def test_a_damaged_record_is_named(self):
+        path = sorted(self.data.glob("*.tfrecord-*"))[0]
+        content = bytearray(path.read_bytes())
+        content[200] ^= 1
+        path.write_bytes(content)
+        with self.assertRaises(rp.DataLossError) as caught:
+            self.steps()
+        self.assertEqual((caught.exception.path, caught.exception.offset), (str(path), 0))
+
+    def test_a_broken_image_follows_ignore_errors(self):
+        rng = np.random.default_rng(3)
+        episode = rlds.example(rlds.random_episode(rng, 0, 5))
+        episode["steps/observation/image"][2] = b"not an image"
+        path = next(iter(sorted(self.data.glob("*.tfrecord-*"))))
+        rp.write_tfrecords(path, [episode, *[rlds.example(e) for e in self.episodes[1:3]]])
+        ds = self.steps().decode_image("observation/image")
+        with self.assertRaisesRegex(rp.UnsupportedError, "observation/image"):
+            list(ds)
+        iterator = iter(ds.ignore_errors())
+        self.assertEqual(len(list(iterator)), len(self.numbered) - 1)
+        # An offset of the record in the file: the first one.
+        self.assertEqual(iterator.stats()["first_skipped"][0][:2], (str(path), 0))
+        # Steps that don't need the image are not affected.
+        self.assertEqual(len(list(self.steps(features=["action"]))), len(self.numbered))
+
+    def test_ignore_errors_of_datasets_with_other_columns_at_a_time(self):
+        names = (["action"], ["tick"], ["language_instruction", "observation/image"])
+        passes = [
+            iter(self.steps(features=chosen).ignore_errors().with_options(threads=1))
+            for chosen in names
+        ]
+        for rows in zip(*passes, strict=True):
+            self.assertEqual([[*row] for row in rows], [["action"], ["tick"], [*rows[2]]])
+
+    def test_images_of_different_size_are_refused(self):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "resize"):
+            self.steps().decode_image("observation/image").image_format(
+                "observation/image", sizes="list"
+            )
+
+    def test_steps_have_no_arrow_columns(self):
+        with self.assertRaises(rp.UnsupportedError):
+            self.steps().__arrow_c_stream__()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+// Tests regular expressions: their syntax, UTF-8, and hostile patterns and texts.
+// (tests/cli/tfrecord_where_test.py compares them with Python's.)
+#include "dataset/toolkit/selection/regex.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+bool found(std::string_view pattern, std::string_view text) {
+  return Regex(pattern).found_in(text);
+}
+
+TEST(Regex, Syntax) {
+  struct Case {
+    const char* pattern;
+    std::vector<const char*> found_in;
+    std::vector<const char*> not_found_in;
+  };
+  const std::vector<Case> cases = {
+      {"", {"", "a"}, {}},
+      {"cat", {"cat", "a cat", "cats"}, {"", "ca", "dog"}},
+      {"^cat$", {"cat"}, {"cats", "a cat", "cat\n"}},
+      {"\\Acat\\z", {"cat"}, {"cats"}},
+      {"c.t", {"cat", "c t"}, {"ct", "c\nt"}},
+      {"(?s)c.t", {"c\nt"}, {"ct"}},
+      {"cat|dog", {"cat", "hot dog"}, {"ca", "do"}},
+      {"^(cat|dog)s?$", {"cat", "dogs"}, {"catss", "cow"}},
+      {"^a*$", {"", "aaa"}, {"b", "ab"}},
+      {"^a+$", {"a", "aaa"}, {"", "ab"}},
+      {"^a+?b*?$", {"a", "aab"}, {"", "ba"}},
+      {"^a{2}$", {"aa"}, {"a", "aaa"}},
+      {"^a{2,}$", {"aa", "aaaa"}, {"a"}},
+      {"^a{1,2}$", {"a", "aa"}, {"", "aaa"}},
+      {"^(ab){2}$", {"abab"}, {"ab", "aab"}},
+      {"a{x}", {"a{x}"}, {"a"}},
+      {"a{,2}", {"a{,2}"}, {"aa"}},
+      {"^[a-c_]+$", {"abc_"}, {"", "d", "a-c"}},
+      {"^[^a-c]$", {"d", "\n"}, {"a"}},
+      {"^[]a-]+$", {"]a-"}, {"b"}},
+      {"^\\d+\\s\\w+$", {"12 ab_3"}, {"12ab", "a b"}},
+      {"^\\D\\S\\W$", {"a.!"}, {"1.!"}},
+      {"^[\\d.]+$", {"1.2"}, {"a"}},
+      {"\\bcat\\b", {"cat", "a cat.", "(cat)"}, {"cats", "bobcat", "cat_"}},
+      {"\\Bcat", {"bobcat"}, {"cat", "a cat"}},
+      {"a\\.b\\x41\\n", {"a.bA\n"}, {"axbA\n"}},
+      {"(?i)CaT[x-z]", {"catY", "CATx"}, {"ca"}},
+      {"(?i:c)at", {"Cat", "cat"}, {"CAT"}},
+      {"a(?i)b|c", {"aB", "C"}, {"Ab"}},
+      {"(a*)*b", {"aab", "b"}, {"aaa"}},
+      {"(|a)+$", {"", "aa"}, {}},
+      {"$^", {""}, {"a"}},
+      {"a^b", {}, {"ab", "a\nb"}},
+  };
+  for (const auto& [pattern, positive, negative] : cases) {
+    for (const char* text : positive) EXPECT_TRUE(found(pattern, text)) << pattern << " " << text;
+    for (const char* text : negative) EXPECT_FALSE(found(pattern, text)) << pattern << " " << text;
+  }
+}
+
+TEST(Regex, CharactersAreThoseOfUtf8) {
+  EXPECT_TRUE(found("^.{2}$", "é€"));
+  EXPECT_FALSE(found("^.{5}$", "é€"));
+  EXPECT_TRUE(found("^[à-ï😀]+$", "éà😀"));
+  EXPECT_FALSE(found("^[à-ï]$", "ð"));
+  EXPECT_TRUE(found("^[^a]$", "\U0010ffff"));
+  EXPECT_TRUE(found("\\x{20ac}", "1 €"));
+  EXPECT_TRUE(found("^\\B.$", "é"));
+  EXPECT_FALSE(found("\\B", "1€b"));
+  // Other bytes are matched only by themselves.
+  EXPECT_FALSE(found("^.$", "\xff"));
+  EXPECT_FALSE(found("^[^a]$", "\x80"));
+  EXPECT_TRUE(found("^\\xff\\xd8", "\xff\xd8\xff"));
+  EXPECT_TRUE(found("^\xff\xd8", "\xff\xd8\xff"));
+  EXPECT_TRUE(found("^\\x00$", std::string_view("\0", 1)));
+}
+
+std::string complaint(const std::string& pattern) {
+  try {
+    const Regex regex(pattern);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    return error.reason();
+  }
+  return "none";
+}
+
+TEST(Regex, MistakesNameTheByte) {
+  EXPECT_EQ(complaint("ab("), "byte 3 of the pattern: missing )");
+  EXPECT_EQ(complaint("ab)"), "byte 3 of the pattern: unmatched )");
+  EXPECT_EQ(complaint("[ab"), "byte 1 of the pattern: missing ]");
+  EXPECT_EQ(complaint("*a"), "byte 1 of the pattern: nothing to repeat");
+  EXPECT_EQ(complaint("a**"),
+            "byte 3 of the pattern: a repetition of a repetition; use "
+            "parentheses");
+  EXPECT_EQ(complaint("a{3,2}"),
+            "byte 1 of the pattern: a repetition whose minimum is above its maximum");
+  EXPECT_EQ(complaint("a{1001}"), "byte 2 of the pattern: more than 1000 repetitions");
+  EXPECT_EQ(complaint("a{99999999999999999999}"),
+            "byte 2 of the pattern: more than 1000 repetitions");
+  EXPECT_EQ(complaint("[b-a]"), "byte 2 of the pattern: a range whose end is before its start");
+  EXPECT_EQ(complaint("(?=a)"),
+            "byte 1 of the pattern: a group that isn't supported: only (...), "
+            "(?:...), (?i), (?s)");
+  for (const char* pattern : {"\\1", "\\p{L}", "\\", "[\\", "\\q"}) {
+    EXPECT_EQ(complaint(pattern).substr(0, 4), "byte") << pattern;
+  }
+  for (const char* pattern :
+       {"\\x", "\\x4", "\\xg0", "\\x{}", "\\x{110000}", "\\x{d800}", "\\x{41"}) {
+    EXPECT_EQ(complaint(pattern),
+              "byte 1 of the pattern: expected \\xNN or \\x{NNNN}, a byte or a code point")
+        << pattern;
+  }
+  EXPECT_EQ(complaint("[\xff]"), "byte 2 of the pattern: expected a character in UTF-8");
+}
+
+TEST(Regex, HostilePatternsAreRefused) {
+  for (const std::string& pattern :
+       {std::string("(((a{1000}){1000}){1000})"), std::string("((((){1000}){1000}){1000}){1000}"),
+        std::string(1'000'000, '('), std::string(1'000'000, 'a'), std::string("[^a]{1000}")}) {
+    EXPECT_EQ(complaint(pattern), "the pattern is too large") << pattern.substr(0, 40);
+  }
+  EXPECT_EQ(complaint(std::string(101, '(') + std::string(101, ')')),
+            "byte 101 of the pattern: groups nested more than 100 deep");
+  EXPECT_EQ(complaint(std::string(100, '(') + std::string(100, ')')), "none");
+}
+
+// A backtracking matcher takes years for these, or overflows the stack.
+TEST(Regex, TimeIsLinear) {
+  const std::string text(1'000'000, 'a');
+  EXPECT_FALSE(found("^(a+)+$", text + "b"));
+  EXPECT_FALSE(found("(a|a)*(a|a)*(a|a)*b", text));
+  EXPECT_TRUE(found("(.*)*$", text));
+  EXPECT_FALSE(found("(x+x+)+y", std::string(1'000'000, 'x')));
+}
+
+// The automaton of this pattern has 2^16 states for this text: more than its memory allows.
+TEST(Regex, MemoryIsBounded) {
+  std::string text;
+  uint32_t random = 1;
+  for (int i = 0; i < 200'000; ++i) {
+    random = random * 1664525 + 1013904223;
+    text += random >> 31 == 0 ? 'a' : 'b';
+  }
+  EXPECT_FALSE(found("a[ab]{15}c", text));
+  EXPECT_TRUE(found("a[ab]{15}c", text + std::string(16, 'a') + "c"));
+}
+
+TEST(Regex, SeveralThreads) {
+  const Regex regex("^(cat|dog)[0-9]+$");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&regex, t] {
+      for (int i = 0; i < 2000; ++i) {
+        EXPECT_TRUE(regex.found_in((t % 2 == 0 ? "cat" : "dog") + std::to_string(i)));
+        EXPECT_FALSE(regex.found_in("cow" + std::to_string(i)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace recordpipe

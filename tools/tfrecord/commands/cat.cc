@@ -1,0 +1,78 @@
+// tfrecord cat: concatenates the records of files.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "dataset/toolkit/files/convert.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/json_output.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_output.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  RecordOutputArguments output = {.path = "-"};
+  bool json = false;
+};
+
+ExitCode cat(const CommandContext& context, const Arguments& arguments) {
+  check_json_summary(arguments.json, arguments.output.path);
+  if (arguments.output.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
+    throw UsageError(
+        "records are not printed on a terminal: give -o FILE or use a pipe (tfrecord show prints "
+        "them as text)");
+  }
+  ConvertOptions options = {.input = {.paths = arguments.inputs.files.paths(context),
+                                      .reading = arguments.inputs.reading},
+                            .output = record_output_options(context, arguments.output)};
+  InputProgress progress(context, "cat", options.input.paths);
+  const ConvertReport report = convert_records(work_of(context, progress), std::move(options));
+  context.progress.clear();
+  if (arguments.json) {
+    print_json_summary(context, {{"files", to_json(report.files)}});
+  } else if (arguments.output.path != "-") {
+    print_summary(context, describe(report.files));
+  }
+  return ExitCode::ok;
+}
+
+constexpr char kDescription[] =
+    R"(Writes the records of all inputs, in order, to standard output or to a file. Inputs may be compressed,
+each in its own way; the output is not, unless --compression or the ending of -o says so. Every CRC is
+checked. Damage is an error: a file of -o then doesn't appear, and standard output lacks records
+before the damage, too.
+
+"tfrecord convert" does the same with more options: levels, shards, selections. --json prints
+{"files": [{"path", "records", "bytes"}]}.)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord cat 'train-*-of-00064' -o train.tfrecords
+  tfrecord cat a.tfrecords.gz b.tfrecords | tfrecord stats -)";
+
+}  // namespace
+
+Command cat_command() {
+  return {.name = "cat",
+          .summary = "Concatenates the records of files, decompressed",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CommandApp& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output.path);
+            add_compression(app, arguments->output.compression);
+            add_json_summary(app, arguments->json);
+            return [arguments](const CommandContext& context) { return cat(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

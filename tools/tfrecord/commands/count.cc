@@ -1,0 +1,157 @@
+// tfrecord count: counts the records of files, as wc -l counts lines.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/files/count_records.h"
+#include "dataset/toolkit/files/many_files.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/json_output.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_printer.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  FilterArguments filter = {};
+  size_t threads = 0;
+  TableArguments table = {};
+};
+
+struct Counted {
+  std::string path;
+  uint64_t records = 0;
+  std::string error = {};  // why it can't be read; empty: it was
+};
+
+std::string as_json(const std::vector<Counted>& files, uint64_t total) {
+  std::string lines;
+  for (const Counted& file : files) {
+    lines += file.error.empty()
+                 ? json_line({{"path", without_secrets(file.path)}, {"records", file.records}})
+                 : error_line(without_secrets(file.path), file.error);
+  }
+  if (files.size() > 1) lines += json_line({{"files", files.size()}, {"records", total}});
+  return lines;
+}
+
+// Calls write() for the table: as wc prints it, or with a header for CSV.
+void write_table(const std::vector<Counted>& files, uint64_t total, bool csv, Output& out) {
+  TextTable table({Align::right, Align::left});
+  if (csv) table.add({"records", "path"});
+  for (const Counted& file : files) {
+    if (!file.error.empty()) continue;
+    table.add(
+        {std::to_string(file.records), csv ? without_secrets(file.path) : shown_path(file.path)});
+  }
+  if (csv) return table.write_csv(out);
+  if (files.size() > 1) table.add({std::to_string(total), "total"});
+  out.write(table.text());
+}
+
+ExitCode count(const CommandContext& context, const Arguments& arguments) {
+  const TableFormat format = table_format(arguments.table);
+  std::optional<Where> where = where_of(arguments.filter.where);
+  const bool selects = where || arguments.filter.limit;
+  const auto paths = arguments.inputs.files.paths(context);
+  Output output(context, arguments.output);
+  RecordPrinter matches(context,
+                        {.reading = arguments.inputs.reading,
+                         .format = PrintOptions::Format::none,
+                         .where = std::move(where),
+                         .limit = arguments.filter.limit,
+                         .threads = arguments.threads},
+                        output);
+  InputProgress progress(context, "count", paths);
+  std::vector<Counted> files;
+  uint64_t total = 0;
+  ExitCode status = ExitCode::ok;
+  const FileWork work = work_of(context, progress);
+  const auto count_file = [&](const FileShare& share) {
+    Counted file = {.path = paths[share.number]};
+    try {
+      file.records = selects ? matches.print_file(file.path, "", progress)
+                             : count_records(work, file.path, arguments.inputs.reading);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::cancelled) throw;
+      file.error = text_of(error);
+    }
+    return file;
+  };
+  // All threads look for selected records in one file at a time.
+  const size_t threads = selects ? 1 : thread_count(arguments.threads);
+  for_each_file<Counted>(
+      paths.size(), threads, [&](size_t number) { return turn_of_headers(work, paths[number]); },
+      count_file,
+      [&](Counted file) {
+        if (!file.error.empty()) {
+          context.progress.warn("tfrecord count: " + file.error);
+          status = ExitCode::trouble;
+        }
+        total += file.records;
+        files.push_back(std::move(file));
+        return true;
+      },
+      files_at_once(context.files, paths, threads));
+  matches.require_possible(!matches.is_full() && status == ExitCode::ok);
+  context.progress.clear();
+  if (format == TableFormat::json) {
+    output.write(as_json(files, total));
+  } else {
+    write_table(files, total, format == TableFormat::csv, output);
+  }
+  output.close();
+  return status;
+}
+
+constexpr char kDescription[] =
+    R"(Prints the number of records of each file and, of several, their total, as wc does. Of a plain file
+only the records' headers are read, and not even those where FILE.idx is beside it and fits: data
+CRCs are not checked. Compressed files and standard input are read whole, and with --where all files
+are. An input that can't be read is reported; the others are counted.
+
+--json prints {"path", "records"} for each file and, if several are given, a last {"files",
+"records"}; with "error" for a file that can't be read. --format csv prints the columns records and
+path, without a total.
+
+--where: )";
+
+constexpr char kExamples[] =
+    R"(  tfrecord count 'train-*'
+  tfrecord count 'train-*' --where 'label == 3' --json
+  tfrecord count train.tfrecords --where 'record.size > 1048576')";
+
+}  // namespace
+
+Command count_command() {
+  return {.name = "count",
+          .summary = "Counts the records of files, as wc -l counts lines",
+          .description = kDescription + where_description(),
+          .examples = kExamples,
+          .define = [](CommandApp& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output);
+            add_filter(app, arguments->filter);
+            add_threads(app, arguments->threads);
+            add_table_format(app, arguments->table, "A JSON object for each file, and the total");
+            return
+                [arguments](const CommandContext& context) { return count(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

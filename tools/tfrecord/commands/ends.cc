@@ -1,0 +1,90 @@
+#include "tools/tfrecord/commands/ends.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/internal/url_path.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/io/display.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/text/text_style.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  uint64_t count = 10;
+  bool quiet = false;
+  bool json = false;
+  std::vector<std::string> features = {};
+  std::string where = {};
+  DisplayArguments display = {};
+};
+
+ExitCode run(const CommandContext& context, const Arguments& arguments, const std::string& name,
+             const std::function<void(RecordPrinter&, const EndInput&)>& print) {
+  const auto paths = arguments.inputs.files.paths(context);
+  const Display display(context, arguments.display, arguments.output);
+  Output output(context, arguments.output);
+  RecordPrinter printer(
+      context,
+      {.reading = arguments.inputs.reading,
+       .format = arguments.json ? PrintOptions::Format::json : PrintOptions::Format::text,
+       .text = {.colored = display.colored()},
+       .features = {arguments.features.begin(), arguments.features.end()},
+       .where = where_of(arguments.where),
+       .file_limit = arguments.count,
+       .threads = 1},
+      output);
+  InputProgress progress(context, name, std::nullopt);
+  const bool several = paths.size() > 1;
+  bool is_first = true;
+  const ExitCode status = for_each_input(context, name, paths, [&](const std::string& path) {
+    const std::string shown = without_secrets(path);
+    if (several && !arguments.quiet && !arguments.json) {
+      output.write((is_first ? "" : "\n") +
+                   painted("==> " + printable(shown) + " <==", Color::path, display.colored()) +
+                   "\n");
+    }
+    is_first = false;
+    print(printer, {.context = context,
+                    .path = path,
+                    .shown = several && arguments.json ? shown : "",
+                    .reading = arguments.inputs.reading,
+                    .progress = progress,
+                    .count = arguments.count,
+                    .selects = !arguments.where.empty()});
+    output.flush();  // before an error of the next file
+    return ExitCode::ok;
+  });
+  printer.require_possible(/*looked_at_all=*/false);
+  output.close();
+  return status;
+}
+
+}  // namespace
+
+CommandAction define_end_command(CommandApp& app, const std::string& name, const std::string& which,
+                                 std::function<void(RecordPrinter&, const EndInput&)> print) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_inputs(app, arguments->inputs);
+  add_output(app, arguments->output);
+  app.add_option("-n,--records", arguments->count, "Print the " + which + " N records of each file")
+      .check(whole_number(0, INT64_MAX))
+      .type_name("N")
+      .show_default();
+  app.add_flag("-q,--quiet", arguments->quiet, "No headings with the names of files");
+  add_where(app, arguments->where);
+  add_features(app, arguments->features, "Only these features");
+  app.add_flag("--json", arguments->json, "Print a JSON object for each record");
+  add_display(app, arguments->display);
+  return [arguments, name, print = std::move(print)](const CommandContext& context) {
+    return with_pager([&] { return run(context, *arguments, name, print); });
+  };
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,89 @@
+// tfrecord tail: prints the last records of each file.
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "dataset/toolkit/files/count_records.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/commands/ends.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+struct KeptRecord {
+  std::vector<std::byte> data;
+  uint64_t offset;
+  uint64_t number;
+};
+
+// The last records that --where selects, by reading all: keeps copies of as many as are wanted.
+std::deque<KeptRecord> last_of_all(RecordPrinter& printer, const EndInput& input) {
+  RecordReader reader = open_records(input.context, input.path, input.reading, input.progress);
+  std::deque<KeptRecord> last;
+  uint64_t number = 0;
+  while (auto record = reader.read()) {
+    throw_if_stopped(input.context.stop, input.path);
+    record->path = input.path;
+    const NumberedRecord numbered = {*record, number++};
+    if (!printer.selects(numbered)) continue;
+    std::vector<std::byte> data;
+    if (last.size() == input.count) {
+      data = std::move(last.front().data);  // reuses its memory
+      last.pop_front();
+    }
+    data.assign(record->data.begin(), record->data.end());
+    last.push_back({std::move(data), record->offset, numbered.number});
+  }
+  return last;
+}
+
+void print_last(RecordPrinter& printer, const EndInput& input) {
+  if (input.count == 0) return;
+  const auto records = input.selects ? std::nullopt
+                                     : count_without_reading(work_of(input.context, input.progress),
+                                                             input.path, input.reading);
+  if (records) {
+    printer.print_file(input.path, input.shown, input.progress,
+                       {.first = *records - std::min(input.count, *records), .end = *records});
+    return;
+  }
+  for (const KeptRecord& record : last_of_all(printer, input)) {
+    printer.print(
+        {{.data = record.data, .offset = record.offset, .path = input.path}, record.number},
+        input.shown);
+  }
+}
+
+constexpr char kDescription[] =
+    R"(Prints the last 10 records of each file as "tfrecord show" does. With several files, each has a
+heading. An input that can't be read is reported; the others are printed. Of a plain file, only the
+headers of the records before the last ones are read, and not even those where FILE.idx is beside it
+and fits. Compressed files and standard input are read whole, and the last records are in memory.
+
+With --where, these are the last records that it selects (see "tfrecord show"), and files are read
+whole.
+
+--json prints the objects of "show --json", with "path" where several files are given.)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord tail train.tfrecords
+  tfrecord tail -n 1 'train-*' --json
+  tfrecord tail --where 'label == 3' train.tfrecords)";
+
+}  // namespace
+
+Command tail_command() {
+  return {.name = "tail",
+          .summary = "Prints the last records of each file",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CommandApp& app) {
+            return define_end_command(app, "tail", "last", print_last);
+          }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,167 @@
+// Makes Examples of the samples in WebDataset's tar archives. Nothing is extracted to disk: names
+// become keys and names of features.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dataset/applications/cifar/tar.h"
+#include "dataset/io/read_ahead.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/internal/url_path.h"
+#include "recordpipe/internal/utf8.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/formats/example_source.h"
+#include "tools/tfrecord/formats/webdataset.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+
+std::optional<SampleName> sample_name(std::string_view path) {
+  const size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+  if (name == 0 && path.starts_with("__") && path.ends_with("__")) return std::nullopt;
+  const size_t dot = path.find('.', name);
+  if (dot == path.npos || dot == name) return std::nullopt;
+  return SampleName{path.substr(0, dot), path.substr(dot + 1)};
+}
+
+namespace {
+
+// Limits of a sample, which is in memory as a whole.
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr size_t kMostFeatures = 10'000;
+
+// As WebDataset does.
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return lower;
+}
+
+class Sample {
+ public:
+  const std::string& key() const { return key_; }
+  bool empty() const { return names_.empty(); }
+
+  // The first member of another sample; the last one must have been taken.
+  void begin(std::string_view key) {
+    key_ = key;
+    example_.set_bytes(kSampleKey, key);
+    names_.emplace(kSampleKey);
+  }
+
+  // Adds the member that `tar` is at.
+  void add(std::string_view extension, const TarMember& member, TarReader& tar) {
+    const std::string name = lower_case(extension);
+    if (!is_utf8(name)) {
+      fail(tar, ErrorKind::unsupported, "its extension is not UTF-8, as names of features are");
+    }
+    if (!names_.insert(name).second) {
+      fail(tar, ErrorKind::corrupted, "another member of the sample has the same extension");
+    }
+    if (names_.size() > kMostFeatures) {
+      fail(tar, ErrorKind::limit_exceeded, "a sample of more than 10,000 members");
+    }
+    // The size is only what the header says: memory grows with what is there.
+    if (member.size > kMostBytes - bytes_) {
+      fail(tar, ErrorKind::limit_exceeded, "a sample of more than 1 GiB");
+    }
+    const std::vector<std::byte> content = read_all(tar, kMostBytes - bytes_);
+    bytes_ += content.size();
+    example_.set_bytes(name, content);
+  }
+
+  std::string take() {
+    std::string record = example_.serialize();
+    example_.clear();
+    names_.clear();
+    bytes_ = 0;
+    return record;
+  }
+
+ private:
+  [[noreturn]] static void fail(const TarReader& tar, ErrorKind kind, std::string reason) {
+    throw Error({.kind = kind, .path = tar.path(), .reason = std::move(reason)});
+  }
+
+  std::string key_;
+  ExampleBuilder example_;
+  std::set<std::string, std::less<>> names_;
+  uint64_t bytes_ = 0;
+};
+
+class WebDatasetSource final : public ExampleSource {
+ public:
+  WebDatasetSource(const CommandContext& context, std::vector<std::string> paths)
+      : context_(context), paths_(std::move(paths)) {}
+
+  void run(const Consume& consume) override {
+    InputProgress progress(context_, "create", paths_);
+    for (const std::string& path : paths_) {
+      read(progress.counted(open_input(context_, path)), consume);
+      if (left_out_ == 0 || !told_.insert(path).second) continue;
+      context_.progress.warn(
+          fmt::format("tfrecord create: {}: left out {} without a key and an extension",
+                      shown_path(path), counted(left_out_, "member")));
+    }
+  }
+
+ private:
+  void read(std::unique_ptr<ByteSource> archive, const Consume& consume) {
+    constexpr size_t kHead = 4;
+    PeekedSource peeked = peek(std::move(archive), kHead);
+    // A name may begin like zlib's header, but not like those of gzip and zstd.
+    Compression compression = sniff_compression(peeked.head);
+    if (compression == Compression::zlib) compression = Compression::none;
+    ReadAhead content(inflate(std::move(peeked.source), compression));
+    TarReader tar(content, {.bytes = UINT64_MAX, .members = SIZE_MAX});
+    Sample sample;
+    left_out_ = 0;
+    const auto end_sample = [&] {
+      if (sample.empty()) return;
+      const std::string record = sample.take();
+      consume(std::as_bytes(std::span(record)));
+    };
+    while (const auto member = tar.next()) {
+      throw_if_stopped(context_.stop, tar.path());
+      if (member->folder) continue;
+      if (!member->regular) {
+        throw Error({.kind = ErrorKind::unsupported,
+                     .path = tar.path(),
+                     .reason = "a link, a sparse file or a device, which has no content of its own",
+                     .hint = "pack the archive with: tar --dereference --hard-dereference"});
+      }
+      const auto name = sample_name(member->path);
+      if (!name) {
+        ++left_out_;
+        continue;
+      }
+      if (sample.empty() || name->key != sample.key()) {
+        end_sample();
+        sample.begin(name->key);
+      }
+      sample.add(name->extension, *member, tar);
+    }
+    end_sample();
+  }
+
+  const CommandContext& context_;
+  const std::vector<std::string> paths_;
+  uint64_t left_out_ = 0;       // members of the current archive
+  std::set<std::string> told_;  // paths whose members left out were reported
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleSource> webdataset_source(const CommandContext& context,
+                                                 std::vector<std::string> paths) {
+  return std::make_unique<WebDatasetSource>(context, std::move(paths));
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,163 @@
+#include "tools/tfrecord/records/record_printer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/selection/record_pass.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_writer.h"
+
+namespace recordpipe {
+
+using Format = PrintOptions::Format;
+
+// The text of printed records, and the end of each record in the text.
+struct RecordPrinter::Printed {
+  std::string text = {};
+  std::vector<size_t> ends = {};
+  FeatureNames found = {};  // names of options_.features in all records read, selected or not
+};
+
+RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options, Output& output)
+    : context_(context),
+      options_(std::move(options)),
+      reads_messages_(options_.format == Format::json || options_.format == Format::text ||
+                      options_.where || !options_.features.empty()),
+      output_(output),
+      left_(options_.limit.value_or(UINT64_MAX)) {}
+
+uint64_t RecordPrinter::print_file(const std::string& path, std::string_view shown,
+                                   InputProgress& progress, RecordRange range, uint64_t* last) {
+  left_in_file_ = options_.file_limit.value_or(UINT64_MAX);
+  printed_in_file_ = 0;
+  if (left_in_file_ == 0 || is_full()) return 0;
+  RecordCursor cursor(context_, path, options_.reading, range, progress);
+  pass_over_records<Printed>(
+      [&] { return read(cursor); }, thread_count(options_.threads),
+      [&](const RecordBlock& block) { return print_block(block, shown); },
+      [&](const Printed& printed) { return write(printed); },
+      [&](const NumberedRecord& record) { return write_large(record, shown); }, {.growth = 2});
+  if (last != nullptr) *last = cursor.next();
+  return printed_in_file_;
+}
+
+bool RecordPrinter::selects(const NumberedRecord& record) {
+  if (!options_.where) return true;
+  message_.read(record.data);
+  find_names(message_, options_.features, found_);
+  return options_.where->matches(message_, record) != options_.inverts_where;
+}
+
+void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) {
+  if (!options_.features.empty() && !present_.is_full()) {
+    message_.read(record.data);
+    present_.add(message_);
+  }
+  left_in_file_ = UINT64_MAX;
+  write_large(record, shown);
+}
+
+void RecordPrinter::require_possible(bool looked_at_all) const {
+  if (options_.where) options_.where->require_possible(looked_at_all);
+  if (any_) require_found(options_.features, found_, present_.all(), looked_at_all);
+}
+
+std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {
+  auto record = cursor.read();
+  if (record && !options_.features.empty() && !present_.is_full()) {
+    message_.read(record->data);
+    present_.add(message_);
+  }
+  return record;
+}
+
+// Returns whether the message is selected; if it is, keeps only the requested features.
+bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
+                           FeatureNames& found) const {
+  find_names(message, options_.features, found);
+  if (options_.where && options_.where->matches(message, record) == options_.inverts_where) {
+    return false;
+  }
+  keep_features(message, options_.features);
+  return true;
+}
+
+RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
+                                                  std::string_view path) const {
+  MessageView message;
+  JsonText json;
+  Printed printed;
+  for (size_t i = 0; i < block.size(); ++i) {
+    const NumberedRecord record = block[i];
+    if (reads_messages_) message.read(record.data);
+    if (!wanted(record, message, printed.found)) continue;
+    const ShownRecord shown = {
+        .path = path, .number = record.number, .record = record, .message = message};
+    if (options_.format == Format::json) {
+      append_record_json(shown, json);
+      printed.ends.push_back(json.text().size());
+      continue;
+    }
+    append(shown, printed.text);
+    printed.ends.push_back(printed.text.size());
+  }
+  if (options_.format == Format::json) printed.text = json.take();
+  return printed;
+}
+
+// Appends a record in any format but JSON.
+void RecordPrinter::append(const ShownRecord& shown, std::string& out) const {
+  if (options_.format == Format::text) {
+    out += record_text(shown, options_.text);
+  } else if (options_.format == Format::framed) {
+    append_framed(shown.record.data, out);
+  } else if (options_.format == Format::raw) {
+    out.append(reinterpret_cast<const char*>(shown.record.data.data()), shown.record.data.size());
+  }
+}
+
+// Returns whether more records are wanted.
+bool RecordPrinter::write(const Printed& printed) {
+  const uint64_t left = std::min(left_, left_in_file_);
+  const uint64_t count = std::min<uint64_t>(left, printed.ends.size());
+  std::string_view text = printed.text;
+  if (count < printed.ends.size()) text = text.substr(0, count == 0 ? 0 : printed.ends[count - 1]);
+  left_ -= count;
+  left_in_file_ -= count;
+  printed_in_file_ += count;
+  any_ = any_ || count > 0;
+  found_.insert(printed.found.begin(), printed.found.end());
+  output_.write(text);
+  return left > count;
+}
+
+bool RecordPrinter::write_large(const NumberedRecord& record, std::string_view path) {
+  MessageView message;
+  message.read(record.data);
+  if (!wanted(record, message, found_)) return true;
+  const ShownRecord shown = {
+      .path = path, .number = record.number, .record = record, .message = message};
+  if (options_.format == Format::json) {
+    JsonText json([&](std::string_view piece) { output_.write(piece); });
+    append_record_json(shown, json);
+    output_.write(json.text());
+  } else if (options_.format == Format::raw) {
+    output_.write(record.data);
+  } else if (options_.format == Format::framed) {
+    output_.write(encode_record_header(record.data.size()));
+    output_.write(record.data);
+    output_.write(encode_record_footer(record.data));
+  } else {
+    std::string text;
+    append(shown, text);
+    output_.write(text);
+  }
+  any_ = true;
+  ++printed_in_file_;
+  --left_;
+  --left_in_file_;
+  return left_ > 0 && left_in_file_ > 0;
+}
+
+}  // namespace recordpipe

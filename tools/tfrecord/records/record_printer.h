@@ -1,0 +1,93 @@
+// Prints the selected records of files, for show, head, tail and grep.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/feature_edit.h"
+#include "recordpipe/toolkit/record_json.h"
+#include "recordpipe/toolkit/where.h"
+#include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/io/input_progress.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_cursor.h"
+#include "tools/tfrecord/text/record_text.h"
+
+namespace recordpipe {
+
+struct PrintOptions {
+  enum class Format {
+    text,
+    json,    // a line for each record
+    raw,     // the data
+    framed,  // the record
+    none,    // records are only counted
+  };
+
+  RecordReadOptions reading = {};
+  Format format = Format::text;
+  RecordTextOptions text = {};
+  FeatureNames features = {};  // to print; default: all
+  std::optional<Where> where = {};
+  bool inverts_where = false;               // print the records that `where` doesn't select
+  std::optional<uint64_t> limit = {};       // of all files together
+  std::optional<uint64_t> file_limit = {};  // of each file
+  size_t threads = 0;
+};
+
+class RecordBlock;
+
+class RecordPrinter {
+ public:
+  // `output` is not closed.
+  RecordPrinter(const CommandContext& context, PrintOptions options, Output& output);
+  RecordPrinter(const RecordPrinter&) = delete;
+  RecordPrinter& operator=(const RecordPrinter&) = delete;
+
+  // Prints the selected records of `path` in the range. `shown` is the path to print with each
+  // record; empty: none. Returns the number of selected records, up to the limit. `last` gets the
+  // number of the record after the last one that was read, if it is given.
+  uint64_t print_file(const std::string& path, std::string_view shown, InputProgress& progress,
+                      RecordRange range = {}, uint64_t* last = nullptr);
+  // Whether options.where selects the record.
+  bool selects(const NumberedRecord& record);
+  // Prints a record if it is selected.
+  void print(const NumberedRecord& record, std::string_view shown);
+
+  // Whether the limit of all files is reached.
+  bool is_full() const { return left_ == 0; }
+  // Whether any record was selected.
+  bool any() const { return any_; }
+  // Must be called after the last file. Throws Error{not_found} for a feature that was named and
+  // that no record has, as Where::require_possible() and require_found(). `looked_at_all` says
+  // whether each file was read to its end.
+  void require_possible(bool looked_at_all) const;
+
+ private:
+  struct Printed;
+
+  std::optional<NumberedRecord> read(RecordCursor& cursor);
+  bool wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const;
+  Printed print_block(const RecordBlock& block, std::string_view path) const;
+  void append(const ShownRecord& shown, std::string& out) const;
+  bool write(const Printed& printed);
+  bool write_large(const NumberedRecord& record, std::string_view path);
+
+  const CommandContext& context_;
+  const PrintOptions options_;
+  const bool reads_messages_;
+  Output& output_;
+  uint64_t left_;
+  uint64_t left_in_file_ = UINT64_MAX;
+  uint64_t printed_in_file_ = 0;
+  bool any_ = false;
+  FeatureNames found_;  // names of options_.features that occurred
+  FirstNames present_;
+  MessageView message_;  // used on the reading thread
+};
+
+}  // namespace recordpipe
