@@ -220,6 +220,19 @@ class FirstLight(unittest.TestCase):
         with tarfile.open(ROOT / "first-light.tar.gz") as tar:
             self.assertIn("first-light/summary.txt", tar.getnames())
 
+    def test_stages_are_selected(self):
+        results_folder = ROOT / "selected"
+        result = run("first_light", "--device", "cpu", "--networks", "resnet8", "--precisions",
+                     "fp32", "--batch-size", 4, "--milliseconds", 20, "--results", results_folder,
+                     "--stages", "times=100", "pytorch")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        first, second = (results_folder / "summary.txt").read_text().splitlines()
+        self.assertIn("times: resnet8 fp32: ", first)
+        self.assertIn("pytorch: FAILED: /no/python", second)
+        result = run("first_light", "--stages", "time")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("time is none of versions, tests, ", result.stderr)
+
     def test_runs_that_differ_are_told_apart(self):
         stage = stages.Stage(ROOT, "differing", time.monotonic() + 60)
         args = mock.Mock(training_steps=6, programs=ROOT / "differing")
