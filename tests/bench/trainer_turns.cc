@@ -1,9 +1,11 @@
 // Measures training steps on request, so that a driver can alternate them with the steps of another
 // program.
 //
-// usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS]]]
+// usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS
+// [ALGORITHMS]]]]
 //
 // NETWORK: see trainer_input.h. DEVICE and PRECISION: as for make_backend() (default: cpu, fp32).
+// ALGORITHMS: measured on the GPU, as by --measure-algorithms, or predicted (default).
 // Writes the initial state of the training to the safetensors file START: all variables, and the
 // fixed batch as batch/images [images][channels][height][width] and batch/labels. Then prints the
 // number of parameters and the losses of the first steps. For each line "WORD STEPS" of standard
@@ -134,7 +136,8 @@ void serve(const std::vector<std::string>& arguments) {
   const auto argument = [&](size_t index, const char* otherwise) {
     return index < arguments.size() ? arguments[index] : otherwise;
   };
-  const auto backend = make_backend(argument(4, "cpu"), 0, argument(5, "fp32"));
+  const bool measured = argument(7, "predicted") == std::string("measured");
+  const auto backend = make_backend(argument(4, "cpu"), 0, argument(5, "fp32"), measured);
   Turns turns(*backend, arguments[1], arguments[0], std::stoul(arguments[2]),
               std::stoul(argument(6, "1")));
   turns.write_start(arguments[3]);
@@ -157,10 +160,10 @@ void serve(const std::vector<std::string>& arguments) {
 }  // namespace recordpipe
 
 int main(int argc, char** argv) {
-  if (argc < 5 || argc > 8) {
+  if (argc < 5 || argc > 9) {
     fmt::print(stderr,
                "usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION "
-               "[THREADS]]]\n");
+               "[THREADS [ALGORITHMS]]]]\n");
     return 2;
   }
   try {

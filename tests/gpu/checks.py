@@ -23,6 +23,13 @@ def test_names(stage, program, env):
     return names
 
 
+def passed_tests(output):
+    """Returns the names of the tests that a GoogleTest program reports as passed or skipped."""
+    words = (line.partition("] ")[2] for line in output.splitlines()
+             if line.startswith(("[       OK ] ", "[  SKIPPED ] ")))
+    return [word.split()[0] for word in words if word.strip()]
+
+
 def tensors_of(path):
     """Returns a checkpoint's tensors, without the input's position, which has several encodings."""
     content = path.read_bytes()

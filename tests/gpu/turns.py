@@ -8,7 +8,7 @@ import bundle
 
 OUR_CORES = 4
 FIRST_TOLERANCE = {"fp32": 1e-4, "tf32": 5e-3, "bf16": 3e-2}
-LATER_TOLERANCE = {"fp32": 2e-3, "tf32": 2e-2, "bf16": 1e-1}
+LATER_TOLERANCE = {"fp32": 2e-4, "tf32": 5e-3, "bf16": 3e-2}
 
 _running = []
 
@@ -68,7 +68,7 @@ def start_file(starts, network, precision):
 def our_command(args, data, network, precision, starts):
     return [args.programs / "trainer_turns", data, network, args.batch_size,
             start_file(starts, network, precision), args.device,
-            precision if args.device == "cuda" else "fp32", OUR_CORES]
+            precision if args.device == "cuda" else "fp32", OUR_CORES, args.algorithms]
 
 
 def ours(args, env, data, network, precision, starts):

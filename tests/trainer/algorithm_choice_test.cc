@@ -20,13 +20,16 @@ using testing::HasSubstr;
 // Tries offers, of which some can't be run.
 struct Trial {
   std::vector<size_t> broken = {};
+  std::vector<double> microseconds = {};  // of each; empty: not measured
   std::vector<size_t> tried = {};
 
   size_t choose(const std::vector<AlgorithmOffer>& offers, const AlgorithmLimits& limits) {
-    return choose_algorithm("a convolution", offers, limits, [this](size_t index) {
+    const auto run = [this](size_t index) -> AlgorithmTrial {
       tried.push_back(index);
-      return std::ranges::count(broken, index) > 0 ? "doesn't run" : "";
-    });
+      if (std::ranges::count(broken, index) > 0) return {.problem = "doesn't run"};
+      return {.microseconds = microseconds.empty() ? 0 : microseconds[index]};
+    };
+    return choose_algorithm("a convolution", offers, limits, !microseconds.empty(), run);
   }
 };
 
@@ -34,6 +37,14 @@ TEST(AlgorithmChoice, TakesTheFirstThatRuns) {
   Trial trial{.broken = {0, 1}};
   EXPECT_EQ(trial.choose({{"a"}, {"b"}, {"c"}, {"d"}}, {}), 2u);
   EXPECT_THAT(trial.tried, ElementsAre(0, 1, 2));
+}
+
+TEST(AlgorithmChoice, TakesTheFastestByMeasurement) {
+  Trial trial{.broken = {1}, .microseconds = {3, 1, 2, 2, 4}};
+  EXPECT_EQ(trial.choose({{"a"}, {"b"}, {"c"}, {"d"}, {"e"}}, {}), 2u);
+  EXPECT_THAT(trial.tried, ElementsAre(0, 1, 2, 3, 4));
+  trial = {.microseconds = {3, 1}};
+  EXPECT_EQ(trial.choose({{"a"}, {.name = "b", .deterministic = false}}, {}), 0u);
 }
 
 // Even if it is the fastest, or the only one.

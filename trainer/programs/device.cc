@@ -90,8 +90,11 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
 }  // namespace
 
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
-                                      const std::string& precision) {
-  const TrainingDevice wanted = {.device = device, .threads = threads, .precision = precision};
+                                      const std::string& precision, bool measure_algorithms) {
+  const TrainingDevice wanted = {.device = device,
+                                 .threads = threads,
+                                 .precision = precision,
+                                 .measure_algorithms = measure_algorithms};
   return make_for(wanted, [&] { return make_cuda_backend(wanted); });
 }
 

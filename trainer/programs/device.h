@@ -11,11 +11,13 @@
 namespace recordpipe {
 
 // `device` is auto, cpu, cuda or reference; `threads` as in CpuBackendOptions; `precision` is fp32,
-// tf32, bf16 or fp16, see CudaPrecision. For auto, the choice and its reason are logged. Throws
-// Error{unsupported}, with the missing part, if the device can't be used or doesn't support this
-// precision: all but cuda support fp32 only. Throws DeviceError if a GPU fails, also for auto.
+// tf32, bf16 or fp16, see CudaPrecision; `measure_algorithms` as in CudaBackendOptions. For auto,
+// the choice and its reason are logged. Throws Error{unsupported}, with the missing part, if the
+// device can't be used or doesn't support this precision: all but cuda support fp32 only. Throws
+// DeviceError if a GPU fails, also for auto.
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
-                                      const std::string& precision = "fp32");
+                                      const std::string& precision = "fp32",
+                                      bool measure_algorithms = false);
 
 struct TrainingDevice {
   std::string device = "cpu";

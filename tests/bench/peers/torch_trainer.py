@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from torch_networks import load, make
 
 FIRST_STEPS = 3
-LEARNING_RATE = 0.01  # as in trainer_turns
+LEARNING_RATE = 0.001  # as in trainer_turns
 # The memory format, the mode of torch.compile (None: not compiled), and whether the whole step
 # including the update is captured as one CUDA graph.
 VARIANTS = {

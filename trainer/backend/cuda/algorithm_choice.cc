@@ -1,5 +1,7 @@
 #include "trainer/backend/cuda/algorithm_choice.h"
 
+#include <optional>
+
 #include "recordpipe/error.h"
 
 namespace recordpipe::cuda {
@@ -18,15 +20,22 @@ std::string problem_of(const AlgorithmOffer& offer, const AlgorithmLimits& limit
 }  // namespace
 
 size_t choose_algorithm(const std::string& work, std::span<const AlgorithmOffer> offers,
-                        const AlgorithmLimits& limits,
-                        const std::function<std::string(size_t)>& run) {
+                        const AlgorithmLimits& limits, bool measure,
+                        const std::function<AlgorithmTrial(size_t)>& run) {
   std::string problems;
-  for (size_t i = 0; i < offers.size(); ++i) {
-    std::string problem = problem_of(offers[i], limits);
-    if (problem.empty()) problem = run(i);
-    if (problem.empty()) return i;
-    problems += "; " + offers[i].name + ": " + problem;
+  std::optional<size_t> fastest;
+  double least = 0;
+  for (size_t i = 0; i < offers.size() && (measure || !fastest); ++i) {
+    AlgorithmTrial trial = {.problem = problem_of(offers[i], limits)};
+    if (trial.problem.empty()) trial = run(i);
+    if (!trial.problem.empty()) {
+      problems += "; " + offers[i].name + ": " + trial.problem;
+    } else if (!fastest || trial.microseconds < least) {
+      fastest = i;
+      least = trial.microseconds;
+    }
   }
+  if (fastest) return *fastest;
   if (problems.empty()) problems = "; none is listed";
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "no algorithm for " + work + problems,

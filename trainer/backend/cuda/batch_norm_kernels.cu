@@ -12,19 +12,16 @@ size_t partial_sums_size(uint32_t rows, uint32_t channels, Element element, uint
   return size_t{column_grid(rows, packs).blocks_y} * fields * channels;
 }
 
-namespace {
-
-// Combines count, mean and Σ (x - mean)² of two sets (Chan, Golub and LeVeque 1979). Unlike sums of
-// squares, this is accurate for values that are close together but far from zero.
-template <class Real>
-RECORDPIPE_HOST_DEVICE void combine_moments(Real count, Real& mean, Real& squares, Real other_count,
-                                            Real other_mean, Real other_squares) {
-  const Real off = other_mean - mean, share = other_count / (count + other_count);
-  mean += off * share;
-  squares += other_squares + off * off * count * share;
+size_t arrived_size(uint32_t channels, Element element) {
+  return column_groups(static_cast<uint32_t>(channels / lanes_of(element)));
 }
 
-// The moments of blocks of rows. The fields of the partial sums are mean, squares and count.
+namespace {
+
+// The moments of blocks of rows: count, mean and Σ (x - mean)², added by Welford's method and
+// combined as by Chan, Golub and LeVeque (1979). Unlike sums of squares, this is accurate for
+// values that are close together but far from zero. The fields of the partial sums are mean,
+// squares and count.
 template <class T>
 struct BlockMoments {
   struct Sums {
@@ -47,9 +44,13 @@ struct BlockMoments {
   }
   RECORDPIPE_HOST_DEVICE static void combine(Sums& sums, const Sums& other) {
     if (other.count == 0) return;
-    for (uint32_t lane = 0; lane < kLanes<T>; ++lane)
-      combine_moments(sums.count, sums.mean[lane], sums.squares[lane], other.count,
-                      other.mean[lane], other.squares[lane]);
+    const float share = other.count / (sums.count + other.count);
+    const float weight = sums.count * share;
+    for (uint32_t lane = 0; lane < kLanes<T>; ++lane) {
+      const float off = other.mean[lane] - sums.mean[lane];
+      sums.mean[lane] += off * share;
+      sums.squares[lane] += other.squares[lane] + off * off * weight;
+    }
     sums.count += other.count;
   }
   RECORDPIPE_HOST_DEVICE void store(uint32_t block, uint32_t pack, const Sums& sums) const {
@@ -71,31 +72,35 @@ RECORDPIPE_HOST_DEVICE void set_scale_and_shift(const BatchNorm& norm, uint32_t 
   norm.shift[channel] = real ? norm.beta[channel] - mean * scale : 0;
 }
 
+// Adds the moments of the blocks about the mean of the first block, which is near enough: in double
+// precision nothing that matters is lost, and no step divides.
 struct FinishMoments {
   struct Sums {
-    double count, mean, squares;
+    double count, off, squares;
   };
   BatchNorm norm;
 
   RECORDPIPE_HOST_DEVICE Sums load(uint32_t block, uint32_t channel) const {
     const float* from = norm.partial_sums + static_cast<size_t>(block) * 3 * norm.channels;
-    return {from[2 * norm.channels + channel], from[channel], from[norm.channels + channel]};
+    const double count = from[2 * norm.channels + channel];
+    const double off = static_cast<double>(from[channel]) - norm.partial_sums[channel];
+    return {count, count * off, from[norm.channels + channel] + count * off * off};
   }
   RECORDPIPE_HOST_DEVICE static void combine(Sums& sums, const Sums& other) {
-    if (other.count == 0) return;
-    combine_moments(sums.count, sums.mean, sums.squares, other.count, other.mean, other.squares);
     sums.count += other.count;
+    sums.off += other.off;
+    sums.squares += other.squares;
   }
   RECORDPIPE_HOST_DEVICE void finish(uint32_t channel, const Sums& sums) const {
-    const double n = sums.count;
-    const auto mean = static_cast<float>(sums.mean);
-    const auto inverse_deviation =
-        static_cast<float>(1 / std::sqrt(sums.squares / n + norm.epsilon));
+    const double n = sums.count, off = sums.off / n;
+    const double squares = sums.squares - sums.off * off;
+    const auto mean = static_cast<float>(norm.partial_sums[channel] + off);
+    const auto inverse_deviation = static_cast<float>(1 / std::sqrt(squares / n + norm.epsilon));
     norm.mean[channel] = mean;
     norm.inverse_deviation[channel] = inverse_deviation;
     set_scale_and_shift(norm, channel, mean, inverse_deviation);
     norm.new_mean[channel] = mean;
-    norm.new_variance[channel] = static_cast<float>(sums.squares / (n > 2 ? n - 1 : 1));
+    norm.new_variance[channel] = static_cast<float>(squares / (n > 2 ? n - 1 : 1));
   }
 };
 
@@ -251,11 +256,10 @@ struct Gradient {
 void batch_norm_statistics(Stream stream, const BatchNorm& norm) {
   with_element(norm.element, [&]<class T>(T*) {
     const uint32_t packs = norm.channels / kLanes<T>;
-    reduce_columns(
-        stream, norm.rows, packs,
-        BlockMoments<T>{static_cast<const T*>(norm.x), norm.channels, norm.partial_sums});
-    finish_columns(stream, norm.channels, column_grid(norm.rows, packs).blocks_y,
-                   FinishMoments{norm});
+    reduce_and_finish(
+        stream, norm.rows, packs, kLanes<T>,
+        BlockMoments<T>{static_cast<const T*>(norm.x), norm.channels, norm.partial_sums},
+        FinishMoments{norm}, norm.arrived);
   });
 }
 
@@ -277,9 +281,8 @@ void batch_norm_apply(Stream stream, const BatchNorm& norm) {
 void batch_norm_gradient_sums(Stream stream, const BatchNorm& norm) {
   with_element(norm.element, [&]<class T>(T*) {
     const uint32_t packs = norm.channels / kLanes<T>;
-    reduce_columns(stream, norm.rows, packs, BlockGradientSums<T>{norm});
-    finish_columns(stream, norm.channels, column_grid(norm.rows, packs).blocks_y,
-                   FinishGradientSums{norm});
+    reduce_and_finish(stream, norm.rows, packs, kLanes<T>, BlockGradientSums<T>{norm},
+                      FinishGradientSums{norm}, norm.arrived);
   });
 }
 

@@ -43,6 +43,8 @@ class BatchNormLayer final : public Layer {
     partial_sums_ =
         Buffer(partial_sums_size(work_.rows, work_.channels, work_.element, 3) * sizeof(float));
     work_.partial_sums = partial_sums_.as<float>();
+    arrived_ = Buffer(arrived_size(work_.channels, work_.element) * sizeof(uint32_t));
+    work_.arrived = arrived_.as<uint32_t>();
   }
 
   void forward() override {
@@ -83,6 +85,7 @@ class BatchNormLayer final : public Layer {
   BatchNorm work_ = {};
   Buffer channel_numbers_;
   Buffer partial_sums_;
+  Buffer arrived_;
 };
 
 }  // namespace

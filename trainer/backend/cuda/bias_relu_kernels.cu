@@ -94,9 +94,8 @@ void bias_relu_gradient(Stream stream, const BiasRelu& layer) {
   with_element(layer.element, [&]<class T>(T*) {
     const uint32_t packs = layer.channels / kLanes<T>;
     if (layer.dbias) {
-      reduce_columns(stream, layer.rows, packs, BlockBiasSums<T>{layer});
-      finish_columns(stream, layer.channels, column_grid(layer.rows, packs).blocks_y,
-                     FinishBiasSums{layer});
+      reduce_and_finish(stream, layer.rows, packs, kLanes<T>, BlockBiasSums<T>{layer},
+                        FinishBiasSums{layer}, layer.arrived);
     } else if (layer.relu) {
       for_each(stream, layer.rows * packs, MaskGradient<T>{layer});
     }

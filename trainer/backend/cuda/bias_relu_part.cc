@@ -16,6 +16,7 @@ BiasReluPart::BiasReluPart(const LayerContext& context, std::optional<VariableId
             .dy = nullptr,
             .dbias = nullptr,
             .partial_sums = nullptr,
+            .arrived = nullptr,
             .loss_scale = context.variables.device_loss_scale()} {}
 
 void BiasReluPart::forward() const { bias_relu(context_.device.compute(), work_); }
@@ -27,6 +28,8 @@ void BiasReluPart::prepare_backward() {
   partial_sums_ =
       Buffer(partial_sums_size(work_.rows, work_.channels, work_.element, 1) * sizeof(float));
   work_.partial_sums = partial_sums_.as<float>();
+  arrived_ = Buffer(arrived_size(work_.channels, work_.element) * sizeof(uint32_t));
+  work_.arrived = arrived_.as<uint32_t>();
 }
 
 void BiasReluPart::backward() const { bias_relu_gradient(context_.device.compute(), work_); }

@@ -25,6 +25,7 @@ class BiasReluPart {
   Tensor& output_;
   BiasRelu work_;
   Buffer partial_sums_;
+  Buffer arrived_;
 };
 
 }  // namespace recordpipe::cuda

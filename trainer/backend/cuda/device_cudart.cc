@@ -83,6 +83,7 @@ void check(cublasStatus_t status, const char* action) {
 Device::Handles::~Handles() {
   ignore(cudaSetDevice(index));  // a library's handle belongs to the device on which it was made
   if (compute) ignore(cudaStreamSynchronize(compute));
+  plans.clear();
   if (cublas_lt) cublasLtDestroy(cublas_lt);
   if (cudnn) cudnnDestroy(cudnn);
   if (copies) ignore(cudaStreamDestroy(copies));

@@ -1,10 +1,15 @@
 // The library handles behind Device, for the sources that call CUDA's libraries.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <cudnn.h>
 
+#include "trainer/backend/cuda/cudnn_graph.h"
 #include "trainer/backend/cuda/device.h"
 
 namespace recordpipe::cuda {
@@ -15,6 +20,8 @@ struct Device::Handles {
   cudnnHandle_t cudnn = nullptr;
   cublasLtHandle_t cublas_lt = nullptr;
   Buffer workspace;
+  // The plans that were made, by their description (convolution_cudnn.cc): networks repeat shapes.
+  mutable std::map<std::string, std::shared_ptr<const CudnnDescriptor>> plans;
 
   Handles() = default;
   ~Handles();

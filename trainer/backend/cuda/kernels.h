@@ -19,6 +19,9 @@ namespace recordpipe::cuda {
 
 // The number of floats for partial sums over rows: `fields` sums per channel.
 size_t partial_sums_size(uint32_t rows, uint32_t channels, Element element, uint32_t fields);
+// The number of counters of blocks that have stored their partial sums. They are zero before and
+// after.
+size_t arrived_size(uint32_t channels, Element element);
 
 // --- input_kernels.cu ---
 
@@ -61,6 +64,7 @@ struct BatchNorm {
   float *scale, *shift;             // normalisation: x · scale + shift
   float *a, *b, *c;                 // the gradient: a · g + b · x + c
   float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
+  uint32_t* arrived;                // arrived_size(channels, element)
   const DeviceLossScale* loss_scale;
 };
 // Computes the batch's mean and deviation, the new statistics, scale and shift.
@@ -87,6 +91,7 @@ struct BiasRelu {
   void* dy;             // ReLU's mask is applied in place
   float* dbias;         // may be null
   float* partial_sums;  // partial_sums_size(rows, channels, element, 1)
+  uint32_t* arrived;    // arrived_size(channels, element)
   const DeviceLossScale* loss_scale;
 };
 // y = max(0, y + bias)

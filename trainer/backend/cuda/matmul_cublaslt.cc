@@ -91,7 +91,8 @@ struct Matmul::Plan {
     const size_t chosen = choose_algorithm(
         "a product of [" + std::to_string(shape.rows) + "][" + std::to_string(shape.depth) +
             "] and [" + std::to_string(shape.depth) + "][" + std::to_string(shape.columns) + "]",
-        offers, {.workspace_bytes = workspace}, [](size_t) { return std::string(); });
+        offers, {.workspace_bytes = workspace}, /*measure=*/false,
+        [](size_t) { return AlgorithmTrial(); });
     algorithm = found[chosen].algo;
   }
 };
