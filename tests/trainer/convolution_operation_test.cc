@@ -71,14 +71,14 @@ Usable usable(const CudnnDescriptor& gpu, Direction direction, const Convolution
               bool accumulate) {
   Usable found;
   for (const CudnnEngine& engine : cudnn_engines(gpu, operation_of(direction, shape, accumulate))) {
-    const AlgorithmOffer offer = offer_of(engine, shape);
+    const AlgorithmOffer offer = offer_of(engine, direction, shape);
     const bool forbidden = shape.element == Element::float32 && !shape.tf32 && offer.tensor_cores;
     if (!offer.problem.empty() || !offer.deterministic || forbidden) continue;
     ++found.offered;
     CudnnDescriptor plan = cudnn_plan(gpu, engine);
     const std::string problem = plan.try_to_finalize();
     if (problem.empty() && cudnn_workspace_bytes(plan) <= kWorkspaceBytes) ++found.planned;
-    found.problems += engine.name + " " + problem + "; ";
+    found.problems += offer.name + " " + problem + "; ";
   }
   return found;
 }

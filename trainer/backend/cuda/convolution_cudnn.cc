@@ -62,7 +62,7 @@ CudnnDescriptor make_plan(const Device& device, Direction direction, const Convo
   const std::vector<CudnnEngine> engines =
       cudnn_engines(gpu, operation_of(direction, shape, accumulate));
   std::vector<AlgorithmOffer> offers;
-  for (const CudnnEngine& engine : engines) offers.push_back(offer_of(engine, shape));
+  for (const CudnnEngine& engine : engines) offers.push_back(offer_of(engine, direction, shape));
 
   std::vector<std::optional<CudnnDescriptor>> plans(engines.size());
   const auto run = [&](size_t i) -> AlgorithmTrial {

@@ -49,7 +49,7 @@ CudnnEngine described(CudnnDescriptor configuration) {
     return std::ranges::find(notes, note) != notes.end();
   };
   return {.configuration = std::move(configuration),
-          .name = "engine " + std::to_string(index),
+          .index = index,
           .deterministic = !has(numbers, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
           .rounds_factors = has(numbers, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
                             has(numbers, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS),

@@ -67,7 +67,7 @@ CudnnDescriptor cudnn_device(cudnnHandle_t handle);
 // A way to compute an operation.
 struct CudnnEngine {
   CudnnDescriptor configuration;
-  std::string name;  // for messages: "engine 41"
+  int64_t index;  // cuDNN's, among the engines of the operation's kind
   bool deterministic;
   bool rounds_factors;  // float32 factors are multiplied with a shorter mantissa
   bool rounds_sums;     // sums are computed in 16 bits
