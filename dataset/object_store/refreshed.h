@@ -20,14 +20,17 @@ class Refreshed {
  public:
   using Clock = std::chrono::system_clock;
 
-  explicit Refreshed(std::function<Credential()> fetch) : fetch_(std::move(fetch)) {}
+  // Tests pass another clock, as `now`.
+  explicit Refreshed(std::function<Credential()> fetch,
+                     std::function<Clock::time_point()> now = Clock::now)
+      : fetch_(std::move(fetch)), now_(std::move(now)) {}
 
   // Renews the credential 5 minutes before it expires; one of a short life, when a tenth of its
   // life is left. If that fails, returns the old one as long as it is valid, and tries again after
   // 10 s.
   Credential get() {
     const std::lock_guard lock(mutex_);
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = now_();
     if (credential_ && (!credential_->expires || now < renew_at_)) return *credential_;
     try {
       credential_ = fetch_();
@@ -54,6 +57,7 @@ class Refreshed {
 
  private:
   const std::function<Credential()> fetch_;
+  const std::function<Clock::time_point()> now_;
   std::mutex mutex_;
   std::optional<Credential> credential_;
   Clock::time_point renew_at_;

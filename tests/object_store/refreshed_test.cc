@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::system_clock;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 struct Token {
   int number = 0;
@@ -36,11 +37,11 @@ TEST(Refreshed, KeepsWhatDoesNotExpire) {
 
 TEST(Refreshed, RenewsBeforeTheEnd) {
   int fetched = 0;
-  std::chrono::seconds life = std::chrono::hours(1);
+  seconds life = std::chrono::hours(1);
   Refreshed<Token> token([&] { return Token{++fetched, Clock::now() + life}; });
   token.get();
   EXPECT_EQ(token.get().number, 1);
-  life = std::chrono::seconds(-1);  // is expired at once
+  life = seconds(-1);  // is expired at once
   token.discard(token.get());
   EXPECT_EQ(token.get().number, 2);
   EXPECT_EQ(token.get().number, 3);
@@ -48,15 +49,23 @@ TEST(Refreshed, RenewsBeforeTheEnd) {
 
 TEST(Refreshed, KeepsAValidOneIfTheServiceFails) {
   int calls = 0;
-  Refreshed<Token> token([&] {
+  Clock::time_point now = Clock::now();
+  const auto fetch = [&] {
     if (++calls > 1) throw Error({.kind = ErrorKind::network, .reason = "no answer"});
-    return Token{calls, Clock::now() + milliseconds(300)};
-  });
+    return Token{calls, now + seconds(100)};
+  };
+  Refreshed<Token> token(fetch, [&] { return now; });
   EXPECT_EQ(token.get().number, 1);
-  std::this_thread::sleep_for(milliseconds(280));  // less than a tenth is left
+  now += seconds(89);
   EXPECT_EQ(token.get().number, 1);
-  std::this_thread::sleep_for(milliseconds(40));
+  EXPECT_EQ(calls, 1);
+  now += seconds(2);  // less than a tenth is left
+  EXPECT_EQ(token.get().number, 1);
+  EXPECT_EQ(token.get().number, 1);
+  EXPECT_EQ(calls, 2) << "the next attempt is due in 10 s, or at the end";
+  now += seconds(9);
   EXPECT_EQ(error_of([&] { token.get(); }).reason(), "no answer");
+  EXPECT_EQ(calls, 3);
 }
 
 TEST(Refreshed, IsThreadSafe) {
