@@ -62,22 +62,22 @@ def nvidia_libraries(programs):
 
 def environment(programs, python):
     """Returns the environment of our programs, and the missing libraries. Not for Python, whose
-    packages have their own libraries."""
+    packages have their own libraries: ours use the same, so that both have the same cuDNN."""
     cached = loader_paths()
     folders = [*(pathlib.Path(path) for path in
                  os.environ.get("LD_LIBRARY_PATH", "").split(":") if path),
-               *pathlib.Path("/usr/local").glob("cuda*/lib64"),
-               *pathlib.Path("/usr/local").glob("cuda*/targets/x86_64-linux/lib"),
-               *pathlib.Path("/usr/local").glob("cuda*/lib"),
                *python_packages(python)]
+    others = [*pathlib.Path("/usr/local").glob("cuda*/lib64"),
+              *pathlib.Path("/usr/local").glob("cuda*/targets/x86_64-linux/lib"),
+              *pathlib.Path("/usr/local").glob("cuda*/lib")]
     found, missing = [], []
     for library in [*nvidia_libraries(programs), *OPTIONAL_LIBRARIES]:
-        if library in cached:
-            continue
-        folder = next((folder for folder in folders if (folder / library).exists()), None)
+        def first(places):
+            return next((folder for folder in places if (folder / library).exists()), None)
+        folder = first(folders) or (None if library in cached else first(others))
         if folder:
             found.append(str(folder))
-        elif library not in OPTIONAL_LIBRARIES:
+        elif library not in cached and library not in OPTIONAL_LIBRARIES:
             missing.append(library)
     paths = [*dict.fromkeys(found), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     # NCCL looks for a network, which GPUs of one machine don't need.

@@ -19,6 +19,7 @@ from unittest import mock
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "cli")]
 
+import bundle  # noqa: E402
 import checks  # noqa: E402
 import results  # noqa: E402
 import small_archives  # noqa: E402
@@ -124,6 +125,20 @@ class WithoutAGpu(unittest.TestCase):
             result = run(program, extra, ROOT / "unused")
             self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
             self.assertIn("skipped: no GPU", result.stdout)
+
+
+class Libraries(unittest.TestCase):
+    def test_ours_are_pytorchs_even_if_the_system_has_others(self):
+        packages = ROOT / "packages"
+        packages.mkdir()
+        (packages / "libcudnn.so.9").touch()
+        system = {"libcudnn.so.9": "/usr/lib", "libcublasLt.so.13": "/usr/lib"}
+        with mock.patch.object(bundle, "python_packages", lambda _: [packages]), \
+             mock.patch.object(bundle, "loader_paths", lambda: system), \
+             mock.patch.object(bundle, "nvidia_libraries", lambda _: list(system)):
+            env, missing = bundle.environment(PROGRAMS, "python3")
+        self.assertEqual(env["LD_LIBRARY_PATH"].split(":")[0], str(packages))
+        self.assertEqual(missing, [])
 
 
 class Stages(unittest.TestCase):
