@@ -23,11 +23,11 @@ def test_names(stage, program, env):
     return names
 
 
-def passed_tests(output):
-    """Returns the names of the tests that a GoogleTest program reports as passed or skipped."""
-    words = (line.partition("] ")[2] for line in output.splitlines()
-             if line.startswith(("[       OK ] ", "[  SKIPPED ] ")))
-    return [word.split()[0] for word in words if word.strip()]
+def tests_with(outcome, output):
+    """Returns the names of the tests that a GoogleTest program reports as "OK" or "SKIPPED"."""
+    mark = f"[{outcome:>9} ] "
+    return [line.removeprefix(mark).split()[0] for line in output.splitlines()
+            if line.startswith(mark) and "(" in line]
 
 
 def tensors_of(path):

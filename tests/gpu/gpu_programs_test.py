@@ -223,7 +223,8 @@ class FirstLight(unittest.TestCase):
             env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         summary = (results_folder / "summary.txt").read_text()
-        for words in ("tests: FAILED: 2 passed, 0 not run, 1 failed: Other.Works\n",
+        for words in ("tests: FAILED: 2 passed, 0 skipped, 0 not run, 1 failed: Other.Works; "
+                      "cuda_backend_test, part 0: 3\n",
                       "sanitizer: FAILED: memcheck clean, racecheck 1, initcheck clean, ",
                       "same: 1 runs repeated and resumed; /no/python",
                       "times: resnet8 fp32 predicted: ", "; resnet8 fp32 measured: ",

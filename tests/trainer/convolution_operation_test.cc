@@ -70,12 +70,13 @@ struct Usable {
 Usable usable(const CudnnDescriptor& gpu, Direction direction, const ConvolutionShape& shape,
               bool accumulate) {
   Usable found;
-  for (const CudnnEngine& engine : cudnn_engines(gpu, operation_of(direction, shape, accumulate))) {
-    const AlgorithmOffer offer = offer_of(engine, direction, shape);
+  for (const CudnnEngineConfig& config :
+       cudnn_engine_configs(gpu, operation_of(direction, shape, accumulate))) {
+    const AlgorithmOffer offer = offer_of(config, direction, shape);
     const bool forbidden = shape.element == Element::float32 && !shape.tf32 && offer.tensor_cores;
     if (!offer.problem.empty() || !offer.deterministic || forbidden) continue;
     ++found.offered;
-    CudnnDescriptor plan = cudnn_plan(gpu, engine);
+    CudnnDescriptor plan = cudnn_plan(gpu, config);
     const std::string problem = plan.try_to_finalize();
     if (problem.empty() && cudnn_workspace_bytes(plan) <= kWorkspaceBytes) ++found.planned;
     found.problems += offer.name + " " + problem + "; ";

@@ -33,7 +33,7 @@ std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const TrainingDevice
 #else
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "this program was built without the CUDA backend",
-               .hint = "build with -DRECORDPIPE_CUDA=ON, which needs nvcc and cuDNN 9; or use "
+               .hint = "build with -DRECORDPIPE_CUDA=ON, which needs nvcc and cuDNN 9.8; or use "
                        "--device auto or cpu"});
 #endif
 }

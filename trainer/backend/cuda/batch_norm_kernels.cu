@@ -73,7 +73,7 @@ RECORDPIPE_HOST_DEVICE void set_scale_and_shift(const BatchNorm& norm, uint32_t 
 }
 
 // Adds the moments of the blocks about the mean of the first block, which is near enough: in double
-// precision nothing that matters is lost, and no step divides.
+// precision nothing that matters is lost, and adding needs no division.
 struct FinishMoments {
   struct Sums {
     double count, off, squares;

@@ -1,12 +1,12 @@
 // Convolutions by cuDNN's graph interface; one engine is chosen for each direction.
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cuda/algorithm_choice.h"
 #include "trainer/backend/cuda/check_cuda.h"
 #include "trainer/backend/cuda/convolution_operation.h"
@@ -25,10 +25,10 @@ cudnnStatus_t execute(const Device& device, const CudnnDescriptor& plan, const P
   return cudnnBackendExecute(device.handles().cudnn, plan.get(), pointers.get());
 }
 
-// Returns the time of `work` on the compute stream, without the time that launching takes on the
-// host.
-double microseconds_of(const Device& device, const std::function<void()>& work) {
-  constexpr int repeats = 10, rounds = 3;
+// Returns the time of one of the repetitions that the graph holds, without the time that launching
+// takes on the host.
+double microseconds_of(const Graph& graph, int repetitions, Stream stream) {
+  constexpr int rounds = 3;
   struct TimedEvent {
     cudaEvent_t event = nullptr;
     TimedEvent() { check(cudaEventCreate(&event), "making an event"); }
@@ -36,11 +36,6 @@ double microseconds_of(const Device& device, const std::function<void()>& work) 
     TimedEvent(const TimedEvent&) = delete;
     TimedEvent& operator=(const TimedEvent&) = delete;
   } start, end;
-  const Stream stream = device.compute();
-  Graph graph;
-  graph.capture(stream, [&] {
-    for (int i = 0; i < repeats; ++i) work();
-  });
   graph.launch(stream);
   double least = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -50,39 +45,54 @@ double microseconds_of(const Device& device, const std::function<void()>& work) 
     check(cudaEventSynchronize(end.event), "what was put on the GPU");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start.event, end.event), "measuring an algorithm");
-    const double each = 1e3 * static_cast<double>(milliseconds) / repeats;
+    const double each = 1e3 * static_cast<double>(milliseconds) / repetitions;
     if (round == 0 || each < least) least = each;
   }
   return least;
 }
 
+// Runs a finalized plan, and captures it in a graph, as steps do.
+AlgorithmTrial try_plan(const Device& device, const CudnnDescriptor& plan, bool measure,
+                        const Pointers& tensors) {
+  if (const size_t bytes = cudnn_workspace_bytes(plan); bytes > device.workspace_bytes())
+    return {"needs a workspace of " + std::to_string(bytes) + " bytes"};
+  const cudnnStatus_t status = execute(device, plan, tensors);
+  device.synchronize();  // throws if it wasn't cuDNN that refused but the GPU that failed
+  if (status != CUDNN_STATUS_SUCCESS) return {cudnnGetErrorString(status)};
+  const int repetitions = measure ? 10 : 1;
+  Graph graph;
+  try {
+    graph.capture(device.compute(), [&] {
+      for (int i = 0; i < repetitions; ++i) check(execute(device, plan, tensors), kConvolution);
+    });
+  } catch (const DeviceError& error) {
+    device.synchronize();
+    return {"can't be captured in a graph: " + error.reason()};
+  }
+  if (!measure) return {};
+  return {.microseconds = microseconds_of(graph, repetitions, device.compute())};
+}
+
 CudnnDescriptor make_plan(const Device& device, Direction direction, const ConvolutionShape& shape,
                           bool accumulate, bool measure, const Pointers& tensors) {
   const CudnnDescriptor gpu = cudnn_device(device.handles().cudnn);
-  const std::vector<CudnnEngine> engines =
-      cudnn_engines(gpu, operation_of(direction, shape, accumulate));
+  const std::vector<CudnnEngineConfig> configs =
+      cudnn_engine_configs(gpu, operation_of(direction, shape, accumulate));
   std::vector<AlgorithmOffer> offers;
-  for (const CudnnEngine& engine : engines) offers.push_back(offer_of(engine, direction, shape));
+  for (const CudnnEngineConfig& config : configs)
+    offers.push_back(offer_of(config, direction, shape));
 
-  std::vector<std::optional<CudnnDescriptor>> plans(engines.size());
+  std::vector<std::optional<CudnnDescriptor>> plans(configs.size());
   const auto run = [&](size_t i) -> AlgorithmTrial {
-    CudnnDescriptor plan = cudnn_plan(gpu, engines[i]);
+    CudnnDescriptor plan = cudnn_plan(gpu, configs[i]);
     if (std::string problem = plan.try_to_finalize(); !problem.empty()) return {problem};
-    if (const size_t bytes = cudnn_workspace_bytes(plan); bytes > device.workspace_bytes())
-      return {"needs a workspace of " + std::to_string(bytes) + " bytes"};
-    const cudnnStatus_t status = execute(device, plan, tensors);
-    device.synchronize();  // throws if it wasn't cuDNN that refused but the GPU that failed
-    if (status != CUDNN_STATUS_SUCCESS) return {cudnnGetErrorString(status)};
-    plans[i] = std::move(plan);
-    if (!measure) return {};
-    return {.microseconds = microseconds_of(
-                device, [&] { check(execute(device, *plans[i], tensors), kConvolution); })};
+    AlgorithmTrial trial = try_plan(device, plan, measure, tensors);
+    if (trial.problem.empty()) plans[i] = std::move(plan);
+    return trial;
   };
-  const size_t chosen =
-      choose_algorithm(text_of(direction, shape, accumulate), offers,
-                       {.tensor_cores = shape.tf32 || shape.element != Element::float32,
-                        .workspace_bytes = device.workspace_bytes()},
-                       measure, run);
+  const size_t chosen = choose_algorithm(
+      text_of(direction, shape, accumulate), offers,
+      {.tensor_cores = shape.tf32 || shape.element != Element::float32}, measure, run);
   return std::move(*plans[chosen]);
 }
 

@@ -19,7 +19,7 @@ std::string text_of(Direction direction, const ConvolutionShape& shape, bool acc
 // result is added to the previous contents.
 CudnnDescriptor operation_of(Direction direction, const ConvolutionShape& shape, bool accumulate);
 
-AlgorithmOffer offer_of(const CudnnEngine& engine, Direction direction,
+AlgorithmOffer offer_of(const CudnnEngineConfig& config, Direction direction,
                         const ConvolutionShape& shape);
 
 }  // namespace recordpipe::cuda

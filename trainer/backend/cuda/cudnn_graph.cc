@@ -11,7 +11,6 @@ namespace {
 
 constexpr const char* kDescribing = "describing work to cuDNN";
 
-// Engines that an operation may list more than once: by each of cuDNN's predictions.
 constexpr std::array kPredictions = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
 
 std::vector<CudnnDescriptor> configurations(const CudnnDescriptor& device,
@@ -35,10 +34,10 @@ std::vector<CudnnDescriptor> configurations(const CudnnDescriptor& device,
   return found;
 }
 
-CudnnEngine described(CudnnDescriptor configuration) {
+CudnnEngineConfig described(CudnnDescriptor config) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t pointer = engine.get();
-  configuration.get_values(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &pointer);
+  config.get_values(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &pointer);
   const auto index =
       engine.values<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1).at(0);
   const auto numbers = engine.values<cudnnBackendNumericalNote_t>(
@@ -48,11 +47,11 @@ CudnnEngine described(CudnnDescriptor configuration) {
   const auto has = [](const auto& notes, auto note) {
     return std::ranges::find(notes, note) != notes.end();
   };
-  return {.configuration = std::move(configuration),
-          .index = index,
+  return {.descriptor = std::move(config),
+          .engine = index,
           .deterministic = !has(numbers, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
-          .rounds_factors = has(numbers, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
-                            has(numbers, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS),
+          .tensor_cores = has(numbers, CUDNN_NUMERICAL_NOTE_TENSOR_CORE),
+          .converts = has(numbers, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS),
           .rounds_sums = has(numbers, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION),
           .compiles = has(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)};
 }
@@ -105,6 +104,9 @@ void CudnnDescriptor::finalize() { check(cudnnBackendFinalize(descriptor_), kDes
 
 std::string CudnnDescriptor::try_to_finalize() {
   const cudnnStatus_t status = cudnnBackendFinalize(descriptor_);
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  if (category != CUDNN_STATUS_NOT_SUPPORTED && category != CUDNN_STATUS_BAD_PARAM)
+    check(status, kDescribing);
   return status == CUDNN_STATUS_SUCCESS ? "" : cudnnGetErrorString(status);
 }
 
@@ -137,22 +139,22 @@ CudnnDescriptor cudnn_device(cudnnHandle_t handle) {
   return device;
 }
 
-std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& device,
-                                       const CudnnDescriptor& operation) {
+std::vector<CudnnEngineConfig> cudnn_engine_configs(const CudnnDescriptor& device,
+                                                    const CudnnDescriptor& operation) {
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
   graph.finalize();
-  std::vector<CudnnEngine> engines;
+  std::vector<CudnnEngineConfig> configs;
   for (const cudnnBackendHeurMode_t prediction : kPredictions)
-    for (CudnnDescriptor& configuration : configurations(device, graph, prediction))
-      engines.push_back(described(std::move(configuration)));
-  return engines;
+    for (CudnnDescriptor& config : configurations(device, graph, prediction))
+      configs.push_back(described(std::move(config)));
+  return configs;
 }
 
-CudnnDescriptor cudnn_plan(const CudnnDescriptor& device, const CudnnEngine& engine) {
+CudnnDescriptor cudnn_plan(const CudnnDescriptor& device, const CudnnEngineConfig& config) {
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine.configuration);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config.descriptor);
   return plan;
 }
 

@@ -38,7 +38,7 @@ class CudnnDescriptor {
                   const void* values);
 
   void finalize();
-  // Returns cuDNN's reason if it refuses, or an empty string.
+  // Returns the reason if cuDNN doesn't support this, or an empty string. Throws if it fails.
   std::string try_to_finalize();
 
   // The values of an attribute, at most `most`.
@@ -64,22 +64,24 @@ CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type,
 // The device of a handle.
 CudnnDescriptor cudnn_device(cudnnHandle_t handle);
 
-// A way to compute an operation.
-struct CudnnEngine {
-  CudnnDescriptor configuration;
-  int64_t index;  // cuDNN's, among the engines of the operation's kind
+// An engine with the choices of its knobs: a way to compute an operation.
+struct CudnnEngineConfig {
+  CudnnDescriptor descriptor;
+  int64_t engine;  // cuDNN's index, among the engines of the operation's kind
   bool deterministic;
-  bool rounds_factors;  // float32 factors are multiplied with a shorter mantissa
-  bool rounds_sums;     // sums are computed in 16 bits
-  bool compiles;        // its kernel is compiled when the plan is made, which takes seconds
+  bool tensor_cores;  // float32 factors are multiplied with a shorter mantissa
+  bool converts;      // inputs are converted to a type of 16 bits
+  bool rounds_sums;   // sums are computed in 16 bits
+  bool compiles;      // its kernel is compiled when the plan is made, which takes seconds
 };
 
-// The engines that cuDNN recommends for a finalized operation, the fastest first by its prediction.
-std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& device,
-                                       const CudnnDescriptor& operation);
+// The configurations that cuDNN recommends for a finalized operation, the fastest first by its
+// prediction; then those that it falls back to, which may be listed twice.
+std::vector<CudnnEngineConfig> cudnn_engine_configs(const CudnnDescriptor& device,
+                                                    const CudnnDescriptor& operation);
 
-// A plan to run an engine, not finalized yet.
-CudnnDescriptor cudnn_plan(const CudnnDescriptor& device, const CudnnEngine& engine);
+// A plan to run a configuration, not finalized yet.
+CudnnDescriptor cudnn_plan(const CudnnDescriptor& device, const CudnnEngineConfig& config);
 
 // Of a finalized plan.
 size_t cudnn_workspace_bytes(const CudnnDescriptor& plan);

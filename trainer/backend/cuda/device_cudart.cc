@@ -12,6 +12,7 @@ namespace recordpipe::cuda {
 namespace {
 
 constexpr int least_capability = 8;
+constexpr size_t least_cudnn = 90800;  // lists engines for a device that is described
 
 [[noreturn]] void fail_without(const std::string& reason, const std::string& hint = {}) {
   throw Error({.kind = ErrorKind::unsupported, .reason = reason, .hint = hint});
@@ -99,6 +100,9 @@ Device::Device(const DeviceOptions& options) {
   handles_->workspace = Buffer(options.workspace_bytes);
   check(cudaStreamCreateWithFlags(&handles_->compute, cudaStreamNonBlocking), "making a stream");
   check(cudaStreamCreateWithFlags(&handles_->copies, cudaStreamNonBlocking), "making a stream");
+  if (const size_t cudnn = cudnnGetVersion(); cudnn < least_cudnn)
+    fail_without("cuDNN " + version_text(cudnn, 10000, 100) + " is too old",
+                 "install cuDNN 9.8 or later in the loader's path (LD_LIBRARY_PATH)");
   check(cudnnCreate(&handles_->cudnn), "starting cuDNN");
   check(cudnnSetStream(handles_->cudnn, handles_->compute), "starting cuDNN");
   check(cublasLtCreate(&handles_->cublas_lt), "starting cuBLASLt");

@@ -125,7 +125,8 @@ __global__ void __launch_bounds__(kReduceThreads)
   finish_block(blockIdx.x * kMostColumns, columns, blocks, work, memory);
 }
 
-// The last block of a column to arrive finishes it: a launch of its own would take longer.
+// The last block of a group of columns to arrive finishes them: a launch of its own would take
+// longer.
 template <class Work, class Finish>
 __global__ void __launch_bounds__(kReduceThreads)
     reduce_and_finish_kernel(ColumnGrid grid, uint32_t rows, uint32_t packs, uint32_t lanes,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "trainer/backend/cuda/launch.h"
@@ -73,9 +74,11 @@ void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work
 
 template <class Work, class Finish>
 void reduce_and_finish(Stream stream, uint32_t rows, uint32_t packs, uint32_t lanes,
-                       const Work& work, const Finish& finish, uint32_t*) {
+                       const Work& work, const Finish& finish, uint32_t* arrived) {
   run_on(stream, [=] {
     const ColumnGrid grid = column_grid(rows, packs);
+    for (uint32_t group = 0; group < grid.blocks_x; ++group)
+      if (arrived[group] != 0) throw std::logic_error("a counter of blocks isn't zero");
     reduce_blocks(grid, rows, packs, work);
     finish_each(packs * lanes, grid.blocks_y, finish);
   });
