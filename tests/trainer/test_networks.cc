@@ -189,7 +189,7 @@ std::vector<NamedNetwork> layer_networks() {
   batch_norm("OddSizes", {3, 5, 3}, 7, true, true);
   batch_norm("OneChannel", {2, 3, 3}, 1, true, true);
   batch_norm("ManyChannels", {2, 3, 2}, 35, true, true);
-  batch_norm("ManyRows", {3, 32, 32}, 8, false, false);
+  batch_norm("ManyRows", {3, 32, 32}, 16, false, true);
   batch_norm("ManyRowsAndChannels", {3, 16, 16}, 160, false, false);
 
   const auto pool_and_pad = [&](const std::string& name, const FeatureShape& input, size_t channels,
