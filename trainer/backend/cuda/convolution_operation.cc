@@ -62,9 +62,10 @@ const Attributes& attributes_of(Direction direction) {
   return kAttributes[static_cast<size_t>(direction)];
 }
 
-// By ConvolutionEngines.ComputeTheSameInTheTutorialCnn on an H200, with cuDNN 9.14 and 9.19: the
-// errors of these gradients are up to 2e-3, and the engine has no note that says so. The cause is
-// not known, so later versions aren't trusted either.
+// By ConvolutionEngines.ComputeTheSameInTheTutorialCnn on an H200, with cuDNN 9.14: the errors of
+// these gradients are up to 2e-3, and the engine has no note that says so. The cause is not known,
+// so later versions aren't trusted either. They may number the engine differently: with 9.19,
+// MultiGpu.CanBeLookedInto was off by the same amount, but the engine's index was not read.
 bool is_inaccurate(const CudnnEngineConfig& config, Direction direction) {
   return direction == Direction::backward_weights && config.engine == 17;
 }
