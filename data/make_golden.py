@@ -12,12 +12,19 @@ import sys
 import zlib
 
 
+def crc_of_byte(crc):
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc
+
+
+CRC_OF_BYTE = [crc_of_byte(byte) for byte in range(256)]
+
+
 def crc32c(data):
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ CRC_OF_BYTE[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 
