@@ -144,8 +144,9 @@ TEST_P(ParallelDeflateTest, SeveralSinksShareThreads) {
   }
 }
 
-// ISA-L's output depended on the address of its stream (dataset/io/isal_deflate.cc): on 1 in 8,192
-// of successive 64 KiB. Not with sanitizers, whose allocators don't give memory in this order.
+// ISA-L's output depended on the address of its stream (dataset/io/isal_deflate.cc): of 8,192
+// addresses in steps of 64 KiB, one gave other bytes. Not with sanitizers, whose allocators don't
+// give memory in such steps.
 #ifndef RECORDPIPE_SANITIZED
 TEST(FastGzip, IsTheSameAtAnyAddress) {
   const ParallelDeflateOptions options{.format = Compression::gzip, .fast = true, .threads = 1};
