@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 
 #include "python/native/arrow_array.h"
 #include "python/native/arrow_schema.h"
+#include "python/native/background_call.h"
 #include "python/native/errors.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
@@ -107,13 +109,13 @@ std::string name_of(const nb::python_error& error) {
   return name;
 }
 
-// Runs the Python handlers of signals that have arrived. Throws Error{cancelled} if one raises: an
-// Arrow consumer can't pass a Python exception on, so Python raises it when the consumer returns.
-void handle_signals() {
-  if (!nb::is_alive() || !on_main_thread()) return;
-  const GilScope gil;
+// Calls function(), which may run the Python handlers of signals. Throws Error{cancelled} if one
+// raises: an Arrow consumer can't pass a Python exception on, so Python raises it when the consumer
+// returns. With the GIL.
+template <class Function>
+void run_handlers(const Function& function) {
   try {
-    raise_interrupt();
+    function();
     return;
   } catch (nb::python_error& error) {
     error.restore();
@@ -125,6 +127,13 @@ void handle_signals() {
   auto exception = std::make_unique<PythonException>(raised);
   if (Py_AddPendingCall(raise_pending, exception.get()) == 0) (void)exception.release();
   throw Error({.kind = ErrorKind::cancelled, .reason = "interrupted by a signal: " + name});
+}
+
+// Runs the handlers of signals that have arrived, like run_handlers().
+void handle_signals() {
+  if (!nb::is_alive() || !on_main_thread()) return;
+  const GilScope gil;
+  run_handlers(raise_interrupt);
 }
 
 class Stream {
@@ -203,11 +212,13 @@ class Stream {
     }
   }
 
-  // As PythonIterator::next_of().
+  // Waits here until the first signal, and in background since then, as interruptible_pass.h
+  // describes it.
   ParsedBatch* next_batch() {
     if (pass_->ready() > 0) return pass_->next();
     while (true) {
-      if (std::exchange(is_interrupted_, false)) pass_->restore(pass_->state());
+      if (in_background_ && nb::is_alive() && on_main_thread()) return next_in_background();
+      if (is_interrupted_.exchange(false)) pass_->restore(pass_->state());
       // A signal may have arrived between the calls. Waiting for the GIL costs too much for each.
       if (Clock::now() - signals_handled_ > std::chrono::milliseconds(50)) {
         handle_signals();
@@ -220,14 +231,40 @@ class Stream {
           pass_->request_stop();
         });
         ParsedBatch* const batch = pass_->next();
-        is_interrupted_ = interrupted;  // too late for this batch
+        if (interrupted) note_stop();  // too late for this batch
         return batch;
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::cancelled || !interrupted || is_closed_) throw;
       }
-      is_interrupted_ = true;
+      note_stop();
       handle_signals();
     }
+  }
+
+  void note_stop() {
+    is_interrupted_ = true;
+    in_background_ = true;
+  }
+
+  ParsedBatch* next_in_background() {
+    ParsedBatch* batch = nullptr;
+    std::exception_ptr failure;
+    const auto compute = [&](const std::stop_token& raised) {
+      const std::stop_callback on_stop(raised, [&] {
+        is_interrupted_ = true;
+        pass_->request_stop();
+      });
+      try {
+        if (is_interrupted_.exchange(false)) pass_->restore(pass_->state());
+        batch = pass_->next();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
+    const GilScope gil;
+    run_handlers([&] { call_in_background(compute); });
+    if (failure) std::rethrow_exception(failure);
+    return batch;
   }
 
   const Dataset<ParsedBatch> batches_;
@@ -239,7 +276,8 @@ class Stream {
   std::unique_ptr<Iterator<ParsedBatch>> pass_;
   pid_t process_ = getpid();  // that has the threads of pass_
   Clock::time_point signals_handled_ = Clock::now();
-  bool is_interrupted_ = false;
+  std::atomic<bool> is_interrupted_ = false;  // pass_ is stopped, and has its place
+  bool in_background_ = false;
   std::atomic<bool> is_closed_ = false;
 };
 

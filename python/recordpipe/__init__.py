@@ -23,18 +23,13 @@ processes or a cluster: help(recordpipe.map_shards), help(recordpipe.ray).
 
 from typing import TYPE_CHECKING
 
+# First, and not from deep within the imports below: there, a stack of CPython 3.11 is at the end of
+# a chunk, which is mapped and unmapped a thousand times (20 ms).
+import numpy  # noqa: F401
+
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.cifar10 import cifar10_batches
-from recordpipe.conversion import (
-    ConvertPlan,
-    ConvertReport,
-    SkippedRecord,
-    SkippedRegion,
-    WrittenFile,
-    convert,
-    convert_to_dir,
-)
 from recordpipe.dataset import Dataset
 from recordpipe.errors import (
     AlreadyExistsError,
@@ -60,19 +55,7 @@ from recordpipe.features import (
 from recordpipe.filesystem import FileSystem, WritableFile
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
-from recordpipe.reports import (
-    DamagedRegion,
-    FileIndex,
-    FileInfo,
-    FileReport,
-    Info,
-    RecordSizes,
-    SalvageReport,
-    VerifyReport,
-)
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
-from recordpipe.shard_jobs import FailedShard, ShardJobReport, WrittenShard
-from recordpipe.shards import ShardResult, map_shards
 from recordpipe.sources import (
     choose_from_datasets,
     from_generator,
@@ -81,37 +64,47 @@ from recordpipe.sources import (
     tfrecords,
     zip,
 )
-from recordpipe.statistics import (
-    BytesStats,
-    Distribution,
-    FeatureStats,
-    Histogram,
-    NumberStats,
-    Stats,
-    stats,
-)
 from recordpipe.steps import EpisodeStatistics, StepStatistics, episode_statistics
 from recordpipe.tables import write_table
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info
-from recordpipe.toolkit import index, info, salvage, salvage_to_dir, verify
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 if TYPE_CHECKING:
     from recordpipe import grain as grain
     from recordpipe import ray as ray
     from recordpipe import torch as torch
-else:
-
-    def __getattr__(name):
-        """Imports the adapters for other packages at their first use."""
-        if name in ("grain", "ray", "torch"):
-            import importlib
-
-            return importlib.import_module(f"recordpipe.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
+    from recordpipe.conversion import (
+        ConvertPlan,
+        ConvertReport,
+        SkippedRecord,
+        SkippedRegion,
+        WrittenFile,
+        convert,
+        convert_to_dir,
+    )
+    from recordpipe.reports import (
+        DamagedRegion,
+        FileIndex,
+        FileInfo,
+        FileReport,
+        Info,
+        RecordSizes,
+        SalvageReport,
+        VerifyReport,
+    )
+    from recordpipe.shard_jobs import FailedShard, ShardJobReport, WrittenShard
+    from recordpipe.shards import ShardResult, map_shards
+    from recordpipe.statistics import (
+        BytesStats,
+        Distribution,
+        FeatureStats,
+        Histogram,
+        NumberStats,
+        Stats,
+        stats,
+    )
+    from recordpipe.toolkit import index, info, salvage, salvage_to_dir, verify
 __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
@@ -196,3 +189,23 @@ __all__ = [
     "write_tfrecords",
     "zip",
 ]
+
+if not TYPE_CHECKING:
+    # These take as long to import as the rest together, and a program that trains needs none.
+    _WHOLE_FILES = ("conversion", "reports", "shard_jobs", "shards", "statistics", "toolkit")
+    _ADAPTERS = ("grain", "ray", "torch")
+
+    def __getattr__(name):
+        """Imports what works on whole files, and the adapters, at the first use."""
+        import importlib
+
+        if name in _ADAPTERS:
+            return importlib.import_module(f"recordpipe.{name}")
+        if name in __all__:
+            for module in map(importlib.import_module, map("recordpipe.{}".format, _WHOLE_FILES)):
+                if getattr(vars(module).get(name), "__module__", None) == module.__name__:
+                    return globals().setdefault(name, vars(module)[name])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

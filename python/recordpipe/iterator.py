@@ -6,7 +6,6 @@ import atexit
 import base64
 import binascii
 import os
-import tempfile
 import warnings
 import weakref
 from collections.abc import Callable
@@ -122,6 +121,8 @@ class Iterator(_native.Iterator):
 
         The file appears when it is complete, and replaces one of this name.
         """
+        import tempfile  # 4 ms, which `import recordpipe` would take longer
+
         target = os.fspath(path)
         state, _ = self._state()
         with tempfile.NamedTemporaryFile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
 from recordpipe.errors import _make
@@ -27,7 +27,9 @@ from recordpipe.inputs import (
     require_no_limit,
 )
 from recordpipe.progress import Progress, reported, task_check
-from recordpipe.shards import Executor, merge_files
+
+if TYPE_CHECKING:
+    from recordpipe.shards import Executor
 
 __all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
 
@@ -273,6 +275,8 @@ def schema(
     """
     how = reading(input_compression, max_record_size, check_crc)
     if executor is not None:
+        from recordpipe.shards import merge_files
+
         require_no_limit(limit)
         merge = native.SchemaMerge(where)
         merge_files(

@@ -259,6 +259,21 @@ class Interrupts(FilesTest):
             timer.join()
         self.assertEqual((rows, calls), (2_000_000, [1]))
 
+    def test_signals_that_come_faster_than_batches_hold_nothing_up(self):
+        calls = []
+        before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        dataset = self.endless().skip(10**9).batch(100).take(3)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        with Stream(dataset) as stream:
+            lengths = []
+            while (array := stream.next()) is not None:
+                lengths.append(array.length)
+                array.release(array)
+        self.assertEqual(lengths, [100] * 3)
+        self.assertGreater(len(calls), 5)
+
 
 if __name__ == "__main__":
     unittest.main()
