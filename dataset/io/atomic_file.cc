@@ -44,7 +44,8 @@ auto run_for(const std::string& path, const std::string& partial, const Step& st
 
 }  // namespace
 
-AtomicFile::AtomicFile(FileSystem& file_system, std::string path) : file_system_(file_system) {
+AtomicFile::AtomicFile(FileSystem& file_system, std::string path, Durability durability)
+    : file_system_(file_system), durability_(durability) {
   if (begin_upload(path)) return;
   find_target(std::move(path));
   partial_path_ = partial_path_of(target_);
@@ -130,8 +131,9 @@ void AtomicFile::finish() {
   require_open();
   run_or_discard([&] {
     if (upload_) return upload_->finish();
-    open_file().sync();
-    file_->close();
+    OutputFile& file = open_file();
+    if (durability_ == Durability::synced) file.sync();
+    file.close();
   });
   file_.reset();
   stage_ = Stage::finished;
@@ -150,7 +152,9 @@ void AtomicFile::commit() {
   run_or_discard([&] { file_system_.rename(partial_path_, target_); });
   stage_ = Stage::over;
   lock_.reset();
-  file_system_.sync_directory(parent_directory(target_));
+  if (durability_ == Durability::synced) {
+    file_system_.sync_directory(parent_directory(target_));
+  }
 }
 
 void AtomicFile::commit_as(std::string path) {

@@ -165,7 +165,7 @@ std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::str
 }
 
 void StepIndex::save(FileSystem& file_system, const std::string& path) const {
-  AtomicFile file(file_system, path);
+  AtomicFile file(file_system, path, Durability::cached);
   file.write(content_);
   std::array<std::byte, kCrcSize> crc;
   store_little_endian(mask_crc(crc32c(content_)), crc.data());

@@ -111,8 +111,8 @@ void write_least(TensorType type, std::span<std::byte> out) {
   switch (type) {
     case TensorType::float32:
       return repeat(std::numeric_limits<float>::lowest(), out);
-    case TensorType::float64:
-      return repeat(std::numeric_limits<double>::lowest(), out);
+    case TensorType::float64:  // whose least value TFDS parses as a float
+      return repeat(-std::numeric_limits<double>::infinity(), out);
     case TensorType::float16:
       return repeat(uint16_t{0xfbff}, out);
     case TensorType::bfloat16:

@@ -1,6 +1,7 @@
 #include "python/native/python_file_system.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -20,6 +21,8 @@ namespace recordpipe::python {
 namespace {
 
 constexpr std::string_view kFileUrl = "file://";
+constexpr std::array<std::string_view, 5> kUrls = {"s3://", "gs://", "az://", "http://",
+                                                   "https://"};
 constexpr size_t kPartSize = size_t{8} << 20;
 constexpr uint64_t kBytesInFlight = uint64_t{128} << 20;
 
@@ -128,8 +131,8 @@ PythonFileSystem::PythonFileSystem(nb::object file_system, bool urls_only)
 
 std::optional<std::string> PythonFileSystem::local(const std::string& path) const {
   if (path.starts_with(kFileUrl)) return path.substr(kFileUrl.size());
-  if (!urls_only_ || path.starts_with("s3://") || path.starts_with("gs://") ||
-      path.starts_with("az://")) {
+  const auto starts = [path](std::string_view scheme) { return path.starts_with(scheme); };
+  if (!urls_only_ || std::ranges::any_of(kUrls, starts)) {
     return std::nullopt;
   }
   return path;

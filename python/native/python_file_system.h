@@ -32,7 +32,7 @@ SharedFiles files_of_this_machine();
 void define_file_system(nb::module_& module);
 
 // Forwards the paths that are not the Python object's to the operating system's file system:
-// file:// URLs, and with `urls_only` all but s3://, gs:// and az:// URLs. Thread-safe.
+// file:// URLs, and with `urls_only` all but URLs of object stores and web servers. Thread-safe.
 //
 // Files are written as uploads: they appear whole, under their names.
 class PythonFileSystem final : public FileSystem {

@@ -229,7 +229,7 @@ std::vector<uint64_t> index(const SharedFiles& files, const std::vector<FilePath
         [&](size_t i) { return turn_of_content(work, paths[i].bytes); },
         [&](FileShare share) {
           const std::string& index = indexes[share.number].bytes;
-          AtomicFile out(work.files, index);
+          AtomicFile out(work.files, index, Durability::cached);
           const uint64_t count = write_index(work, paths[share.number].bytes, share.threads,
                                              kDecompress, out, share.turn.status);
           throw_if_stopped(work.stop, index);

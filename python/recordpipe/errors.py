@@ -20,6 +20,7 @@ __all__ = [
     "FileSystemError",
     "InvalidArgumentError",
     "LimitExceededError",
+    "MissingFileError",
     "NotFoundError",
     "PermissionDeniedError",
     "UnsupportedError",
@@ -65,8 +66,12 @@ class Error(Exception):
         return Exception.__str__(self)
 
 
-class NotFoundError(Error, FileNotFoundError):
+class NotFoundError(Error):
     """No such file, URL or feature."""
+
+
+class MissingFileError(NotFoundError, FileNotFoundError):
+    """No such file or URL."""
 
     errno: int | None = numbers.ENOENT
 
@@ -137,6 +142,8 @@ def _make(
     kind: str, message: str, path: str | None, offset: int | None, reason: str, hint: str
 ) -> Error:
     error = _CLASSES[kind](message)
+    if kind == "not_found" and path is not None and offset is None:
+        error = MissingFileError(message)  # else a feature, or one of a record
     _describe(error, kind, path, offset, reason, hint)
     return error
 

@@ -18,7 +18,7 @@ They are those of the ``tfrecord`` command, under the same names:
     is train-00000-of-00064.gz and so on. All files must exist.
 
   - a URL of an object store (s3://, gs://, az://), of its folder (with a slash at the end) or
-    pattern, or any name on a ``filesystem``.
+    pattern; a URL of a web server (https://); or any name on a ``filesystem``.
 
 - ``filesystem``: where all paths are, also that of the output: a filesystem of fsspec, pyarrow or
   obstore, or of your own; see ``help(recordpipe.filesystem)``. Default: this machine, and the
@@ -80,7 +80,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Reading = tuple[str, bool, int]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_STORES = ("s3://", "gs://", "az://", "file://")
+_STORES = ("s3://", "gs://", "az://", "http://", "https://", "file://")
 
 
 def paths_of(paths: Paths, filesystem: Any, *, may_be_empty: bool = False) -> list[str]:
@@ -118,8 +118,8 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
     if filesystem is None and _URL.match(name) and not name.startswith(_STORES):
         raise _refused_url(
             name,
-            "only local files, s3://, gs:// and az:// are read without filesystem=",
-            'download it first, or pass one, such as fsspec.filesystem("https")',
+            "only local files, s3://, gs://, az:// and https:// are read without filesystem=",
+            'download it first, or pass one, such as fsspec.filesystem("hdfs")',
         )
     if filesystem is None and name.startswith(_STORES) and not name.startswith("file://"):
         require_obstore(name)

@@ -1,20 +1,24 @@
-"""Object stores through obstore, for ``filesystem`` (filesystem.py) and for URLs."""
+"""Object stores and web servers, through obstore: for ``filesystem`` and for URLs."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import queue
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
+from recordpipe.aws_profile import options_of_profile
 from recordpipe.errors import Error, _make
 from recordpipe.filesystem import Status, WritableFile
 
 __all__ = ["StoreFiles", "store_of"]
 
 _PART_SIZE = 16 << 20
+_WEB = ("http://", "https://")
 
 _stores: dict[str, StoreFiles] = {}
 _lock = threading.Lock()
@@ -47,6 +51,9 @@ def _opened(bucket: str) -> Any:
             options["client_options"] = {"allow_http": True}
         if os.environ.get("AWS_NO_SIGN_REQUEST", "").lower() == "true":
             options["skip_signature"] = True
+        options |= options_of_profile()
+    if bucket.startswith("http://"):
+        options["client_options"] = {"allow_http": True}
     return from_url(bucket, **options)
 
 
@@ -65,15 +72,21 @@ class StoreFiles:
         if self._process is None:
             self._process = os.getpid()
         elif self._process != os.getpid():
-            reason = "obstore was used before fork(), and doesn't work in this process"
             hint = 'start processes by "forkserver" or "spawn": multiprocessing_context= of a '
             hint += "DataLoader, mp_context= of a ProcessPoolExecutor"
-            raise _make("unsupported", f"{path}: {reason} ({hint})", path, None, reason, hint)
+            reason = "obstore was used before fork(), and doesn't work in this process"
+            raise _unsupported(path, reason, hint)
         if path == ".":
             return ""  # the folder of names without one
         if "://" not in path:
             return path.lstrip("/")
-        return path.partition("://")[2].partition("/")[2]
+        key = path.partition("://")[2].partition("/")[2]
+        if path.startswith(_WEB):
+            if "?" in key:
+                reason = "URLs with a query are not read without filesystem="
+                raise _unsupported(path, reason, 'pass one, such as fsspec.filesystem("https")')
+            key = urllib.parse.unquote(key)
+        return key
 
     def status(self, path: str, /) -> Status | None:
         key = self._key(path)
@@ -126,7 +139,9 @@ class StoreFiles:
             yield entry["path"].rpartition("/")[2], "file", entry["size"]
 
     def open_writer(self, path: str, /) -> WritableFile:
-        return _Upload(self._store, self._key(path))
+        if path.startswith(_WEB):
+            raise _unsupported(path, "nothing is written to web servers", "write a local file")
+        return _Upload(self._store, self._key(path), path)
 
     def remove(self, path: str, /) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -140,6 +155,11 @@ def _status(found: Any) -> Status:
     return "file", found["size"], found["e_tag"] or str(found["last_modified"])
 
 
+def _unsupported(path: str, reason: str, hint: str) -> Error:
+    shown = path.partition("?")[0]  # the query may be a signature
+    return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
+
+
 def _replaced(path: str) -> Error:
     reason, hint = "it was replaced while it was read", "read it again from the start"
     return _make("network", f"{path}: {reason} ({hint})", path, None, reason, hint)
@@ -150,22 +170,32 @@ class _Aborted(Exception):
 
 
 class _Upload:
-    """An upload in parts, on a thread of its own.
+    """An upload, in parts if there are several, on a thread of its own.
 
-    obstore.open_writer() would leave the parts of an upload that isn't completed in the store.
+    It replaces only the object that was there at its beginning. The store checks that, but for an
+    upload in parts, for which obstore has no condition: that is compared just before it is
+    completed. obstore.open_writer() would leave the parts of an upload that isn't completed.
     """
 
-    def __init__(self, store: Any, key: str) -> None:
+    def __init__(self, store: Any, key: str, path: str) -> None:
+        self._store, self._key, self._path = store, key, path
+        self._before = self._version()
         self._parts: queue.Queue[bytes | None] = queue.Queue(maxsize=1)
+        self._size = 0
         self._is_aborted = False
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(store, key), daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def write(self, data: bytes, /) -> None:
+        self._size += len(data)
         self._send(data)
 
     def close(self) -> None:
+        # Here: the thread that uploads parts can't make other requests.
+        if self._size > _PART_SIZE and self._version() != self._before:
+            self.abort()
+            raise self._written_meanwhile()
         self._send(None)
         self._thread.join()
         if self._error is not None:
@@ -185,11 +215,47 @@ class _Upload:
             with contextlib.suppress(queue.Full):
                 return self._parts.put(part, timeout=0.1)
 
-    def _run(self, store: Any, key: str) -> None:
+    def _run(self) -> None:
         try:
-            store.put(key, self._received(), chunk_size=_PART_SIZE)
+            parts = self._received()
+            begin, size = [], 0
+            for part in parts:
+                begin.append(part)
+                size += len(part)
+                if size > _PART_SIZE:
+                    whole = itertools.chain(begin, parts)
+                    self._store.put(self._key, whole, chunk_size=_PART_SIZE)
+                    return
+            self._put(b"".join(begin))
         except BaseException as error:
             self._error = error
+
+    def _put(self, content: bytes) -> None:
+        from obstore.exceptions import AlreadyExistsError, NotSupportedError, PreconditionError
+
+        try:
+            self._store.put(
+                self._key, content, mode="create" if self._before is None else self._before
+            )
+        except (AlreadyExistsError, PreconditionError, FileExistsError):
+            raise self._written_meanwhile() from None
+        except (NotSupportedError, NotImplementedError):
+            if self._version() != self._before:
+                raise self._written_meanwhile() from None
+            self._store.put(self._key, content)
+
+    def _version(self) -> dict[str, str] | None:
+        try:
+            found = self._store.head(self._key)
+        except FileNotFoundError:
+            return None
+        return {name: found[name] for name in ("e_tag", "version") if found[name]}
+
+    def _written_meanwhile(self) -> Error:
+        reason = "another program has written this object meanwhile"
+        hint = "give another name, or repeat to replace the object"
+        message = f"{self._path}: {reason} ({hint})"
+        return _make("already_exists", message, self._path, None, reason, hint)
 
     def _received(self) -> Iterator[bytes]:
         while (part := self._parts.get()) is not None:

@@ -88,7 +88,9 @@ class NumberStats(Distribution):
         distinct: the number of different values that are counted.
         distinct_is_exact: True up to 1,024 different values; beyond, those that came first are
             counted.
-        most_frequent: the five most frequent of these values, each with its count.
+        most_frequent: the five most frequent of these values, each with its count. Beyond 1,024
+            different values, of those that came first; with ``executor=``, their counts may then be
+            too low.
     """
 
     count: int = 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -151,9 +152,17 @@ def _carried(method: Callable[_P, _R]) -> Callable[_P, _R]:
 class _WorkerIterator(TensorIterator):
     """A pass of a :class:`Dataset`. Its state also says how many workers share the batches."""
 
+    def __init__(self, dataset: _dataset.Dataset, on_end: Callable[[], object]) -> None:
+        super().__init__(dataset)
+        self._on_end = on_end
+
     @_carried
     def __next__(self) -> Any:
-        return next(self._pass)
+        try:
+            return next(self._pass)
+        except StopIteration:
+            self._on_end()
+            raise
 
     def state_dict(self) -> State:
         return {**super().state_dict(), "workers": self._pass._workers}
@@ -189,6 +198,9 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     one. A state that was saved after the last batch, within the loop, continues with an empty rest
     of the epoch; a state saved after the loop continues with the next pass.
 
+    A random Dataset warns (UserWarning) at a pass that repeats one which has ended, because its
+    epoch was not set in between.
+
     Args:
         dataset: its epoch is set by :meth:`set_epoch`, first 0.
     """
@@ -196,6 +208,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     def __init__(self, dataset: _dataset.Dataset) -> None:
         super().__init__()
         self._dataset = dataset
+        # Of any worker, also of those that the DataLoader starts for each pass.
+        self._has_ended = torch.zeros((), dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call]
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._resumed: _Resumed | None = None
 
@@ -212,6 +226,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         one.
         """
         self._epoch.fill_(epoch)
+        self._has_ended.fill_(False)
 
     def resume(self, state: State) -> None:
         """Lets the next pass start at a plain state: of ``recordpipe.Iterator``, or global_state().
@@ -232,7 +247,12 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         worker = torch.utils.data.get_worker_info()
         if worker is not None:
             dataset = _for_worker(dataset, worker.num_workers, worker.id)
-        iterator = _WorkerIterator(dataset)
+        repeats = self._dataset._random and bool(self._has_ended)
+        if repeats and (worker is None or worker.id == 0):
+            text = f"this pass repeats the order and the numbers of epoch {self.epoch}: call "
+            text += "set_epoch() before each pass"
+            warnings.warn(text, UserWarning, stacklevel=2)
+        iterator = _WorkerIterator(dataset, on_end=lambda: self._has_ended.fill_(True))
         state = self._resumed and self._resumed.take(self.epoch, worker.id if worker else 0)
         if state:
             iterator.load_state_dict(state)

@@ -10,10 +10,11 @@
 namespace recordpipe {
 namespace {
 
-std::vector<uint8_t> noise(size_t size) {
-  std::vector<uint8_t> pixels(size);
+template <class Value = uint8_t>
+std::vector<Value> noise(size_t size) {
+  std::vector<Value> pixels(size);
   Random random(1, 0, 0);
-  for (uint8_t& value : pixels) value = static_cast<uint8_t>(random());
+  for (Value& value : pixels) value = static_cast<Value>(random());
   return pixels;
 }
 
@@ -28,6 +29,19 @@ TEST(EncodePng, IsReadBackToThePixel) {
       EXPECT_EQ(image.pixels, pixels) << height << " x " << width << " x " << channels;
     }
   }
+}
+
+TEST(EncodePng, KeepsSixteenBits) {
+  for (size_t channels = 1; channels <= 4; ++channels) {
+    const std::vector<uint16_t> pixels = noise<uint16_t>(7 * 300 * channels);
+    const std::vector<std::byte> file = encode_png(pixels, 7, 300, channels);
+    EXPECT_EQ(image_info(file).bits_per_channel, 16);
+    const DecodedImage image = decode_image(file, {.bits = 16});
+    EXPECT_EQ(image.channels, channels);
+    EXPECT_EQ(image.pixels16, pixels) << channels;
+  }
+  EXPECT_EQ(error_of([] { encode_png(noise<uint16_t>(12), 2, 2, 4); }).kind(),
+            ErrorKind::invalid_argument);
 }
 
 TEST(EncodePng, RefusesSizesThatDoNotFit) {

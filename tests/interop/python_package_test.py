@@ -29,7 +29,7 @@ class PythonPackage(unittest.TestCase):
         self.run_tests("interop/tfds_test.py", "Features", "LegacyFeatures", "Splits")
 
     def test_steps_of_episodes(self):
-        self.run_tests("interop/steps_test.py", "Steps")
+        self.run_tests("interop/steps_test.py", "Steps", "RaggedSteps")
 
     def test_shared_data_sets_of_tfds(self):
         shared = pathlib.Path(os.environ.get("RECORDPIPE_SHARED", TESTS.parent.parent / "shared"))

@@ -161,6 +161,10 @@ def sequences():
             "nested_matrices": [rng.normal(size=(k, 2)) for k in range(i)],
             "nested_packed": [rng.integers(0, 255, (k, 3)).astype(np.uint8) for k in range(i)],
             "languages": {"en": "the cat", "fr": ["le chat", "la chatte"][: i % 3] or "chat"},
+            "translation": {"en": "the cat", "fr": "le chat" * i},
+            "translations": [{"en": f"{k}", "fr": "" if k else "un"} for k in range(i)],
+            "labels": [["cat", "dog"][k % 2] for k in range(i)],
+            "boxes": [F.BBox(ymin=0.1, xmin=0.2, ymax=0.5, xmax=0.5 + k / 20) for k in range(i)],
         }
 
     return {
@@ -182,6 +186,10 @@ def sequences():
             F.Sequence(F.Tensor(shape=(3,), dtype=np.uint8, encoding="bytes"))
         ),
         "languages": F.TranslationVariableLanguages(languages=["en", "fr"]),
+        "translation": F.Translation(languages=["en", "fr"]),
+        "translations": F.Sequence(F.Translation(languages=["en", "fr"])),
+        "labels": F.Sequence(F.ClassLabel(names=["cat", "dog"])),
+        "boxes": F.Sequence(F.BBoxFeature()),
     }, make
 
 
@@ -255,7 +263,8 @@ def audio():
 
 
 def optionals():
-    dtypes = ["int8", "uint8", "int32", "int64", "uint16", "bool", "float32"]
+    dtypes = ["int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool"]
+    dtypes += ["float16", "float32", "float64"]
     features = {f"scalar_{dtype}": F.Scalar(np.dtype(dtype), optional=True) for dtype in dtypes}
     features |= {
         f"tensor_{dtype}": F.Tensor(shape=(2, 2), dtype=np.dtype(dtype), optional=True)

@@ -156,6 +156,7 @@ class Parse(FilesTest):
         )
         with self.assertRaises(rp.NotFoundError) as raised:
             list(rp.tfrecords(path).parse({"a": rp.FixedLenFeature([], "int64")}).batch(2))
+        self.assertNotIsInstance(raised.exception, FileNotFoundError)  # the file is there
         self.assertEqual(raised.exception.path, str(path))
         self.assertEqual(raised.exception.offset, len(records.frame(records.example({"a": [1]}))))
         self.assertIn("'a'", str(raised.exception))

@@ -1,6 +1,7 @@
 """Writer, write_tfrecords() and encode_example(): what is written is read again."""
 
 import gc
+import pathlib
 import threading
 import unittest
 
@@ -113,6 +114,14 @@ class Writer(FilesTest):
             int(index[-2]) + int(index[-1]), (self.folder / "out.tfrecord").stat().st_size
         )
 
+    def test_the_name_says_how_it_is_compressed(self):
+        for name, begin in (("a.gz", b"\x1f\x8b"), ("a.zst", b"\x28\xb5"), ("a", b"\x03\0")):
+            (path,) = rp.write_tfrecords(self.folder / name, [b"abc"])
+            self.assertEqual(pathlib.Path(path).read_bytes()[:2], begin)
+            self.assertEqual(list(rp.tfrecords(path)), [b"abc"])
+        (path,) = rp.write_tfrecords(self.folder / "b.gz", [b"abc"], compression="none")
+        self.assertEqual(pathlib.Path(path).read_bytes()[:2], b"\x03\0")
+
     def test_shards_are_named_and_take_turns(self):
         paths = rp.write_tfrecords(self.folder / "a.tfrecord", [b"0", b"1", b"2"], shards=2)
         self.assertEqual(
@@ -191,6 +200,8 @@ class Writer(FilesTest):
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "brotli"):
             rp.Writer(self.folder / "x", compression="brotli")
+        with self.assertRaises(rp.InvalidArgumentError):
+            rp.Writer(self.folder / "x.gz", index=True)
         with self.assertRaisesRegex(rp.InvalidArgumentError, "index"):
             rp.Writer(self.folder / "x", compression="gzip", index=True)
         with self.assertRaises(FileNotFoundError):

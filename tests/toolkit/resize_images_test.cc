@@ -111,6 +111,18 @@ TEST(ResizeImages, KeepsTheChannelsOfPngs) {
   }
 }
 
+TEST(ResizeImages, KeepsSixteenBits) {
+  std::vector<uint16_t> pixels(20 * 20 * 3);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint16_t>(1000 * (i % 3) + 7);
+  const auto file = encode_png(pixels, 20, 20, 3);
+  const Edited edited(ExampleBuilder().set_bytes("image", file).serialize(), {.short_side = 5});
+  const auto image = edited.images("image").front();
+  EXPECT_EQ(image_info(image).bits_per_channel, 16);
+  const DecodedImage decoded = decode_image(image, {.bits = 16});
+  EXPECT_EQ(decoded.height, 5u);
+  for (size_t i = 0; i < 5 * 5 * 3; ++i) EXPECT_EQ(decoded.pixels16[i], 1000 * (i % 3) + 7) << i;
+}
+
 TEST(ResizeImages, LeavesSmallImagesAsTheyAre) {
   const std::string record =
       ExampleBuilder().set_bytes("image", png(20, 10)).set_int64("height", 20).serialize();

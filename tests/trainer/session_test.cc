@@ -242,6 +242,15 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
   EXPECT_EQ(run.content(2), before.content(2)) << "the weights before";
 }
 
+TEST(TrainingSession, NanHookNamesTheGradientThatIsNotFinite) {
+  TestRun run;
+  run.gradient_multipliers = {{"dense/weights", 1e300}};
+  run.run(9, hooks(NanHook(NanPolicy::stop)));
+  EXPECT_THAT(run.notes,
+              ElementsAre(HasSubstr("the gradient of dense/weights is not finite at step 1")));
+  EXPECT_THAT(run.steps(), ElementsAre(0));
+}
+
 // The batch of a hook replaces the pipeline's, which comes with the next step.
 TEST(TrainingSession, TrainsOnWhatAHookFeeds) {
   TestRun run, plain;
@@ -282,7 +291,8 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
         run.more_hooks = [&](CheckpointFolder&) { return hooks(failing(at, 1)); };
         run.run(9);
       }
-      EXPECT_THAT(run.notes, Contains(HasSubstr("failed: the disk is tired"))) << at;
+      const std::string note = "step " + std::to_string(at) + " failed: the disk is tired";
+      EXPECT_THAT(run.notes, Contains(HasSubstr(note)));
       EXPECT_EQ(run.content(9), whole.content(9)) << at;
     }
 }

@@ -65,7 +65,10 @@ void TestRun::run(std::optional<uint64_t> last_step, Hooks hooks) {
   const Network network = trained_network();
   CpuBackend backend({.threads = 1});
   const auto variables = backend.make_variables(network);
-  Trainer trainer(backend, network, *variables, {.batch_size = batch_size, .average_decay = 0.99});
+  Trainer trainer(backend, network, *variables,
+                  {.batch_size = batch_size,
+                   .gradient_multipliers = gradient_multipliers,
+                   .average_decay = 0.99});
   CheckpointFolder checkpoints(*files, job_dir, keep);
   if (last_step)
     hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.last_step = last_step}));

@@ -69,6 +69,7 @@ class TestRun {
   size_t keep = 100;
   int recoveries = 3;
   CheckpointSettings settings = {};
+  std::map<std::string, double> gradient_multipliers = {};
   FileSystem* files = &posix_file_system();
   std::function<void()> on_image = [] {};  // called by the pipeline for each image
   PipelineOptions options = {};            // of the pipeline

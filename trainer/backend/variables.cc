@@ -21,7 +21,7 @@ uint64_t hash(std::string_view text) {
 }
 
 Random random_of(const VariableSpec& variable, uint64_t seed) {
-  return {derive_key(seed, hash(variable.name)), 0, 0};
+  return {derive_key(seed, hash(variable.name)), /*epoch=*/0, /*index=*/0};
 }
 
 std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
@@ -40,7 +40,8 @@ std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
 }
 
 // Von Neumann's rejection sampling: a value x from [-2, 2) is accepted with probability exp(-x²/2).
-// Unlike a transformation of uniform numbers, this gives the same bits with every math library.
+// Unlike a transformation of uniform numbers by logarithms and cosines, this depends on the math
+// library only where exp() decides on a value, so practically never.
 std::vector<float> truncated_normal(const VariableSpec& variable, double deviation, uint64_t seed) {
   std::vector<float> values(variable.size());
   Random random = random_of(variable, seed);

@@ -15,7 +15,7 @@ Network resnet(const ResNetOptions& options) {
   const size_t blocks = (options.layers - 2) / 6;
 
   Network network(options.input);
-  // With ReLU, after the sum with the residual.
+  // ReLU follows (a default in network.h), after the residual is added.
   const auto batch_norm = [&](NodeId input, const std::string& name,
                               std::optional<NodeId> residual = {}) {
     return network.batch_norm(input, name,
@@ -27,7 +27,7 @@ Network resnet(const ResNetOptions& options) {
   NodeId x = network.conv2d(/*input=*/0, "conv", {.filters = 16});
   x = batch_norm(x, "bn");
   for (size_t stage = 1; stage <= 3; ++stage) {
-    const size_t filters = size_t{8} << stage;
+    const size_t filters = size_t{8} << stage;  // 16, 32, 64
     for (size_t block = 0; block < blocks; ++block) {
       const std::string name =
           "stage" + std::to_string(stage) + "/block" + std::to_string(block) + "/";

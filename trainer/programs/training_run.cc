@@ -204,12 +204,13 @@ uint64_t TrainingRun::measure_last_step() {
   trainer_.set_steps_done(first_step);
   const double start = steady_seconds();
   Iterator<ImageBatch> batches = options_.batches(options_.seed).iterate();
-  const auto step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
-  for (int warm_up = 0; warm_up < 3; ++warm_up) step();
+  // At a rate of 0. What it changes nevertheless, the session's constructor restores.
+  const auto make_step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
+  for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
   const double measured_from = steady_seconds();
   uint64_t steps = 0;
   do {
-    step();
+    make_step();
     ++steps;
   } while (!any(processes_, steady_seconds() - start >= trial || interrupted()));
   const double per_step = (steady_seconds() - measured_from) / static_cast<double>(steps);

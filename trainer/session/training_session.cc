@@ -52,7 +52,7 @@ void TrainingSession::run() {
       }
     } catch (const Error& error) {
       if (!can_recover(error) || ++failures > options_.recoveries) throw;
-      note(std::string("step ") + std::to_string(step() + 1) + " failed: " + error.what());
+      note(std::string("step ") + std::to_string(next) + " failed: " + error.what());
       if (std::exchange(stop_requested_, false) && !stop_at) stop_at = next;
       restore();
       for (const auto& hook : hooks_) hook->after_create_session(*this);
@@ -100,11 +100,11 @@ void TrainingSession::run_step() {
                  .hint = "use repeat() without a count"});
 
   StepResult result;
-  std::exception_ptr not_finite;
+  std::optional<NotFiniteError> not_finite;
   try {
     result = trainer_.step(*batch, options_.learning_rate);
-  } catch (const NotFiniteError&) {
-    not_finite = std::current_exception();
+  } catch (const NotFiniteError& error) {
+    not_finite = error;
     result = {.step = step() + 1,
               .learning_rate = options_.learning_rate(step()),
               .batch = {.loss = std::numeric_limits<double>::quiet_NaN(), .images = batch->size()}};
@@ -113,10 +113,11 @@ void TrainingSession::run_step() {
   const RunValues values = {.result = result,
                             .batch = *batch,
                             .seconds = now - last_step_end_,
-                            .input_wait_seconds = waited};
+                            .input_wait_seconds = waited,
+                            .not_finite = not_finite ? &*not_finite : nullptr};
   last_step_end_ = now;
   for (const auto& hook : hooks_) hook->after_run(*this, values);
-  if (not_finite && !stop_requested_) std::rethrow_exception(not_finite);
+  if (not_finite && !stop_requested_) throw *not_finite;
 }
 
 // Restores the newest intact checkpoint, or the initial state.
@@ -164,7 +165,8 @@ void TrainingSession::restore_batches(const TrainingState& state) {
       reason = (error.path().empty() ? "" : printable(error.path()) + ": ") + error.reason();
     }
   }
-  // Must differ from the order and the distortions of the steps before.
+  // The new order and distortions must differ from the order and the distortions of the steps
+  // before.
   data_seed_ = derive_key(options_.seed, state.step);
   open_batches();
   note("the input starts over, in a new order: " + reason);

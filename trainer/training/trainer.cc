@@ -58,12 +58,13 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   phases.begin("backward");
   runner_->backward();
   phases.begin("update");
-  if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
+  const bool processed = must_process_gradients();
+  if (processed) result.gradient_norm = process_gradients(result.step);
   for (const UpdateOp& op : options_.update_ops) op(*runner_, variables_);
   // Processed gradients already include the decay.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
-                             .weight_decay = result.gradient_norm ? 0 : options_.weight_decay,
+                             .weight_decay = processed ? 0 : options_.weight_decay,
                              .frozen = frozen_});
   if (options_.average_decay)
     variables_.update_averages(decay_at(*options_.average_decay, result.step));
@@ -71,7 +72,7 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   return result;
 }
 
-bool Trainer::processes_gradients() const {
+bool Trainer::must_process_gradients() const {
   return options_.check_numerics || options_.gradient_norm || !multipliers_.empty() ||
          options_.clip_gradient_norm || options_.clip_global_norm;
 }

@@ -12,13 +12,20 @@
 
 namespace recordpipe {
 
+enum class Durability {
+  synced,  // what was committed outlasts a loss of power
+  // Not synced, which saves milliseconds for each file on a disk. After a loss of power, the file
+  // may be empty, cut off or missing: for what is checked when it is read, and can be made again.
+  cached,
+};
+
 // Writes to ".NAME.partial" in the target's directory. The partial file is locked while it is
 // written: a second writer of the same target gets Error{busy}. commit() syncs the partial file,
-// renames it to the target and syncs the directory. Destruction before commit() removes the partial
-// file and leaves the target unchanged. If a process is killed, the next writer overwrites the
-// partial file that it left. After a failed write the partial file is removed, and write() and
-// commit() throw Error{invalid_argument}; so they do in a child made by fork(), whose copy of this
-// object touches no file.
+// renames it to the target and syncs the directory (see Durability). Destruction before commit()
+// removes the partial file and leaves the target unchanged. If a process is killed, the next writer
+// overwrites the partial file that it left. After a failed write the partial file is removed, and
+// write() and commit() throw Error{invalid_argument}; so they do in a child made by fork(), whose
+// copy of this object touches no file.
 //
 // An existing target must be a regular file; the new file gets the permissions of the old one (not
 // its owner). A symbolic link is followed, as by a shell's ">": the target is the file that the
@@ -31,7 +38,7 @@ namespace recordpipe {
 // and there is one at commit(), that throws Error{already_exists}.
 class AtomicFile final : public ByteSink {
  public:
-  AtomicFile(FileSystem& file_system, std::string path);
+  AtomicFile(FileSystem& file_system, std::string path, Durability durability = Durability::synced);
   // Opens one of several files under a single lock, the lock of `first`. Every writer of these
   // files must take the lock of `first` before it opens the other files, and keep the lock until
   // the last file is committed or discarded (as AtomicFileSet does). A finished file holds no
@@ -74,6 +81,7 @@ class AtomicFile final : public ByteSink {
   void discard() noexcept;
 
   FileSystem& file_system_;
+  const Durability durability_ = Durability::synced;
   const internal::MakerProcess maker_;
   std::string path_;
   std::string target_;  // path_ with symbolic links resolved

@@ -1,11 +1,14 @@
 #include "recordpipe/toolkit/resize_images.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
@@ -101,25 +104,43 @@ class ImageEdit {
   void resize(Bytes& file, NewImages& images) const {
     const ImageInfo info = image_info(file);
     if (std::min(info.height, info.width) <= resizing_.short_side) return;
-    if (info.bits_per_channel == 16) {
-      throw Error({.kind = ErrorKind::unsupported,
-                   .reason = "a PNG with 16 bits per channel is not resized"});
-    }
-    thread_local ImageDecoder decoder;
-    thread_local Resizer resizer;
-    const DecodedImage& image = decoder.decode(file);
+    thread_local ImageDecoder decoder8, decoder16({.bits = 16});
+    const bool is_deep = info.bits_per_channel == 16;
+    const DecodedImage& image = (is_deep ? decoder16 : decoder8).decode(file);
     const ImageSize from{image.height, image.width};
     const ImageSize to = size_of_short_side(from, resizing_.short_side);
-    const auto pixels = resizer.resize(image.pixels, image.channels, Resized::whole(from, to));
-    images.files.push_back(
-        info.format == ImageFileFormat::jpeg
-            ? encode_jpeg(pixels, to.height, to.width, image.channels,
-                          {.quality = resizing_.quality, .orientation = info.orientation})
-            : encode_png(pixels, to.height, to.width, image.channels));
+    images.files.push_back(is_deep ? resized_png16(image, from, to)
+                                   : resized(image, from, to, info));
     file = images.files.back();
     images.old_size = from;
     images.new_size = to;
     images.changed = true;
+  }
+
+  std::vector<std::byte> resized(const DecodedImage& image, const ImageSize& from,
+                                 const ImageSize& to, const ImageInfo& info) const {
+    const auto pixels = resizer().resize(image.pixels, image.channels, Resized::whole(from, to));
+    if (info.format != ImageFileFormat::jpeg) {
+      return encode_png(pixels, to.height, to.width, image.channels);
+    }
+    return encode_jpeg(pixels, to.height, to.width, image.channels,
+                       {.quality = resizing_.quality, .orientation = info.orientation});
+  }
+
+  static std::vector<std::byte> resized_png16(const DecodedImage& image, const ImageSize& from,
+                                              const ImageSize& to) {
+    std::vector<uint16_t> pixels;
+    const auto values =
+        resizer().resize_to_floats(image.pixels16, image.channels, Resized::whole(from, to));
+    for (const float value : values) {
+      pixels.push_back(static_cast<uint16_t>(std::clamp(std::nearbyint(value), 0.0f, 65535.0f)));
+    }
+    return encode_png(pixels, to.height, to.width, image.channels);
+  }
+
+  static Resizer& resizer() {
+    thread_local Resizer own;
+    return own;
   }
 
   ImageResizing resizing_;

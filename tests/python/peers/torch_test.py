@@ -113,6 +113,36 @@ class Workers(TorchTest):
                     data.set_epoch(epoch)
                     self.assertEqual(ids(loader), ids(self.batches().epoch(epoch)))
 
+    def test_a_repeated_pass_warns(self):
+        def count(loader, *epochs):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for epoch in epochs:
+                    if epoch is not None:
+                        data.set_epoch(epoch)
+                    ids(loader)
+            return sum("repeats the order" in str(warning.message) for warning in caught)
+
+        for workers in (0, 2):
+            with self.subTest(workers=workers):
+                data = rpt.Dataset(self.batches())
+                loader = DataLoader(data, batch_size=None, num_workers=workers)
+                self.assertEqual(count(loader, 0, 1, 2), 0)
+                # (The warnings of workers are in their processes.)
+                self.assertEqual(count(loader, None, None), 0 if workers else 2)
+                self.assertEqual(count(loader, 3), 0)
+        data = rpt.Dataset(rp.tfrecords(self.examples(9)).batch(4))  # nothing is random
+        self.assertEqual(count(DataLoader(data, batch_size=None), None, None), 0)
+
+    def test_a_repeated_pass_warns_in_a_worker(self):
+        data = rpt.Dataset(self.batches())
+        loader = DataLoader(data, batch_size=None, num_workers=2)
+        ids(loader)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "call set_epoch"):
+                ids(loader)
+
     def test_ranks_divide_elements_and_workers_batches(self):
         seen = []
         parsed = rp.tfrecords(self.examples(53)).parse({"id": rp.FixedLenFeature([], "int64")})

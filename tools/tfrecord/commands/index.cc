@@ -48,7 +48,7 @@ constexpr char kDecompress[] = "decompress it with tfrecord convert --compressio
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path, const FileShare& share, InputProgress& progress) {
-  Output out(context, index_of(arguments, path));
+  Output out(context, index_of(arguments, path), Durability::cached);
   const uint64_t records = write_index(work_of(context, progress), path, share.threads, kDecompress,
                                        out, share.turn.status);
   context.progress.clear();

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "dataset/toolkit/files/file_identity.h"
-#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -54,12 +53,12 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
   return from_environment ? from_environment : "/tmp";
 }
 
-Output::Output(const CommandContext& context, const std::string& path)
+Output::Output(const CommandContext& context, const std::string& path, Durability durability)
     : is_standard_(path == "-"),
       progress_(context.progress),
       is_terminal_(is_standard_ && ::isatty(STDOUT_FILENO) != 0),
       sink_(open_if_stream(context, path)) {
-  if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path);
+  if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path, durability);
 }
 
 Output::~Output() {

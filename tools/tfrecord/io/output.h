@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "dataset/applications/command_line/option.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/file.h"
 #include "tools/tfrecord/command_line/command.h"
 
@@ -29,7 +30,8 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
 // was not closed never appears.
 class Output final : public ByteSink {
  public:
-  Output(const CommandContext& context, const std::string& path);
+  Output(const CommandContext& context, const std::string& path,
+         Durability durability = Durability::synced);
   ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -5,6 +5,12 @@
 //
 //   x̂ = (x - mean) / sqrt(variance + epsilon)       y = max(0, gamma · x̂ + beta + residual)
 //
+//   dbeta = Σ g    dgamma = Σ g · x̂    dresidual = g
+//   dx = gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
+//
+// The residual and max(0, ...), which is ReLU, are optional; g is dy where y > 0 or without ReLU,
+// 0 elsewhere.
+//
 // In training, mean and variance are those of a channel's n = images · pixels values in the batch.
 // The moving ones are updated from them, with the unbiased variance (n / (n - 1)), as in cuDNN,
 // TensorFlow's fused batch norm and PyTorch. In inference the moving ones are used.
@@ -35,8 +41,8 @@ void for_each_of_channel(const BatchNormShape& shape, size_t channel, Visit visi
       visit((b * shape.channels + channel) * shape.pixels + p);
 }
 
-// The batch's statistics. If replicas share statistics, the means are averaged over the replicas
-// before use.
+// The batch's statistics. If replicas share statistics, the mean is averaged over the replicas, and
+// then the variance around this mean.
 template <class T>
 void batch_norm_mean(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean) {
   for (size_t c = 0; c < shape.channels; ++c) {
@@ -88,13 +94,7 @@ void batch_norm_forward(const BatchNormShape& shape, std::span<const T> x,
   }
 }
 
-// With g = dy where ReLU was active and 0 elsewhere:
-//
-//   dbeta = Σ g    dgamma = Σ g · x̂    dresidual += g
-//   dx += gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
-//
-// `dresidual` may be empty; overwrites dgamma and dbeta. If replicas share statistics, dx needs the
-// means of dgamma and dbeta over the replicas.
+// Adds to dresidual, which may be empty; overwrites dgamma and dbeta.
 template <class T>
 void batch_norm_backward_parameters(const BatchNormShape& shape, std::span<const T> x,
                                     std::span<const T> y, std::span<const T> dy,
@@ -113,6 +113,7 @@ void batch_norm_backward_parameters(const BatchNormShape& shape, std::span<const
   }
 }
 
+// Adds to dx. If replicas share statistics, dgamma and dbeta must be the means over the replicas.
 template <class T>
 void batch_norm_backward_data(const BatchNormShape& shape, std::span<const T> x,
                               std::span<const T> y, std::span<const T> dy, std::span<const T> mean,

@@ -10,10 +10,12 @@
 //   row = i · stride + r - padding      column = j · stride + s - padding
 //
 // where x is zero outside the image, and a missing bias is zero. for_each_product visits each
-// product w · x of a y once; the two gradients are the same sum with the roles exchanged:
+// product w · x in these sums once. The gradients sum over the same products: dx over all
+// (o, r, s, i, j) that read this x, dw over all (b, i, j).
 //
 //   dx(b, c, row, column) = Σ w(o, c, r, s) · dy(b, o, i, j)
 //   dw(o, c, r, s)        = Σ x(b, c, row, column) · dy(b, o, i, j)
+//   dbias(o)              = Σ dy(b, o, i, j)
 #pragma once
 
 #include <algorithm>
@@ -53,7 +55,7 @@ void for_each_product(const Conv2dShape& shape, Visit visit) {
           for (size_t s = 0; s < kernel; ++s) {
             const size_t w = ((o * in.channels + c) * kernel + r) * kernel + s;
             for (size_t i = 0; i < out.height; ++i) {
-              const size_t row = i * stride + r - padding;  // wraps around above the image
+              const size_t row = i * stride + r - padding;  // wraps around outside the image
               if (row >= in.height) continue;
               for (size_t j = 0; j < out.width; ++j) {
                 const size_t column = j * stride + s - padding;

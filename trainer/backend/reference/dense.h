@@ -1,6 +1,8 @@
 // A dense layer: y = w · x + bias.
 //
 //   x  [images][in]      w  [out][in]      bias  [out]      y  [images][out]
+//
+//   dx = wᵀ · dy         dw = Σ dy · xᵀ    dbias = Σ dy     (sums over the images)
 #pragma once
 
 #include <algorithm>

@@ -72,8 +72,9 @@ BatchResult ReferenceRunner<T>::forward() {
 template <class T>
 void ReferenceRunner<T>::backward() {
   require_training(options_);
-  // The loss has written the gradient of its input. Each layer adds to the gradients of its inputs,
-  // so an input with several readers gets the sum.
+  // forward() of the loss has written the gradient of the logits. These are the last node but one:
+  // every other node has a reader, and the loss reads only the logits. Each layer adds to the
+  // gradients of its inputs, so an input with several readers gets the sum.
   const NodeId logits = inputs_of(network_.nodes().back()).front();
   for (NodeId node = 0; node < logits; ++node)
     std::fill(tensors_[node].gradient.begin(), tensors_[node].gradient.end(), T{0});
@@ -133,7 +134,7 @@ std::vector<T> ReferenceRunner<T>::shared_mean(std::span<const T> values) const 
 // For each kind of node: find its tensors and call its layer.
 
 template <class T>
-void ReferenceRunner<T>::forward(NodeId, const InputOp&) {}
+void ReferenceRunner<T>::forward(NodeId, const InputOp&) {}  // load() has written it
 
 template <class T>
 void ReferenceRunner<T>::backward(NodeId, const InputOp&) {}
@@ -168,11 +169,12 @@ void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
                                            shape_of(node).pixels(), op.relu, op.epsilon};
   const std::span<const T> x = output_of(op.input);
   const std::span<const T> residual = op.residual ? output_of(*op.residual) : std::span<T>();
-  std::span<T> mean = variables_.at(op.moving_mean);
-  std::span<T> variance = variables_.at(op.moving_variance);
-  if (options_.mode == Mode::training) {
-    mean = tensors_[node].mean;
-    variance = tensors_[node].variance;
+  const bool training = options_.mode == Mode::training;
+  const std::span<T> mean =
+      training ? std::span(tensors_[node].mean) : variables_.at(op.moving_mean);
+  const std::span<T> variance =
+      training ? std::span(tensors_[node].variance) : variables_.at(op.moving_variance);
+  if (training) {
     reference::batch_norm_mean<T>(shape, x, mean);
     std::ranges::copy(shared_mean(mean), mean.begin());
     reference::batch_norm_variance<T>(shape, x, mean, variance);
@@ -278,7 +280,7 @@ void ReferenceRunner<T>::forward(NodeId, const SoftmaxCrossEntropyOp& op) {
 }
 
 template <class T>
-void ReferenceRunner<T>::backward(NodeId, const SoftmaxCrossEntropyOp&) {}
+void ReferenceRunner<T>::backward(NodeId, const SoftmaxCrossEntropyOp&) {}  // by forward()
 
 template class ReferenceRunner<float>;
 template class ReferenceRunner<double>;

@@ -63,8 +63,8 @@ void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
   const T learning_rate = static_cast<T>(options.learning_rate);
   const T momentum = static_cast<T>(options.momentum);
   for (VariableId id = 0; id < variables_.size(); ++id) {
-    if (is_in(options.frozen, id)) continue;
-    auto& [value, gradient, velocity, average] = variables_[id];
+    if (!specs()[id].trained || is_in(options.frozen, id)) continue;
+    auto& [value, gradient, velocity, average] = variables_[id];  // velocity: Slot::momentum
     const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
     for (size_t i = 0; i < gradient.size(); ++i) {
       velocity[i] = momentum * velocity[i] + (gradient[i] + weight_decay * value[i]);
@@ -95,11 +95,12 @@ void ReferenceVariables<T>::process_gradients(const GradientOptions& options) {
     if (!options.multipliers.empty()) scale(gradient, options.multipliers[id]);
     gradient_norms_[id] = norm(gradient);
     scale(gradient, clip_factor(gradient_norms_[id], options.clip_norm));
-    global_squares += norm(gradient) * norm(gradient);
+    const double clipped = norm(gradient);
+    global_squares += clipped * clipped;
   }
   const double factor = clip_factor(std::sqrt(global_squares), options.clip_global_norm);
   for (VariableId id = 0; id < variables_.size(); ++id)
-    if (!is_in(options.frozen, id)) scale(variables_[id].gradient, factor);
+    if (specs()[id].trained && !is_in(options.frozen, id)) scale(variables_[id].gradient, factor);
 }
 
 template <class T>

@@ -9,7 +9,7 @@
 
 namespace recordpipe::reference {
 
-// NaN stays NaN.
+// NaN stays NaN, because std::max(NaN, 0) is its first argument.
 template <class T>
 void relu_forward(std::span<T> y) {
   for (T& value : y) value = std::max(value, T{0});

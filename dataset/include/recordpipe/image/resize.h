@@ -116,7 +116,7 @@ class Resizer {
   // The same without rounding between the passes and at the end; values are not clipped. Weights
   // are rounded to float, and each weighted sum is computed in float: the error of a value is below
   // 1e-6 of the largest. Beside tf.image.resize of the same image (TensorFlow 2.21, values to 255):
-  // tests/interop/photos_test.py.
+  // tests/python/peers/tensorflow_photos_test.py.
   std::span<const float> resize_to_floats(std::span<const uint8_t> part, size_t channels,
                                           const Resized& resized, Layout layout = Layout::nhwc);
   std::span<const float> resize_to_floats(std::span<const uint16_t> part, size_t channels,

@@ -1,7 +1,7 @@
-// The interface of a backend: it holds a network's variables and computes its forward and backward
+// The interface of a backend: it makes a network's variables and computes its forward and backward
 // pass. Each backend chooses its own memory layout for tensors.
 //
-// trainer/backend/reference is written for reading, trainer/backend/cpu for speed.
+// trainer/backend/reference is written to be read, trainer/backend/cpu and cuda for speed.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,8 @@ struct BatchResult {
   size_t images = 0;
 };
 
-// A network prepared for one batch size and mode. The constructor allocates all memory; steps
-// allocate none.
+// A network prepared for one batch size and mode. The fast backends allocate all memory in the
+// constructor, and none in a step.
 class Runner {
  public:
   virtual ~Runner() = default;
@@ -67,7 +67,8 @@ class Runner {
   // Computes every node for the loaded batch.
   virtual BatchResult forward() = 0;
   // Computes the gradient of the loss for each trained variable, after forward() on the same batch.
-  // Weight decay is added by the optimiser. Throws Error{invalid_argument} in inference.
+  // Without weight decay, which Variables::apply_momentum() adds. Throws Error{invalid_argument} in
+  // inference.
   virtual void backward() = 0;
   // Updates batch norm's moving statistics with the batch statistics of the last forward().
   // Separate from forward() so that the caller can check the loss first: a batch whose loss is not

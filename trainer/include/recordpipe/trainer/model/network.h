@@ -46,7 +46,8 @@ struct VariableSpec {
   // Row-major. Convolutions [out][in][height][width], dense layers [out][in], the rest [channels].
   std::vector<size_t> shape;
   Initializer initializer = ConstantValue{0};
-  // Trained by gradient descent; otherwise a statistic that the forward pass maintains.
+  // Trained by gradient descent; otherwise a moving statistic of batch norm, set by
+  // Runner::update_statistics().
   bool trained = true;
   // A factor for this variable's part of the weight decay; 0: no decay.
   double decay_factor = 1;
@@ -62,8 +63,8 @@ struct InputOp {
   float shift = -1;
 };
 
-// Cross-correlation with a square kernel and the same padding on all four sides; then, if
-// requested, the bias (one number per channel) and ReLU.
+// Cross-correlation with a square kernel and the same padding on all four sides; then the bias (one
+// number per channel), if there is one, and ReLU, if requested.
 struct Conv2dOp {
   NodeId input;
   VariableId weights;
@@ -84,7 +85,7 @@ struct BatchNormOp {
   VariableId beta;
   VariableId moving_mean;
   VariableId moving_variance;
-  double decay;  // moving = decay · moving + (1 - decay) · batch's
+  double decay;  // moving = decay · moving + (1 - decay) · batch's (the unbiased variance)
   double epsilon;
 };
 
@@ -110,7 +111,8 @@ struct MaxPoolOp {
 };
 
 // Krizhevsky et al. 2012, https://papers.nips.cc/paper/4824, section 3.3: each value is divided by
-// (bias + alpha · Σ x²)^beta, the sum over the channels of the same pixel at most `radius` away.
+// (bias + alpha · Σ x²)^beta, where the sum is over the values of the same pixel in the channels
+// c - radius to c + radius.
 struct LocalResponseNormOp {
   NodeId input;
   size_t radius;
@@ -212,7 +214,7 @@ class Network {
   std::span<const NetworkNode> nodes() const { return nodes_; }
   std::span<const VariableSpec> variables() const { return variables_; }
   const FeatureShape& input_shape() const { return nodes_.front().shape; }
-  // The number of classes of the loss.
+  // Of the loss, whose node has one channel for each.
   size_t classes() const { return nodes_.back().shape.channels; }
 
   // The number of trained values.

@@ -1,4 +1,4 @@
-// Handles a loss that is not finite: tf.train.NanTensorHook.
+// Handles a loss, or a gradient that is checked, that is not finite: tf.train.NanTensorHook.
 #pragma once
 
 #include "recordpipe/trainer/session/session_hook.h"

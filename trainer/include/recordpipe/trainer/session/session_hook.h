@@ -16,8 +16,8 @@
 //     end                     of every hook, unless an exception has ended the run
 //
 // Hooks are called in the order in which they were given, by the training thread. An exception from
-// a hook ends the run. The `end` of every hook is called even if one throws; the first exception is
-// thrown afterwards.
+// a hook ends the run, but those of files and networks are retried (SessionOptions::recoveries).
+// The `end` of every hook is called even if one throws; the first exception is thrown afterwards.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,23 @@ namespace recordpipe {
 
 class TrainingSession;
 
-// The next step.
+// What before_run knows of the step that comes.
 struct RunContext {
-  uint64_t step = 0;  // completed steps
+  uint64_t step = 0;  // the number of steps made before it
   // A batch to train on instead of the pipeline's next one, which is then not consumed. It must
   // live until the last after_run of the step has returned. (tf.train.FeedFnHook)
   const ImageBatch* feed = nullptr;
 };
 
-// A completed step.
+// A step that was made, or one that was not finite.
 struct RunValues {
   const StepResult& result;
   const ImageBatch& batch;        // the batch of the step; valid during the call
   double seconds = 0;             // since the end of the previous step, including hooks
   double input_wait_seconds = 0;  // the part spent waiting for the batch
+  // Set if the loss, or a gradient that is checked, is not finite. Then the step has updated
+  // nothing, session.step() is less than result.step, and the loss here is NaN.
+  const NotFiniteError* not_finite = nullptr;
 };
 
 class SessionHook {

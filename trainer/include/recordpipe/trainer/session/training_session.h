@@ -66,10 +66,10 @@ class TrainingSession {
   TrainingSession(Trainer& trainer, SessionOptions options,
                   std::vector<std::unique_ptr<SessionHook>> hooks);
 
-  // Makes steps until a stop is requested, then calls end of all hooks. If the loss of a step is
-  // not finite, nothing is updated and after_run is called; unless a hook then requests a stop, the
-  // trainer's exception is thrown. If the end of one hook throws, those of the others are still
-  // called.
+  // Makes steps until a stop is requested, then calls end of all hooks. If the loss of a step, or a
+  // gradient that is checked, is not finite, nothing is updated and after_run is called; unless a
+  // hook then requests a stop, the trainer's exception is thrown. If the end of one hook throws,
+  // those of the others are still called.
   void run();
 
   // Ends run() after the current step; when called in before_run, that step is still made. If the

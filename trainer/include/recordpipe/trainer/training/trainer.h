@@ -4,8 +4,8 @@
 // clipped if requested, and checked; the update operations (by default, of batch norm's moving
 // statistics); the update. slim runs the update operations with the forward pass, before it checks
 // the loss: a NaN loss then leaves NaN statistics, also in checkpoints. Here they run after all
-// checks: a step that throws has changed no value, momentum, statistic or average, and a checkpoint
-// saved then holds the state after the previous step.
+// checks: a step that is not finite has changed no value, momentum, statistic or average, and a
+// checkpoint saved then holds the state after the previous step.
 #pragma once
 
 #include <cstddef>
@@ -116,7 +116,7 @@ class Trainer {
   }
 
  private:
-  bool processes_gradients() const;
+  bool must_process_gradients() const;
   double process_gradients(uint64_t step);
   [[noreturn]] void fail_for_loss(uint64_t step) const;
 

@@ -1,5 +1,6 @@
-// The backend for reading: plain loops, one file per layer, no threads. In float it is the
-// reference for the other backends; in double its gradients are checked against finite differences.
+// The backend that is written to be read: plain loops, one file per layer, no threads. In float it
+// is the reference for the other backends; in double its gradients are checked against finite
+// differences.
 #pragma once
 
 #include <cstddef>
