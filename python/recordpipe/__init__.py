@@ -23,12 +23,16 @@ processes or a cluster: help(recordpipe.map_shards), help(recordpipe.ray).
 
 from typing import TYPE_CHECKING
 
-# First, and not from deep within the imports below: there, a stack of CPython 3.11 is at the end of
-# a chunk, which is mapped and unmapped a thousand times (20 ms).
-import numpy  # noqa: F401
-
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
+
+# isort: split
+# After _native, which refuses sub-interpreters, and not from deep within the imports below: there,
+# a stack of CPython 3.11 is at the end of a chunk, which is mapped and unmapped a thousand times
+# (20 ms).
+import numpy  # noqa: F401
+
+# isort: split
 from recordpipe.cifar10 import cifar10_batches
 from recordpipe.dataset import Dataset
 from recordpipe.errors import (

@@ -121,6 +121,14 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
             "only local files, s3://, gs://, az:// and https:// are read without filesystem=",
             'download it first, or pass one, such as fsspec.filesystem("hdfs")',
         )
+    if filesystem is None and name.startswith(("http://", "https://")):
+        authority = name.split("/")[2]
+        if "?" in name or "@" in authority:
+            raise _refused_url(
+                name,
+                "URLs with a query or a user are not read without filesystem=",
+                'download it first, or pass one, such as fsspec.filesystem("https")',
+            )
     if filesystem is None and name.startswith(_STORES) and not name.startswith("file://"):
         require_obstore(name)
     return name
@@ -147,8 +155,8 @@ def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
 
 
 def _refused_url(name: str, reason: str, hint: str) -> Error:
-    # The query of a URL may be a signature.
-    shown = name.partition("?")[0]
+    # The query of a URL may be a signature, and its user have a password.
+    shown = re.sub(r"//[^/@]*@", "//", name.partition("?")[0])
     return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
 
 

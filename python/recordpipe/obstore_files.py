@@ -81,12 +81,7 @@ class StoreFiles:
         if "://" not in path:
             return path.lstrip("/")
         key = path.partition("://")[2].partition("/")[2]
-        if path.startswith(_WEB):
-            if "?" in key:
-                reason = "URLs with a query are not read without filesystem="
-                raise _unsupported(path, reason, 'pass one, such as fsspec.filesystem("https")')
-            key = urllib.parse.unquote(key)
-        return key
+        return urllib.parse.unquote(key) if path.startswith(_WEB) else key
 
     def status(self, path: str, /) -> Status | None:
         key = self._key(path)
@@ -156,8 +151,7 @@ def _status(found: Any) -> Status:
 
 
 def _unsupported(path: str, reason: str, hint: str) -> Error:
-    shown = path.partition("?")[0]  # the query may be a signature
-    return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
+    return _make("unsupported", f"{path}: {reason} ({hint})", path, None, reason, hint)
 
 
 def _replaced(path: str) -> Error:

@@ -47,10 +47,16 @@ class Errors(FilesTest):
 
     def test_urls_are_refused_by_name(self):
         for read in (rp.tfrecords, rp.info, rp.verify, rp.tfds):
-            with self.assertRaisesRegex(rp.UnsupportedError, "local files.*download") as raised:
-                read("https://host/train.tfrecord?X-Amz-Signature=secret")
-            self.assertEqual(raised.exception.path, "https://host/train.tfrecord")
-            self.assertNotIn("secret", str(raised.exception))
+            for url in (
+                "https://host/train.tfrecord?X-Amz-Signature=secret",
+                "https://me:secret@host/train.tfrecord",
+                "https://host/train.tfrecord?me@secret",
+                "ftp://me:secret@host/train.tfrecord",
+            ):
+                with self.assertRaisesRegex(rp.UnsupportedError, "download it first") as raised:
+                    read(url)
+                self.assertRegex(raised.exception.path, "^(https|ftp)://host/train.tfrecord$")
+                self.assertNotIn("secret", str(raised.exception))
 
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:
@@ -137,7 +143,7 @@ class Errors(FilesTest):
         # OSError keeps filename where no attribute of Python is.
         damaged = self.numbered(3)
         damaged.write_bytes(damaged.read_bytes()[:-1])
-        for path, bad in (("no such file", rp.NotFoundError), (damaged, rp.DataLossError)):
+        for path, bad in (("no such file", rp.MissingFileError), (damaged, rp.DataLossError)):
             with self.assertRaises(bad) as caught:
                 list(rp.tfrecords(path))
             error = caught.exception

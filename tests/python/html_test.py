@@ -200,7 +200,7 @@ class Html(FilesTest):
 
     def test_errors_are_text(self):
         missing = rp.tfrecords(self.folder / "no.tfrecord").parse({"a": rp.RaggedFeature("int64")})
-        self.assertRegex(self.page(missing).text, "NotFoundError: .*no.tfrecord")
+        self.assertRegex(self.page(missing).text, "MissingFileError: .*no.tfrecord")
         path = self.examples(3)
         with open(path, "r+b") as file:
             file.seek(-2, os.SEEK_END)

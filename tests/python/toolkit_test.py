@@ -81,7 +81,7 @@ class Info(ToolkitTest):
             (str(self.folder / "no*match"), rp.NotFoundError),
             (self.folder, rp.NotFoundError),  # no record files
             (self.folder / "fifo", rp.UnsupportedError),
-            ("https://example.org/a", rp.UnsupportedError),
+            ("ftp://example.org/a", rp.UnsupportedError),
         ):
             for function in (rp.info, rp.verify, rp.schema, rp.stats, rp.index):
                 with self.subTest(path=path, function=function), self.assertRaises(error):
