@@ -131,7 +131,8 @@ class Workers(TorchTest):
                 # (The warnings of workers are in their processes.)
                 self.assertEqual(count(loader, None, None), 0 if workers else 2)
                 self.assertEqual(count(loader, 3), 0)
-        data = rpt.Dataset(rp.tfrecords(self.examples(9)).batch(4))  # nothing is random
+        parsed = rp.tfrecords(self.examples(9)).parse({"id": rp.FixedLenFeature([], "int64")})
+        data = rpt.Dataset(parsed.batch(4))  # nothing is random
         self.assertEqual(count(DataLoader(data, batch_size=None), None, None), 0)
 
     def test_a_repeated_pass_warns_in_a_worker(self):
