@@ -9,14 +9,15 @@ import time
 RECORDS_OF_30_MB = 100
 
 
-def timed(*command):
+def timed(*command, stderr=None):
     """Returns the command's seconds, and its maximum resident set in MiB.
 
     The latter includes the memory of this process at the start of the command: keep this process
     small.
     """
     start = time.perf_counter()
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
+                          stderr=stderr) as process:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
