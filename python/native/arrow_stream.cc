@@ -215,6 +215,7 @@ class Stream {
   // Waits here until the first signal, and in background since then, as interruptible_pass.h
   // describes it.
   ParsedBatch* next_batch() {
+    if (outcome_) return take_outcome();
     if (pass_->ready() > 0) return pass_->next();
     while (true) {
       if (in_background_ && nb::is_alive() && on_main_thread()) return next_in_background();
@@ -241,30 +242,56 @@ class Stream {
     }
   }
 
+  struct Outcome {
+    ParsedBatch* batch = nullptr;
+    std::exception_ptr failure;
+  };
+
   void note_stop() {
     is_interrupted_ = true;
     in_background_ = true;
   }
 
   ParsedBatch* next_in_background() {
-    ParsedBatch* batch = nullptr;
-    std::exception_ptr failure;
-    const auto compute = [&](const std::stop_token& raised) {
-      const std::stop_callback on_stop(raised, [&] {
+    const auto compute = [this](const std::stop_token& raised) {
+      const std::stop_callback on_stop(raised, [this] {
         is_interrupted_ = true;
         pass_->request_stop();
       });
+      Outcome outcome;
       try {
         if (is_interrupted_.exchange(false)) pass_->restore(pass_->state());
-        batch = pass_->next();
+        outcome.batch = pass_->next();
       } catch (...) {
-        failure = std::current_exception();
+        outcome.failure = std::current_exception();
       }
+      outcome_ = outcome;
     };
     const GilScope gil;
-    run_handlers([&] { call_in_background(compute); });
-    if (failure) std::rethrow_exception(failure);
-    return batch;
+    try {
+      run_handlers([&] { call_in_background(compute); });
+    } catch (const Error&) {
+      if (outcome_ && is_stop(outcome_->failure)) outcome_.reset();  // else for the next call
+      throw;
+    }
+    return take_outcome();
+  }
+
+  ParsedBatch* take_outcome() {
+    const Outcome outcome = *std::exchange(outcome_, std::nullopt);
+    if (outcome.failure) std::rethrow_exception(outcome.failure);
+    return outcome.batch;
+  }
+
+  bool is_stop(const std::exception_ptr& failure) const {
+    if (!failure) return false;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::cancelled && is_interrupted_ && !is_closed_;
+    } catch (...) {
+      return false;
+    }
   }
 
   const Dataset<ParsedBatch> batches_;
@@ -278,6 +305,7 @@ class Stream {
   Clock::time_point signals_handled_ = Clock::now();
   std::atomic<bool> is_interrupted_ = false;  // pass_ is stopped, and has its place
   bool in_background_ = false;
+  std::optional<Outcome> outcome_;  // of a background call that a handler's exception has left
   std::atomic<bool> is_closed_ = false;
 };
 

@@ -205,7 +205,7 @@ if not TYPE_CHECKING:
         """Imports what works on whole files, and the adapters, at the first use."""
         import importlib
 
-        if name in _ADAPTERS:
+        if name in _ADAPTERS or name in _WHOLE_FILES:
             return importlib.import_module(f"recordpipe.{name}")
         if name in __all__:
             for module in map(importlib.import_module, map("recordpipe.{}".format, _WHOLE_FILES)):

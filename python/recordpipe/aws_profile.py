@@ -14,9 +14,11 @@ from recordpipe.errors import Error, _make
 
 __all__ = ["ProfileCredentials", "options_of_profile"]
 
-# A program may write new keys to the files.
-_FRESH = datetime.timedelta(minutes=5)
-_ELSEWHERE = ("role_arn", "credential_process", "sso_session", "sso_start_url", "login_session")
+# A program may write new keys to the files. obstore asks again five minutes before the end.
+_FRESH = datetime.timedelta(minutes=10)
+# What AWS's tools take before the keys, and after them.
+_BEFORE = ("role_arn", "sso_session", "sso_start_url")
+_AFTER = ("credential_process", "login_session")
 
 
 def options_of_profile() -> dict[str, Any]:
@@ -25,24 +27,29 @@ def options_of_profile() -> dict[str, Any]:
     None of its credentials if the environment has any: the order is that of AWS's own tools.
     """
     environment = os.environ
+    has_region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    given = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
+    has_credentials = any(environment.get(name) for name in given)
+    if environment.get("AWS_NO_SIGN_REQUEST", "").lower() == "true":
+        has_credentials = True
+    if has_region and has_credentials:
+        return {}
     settings = _settings()
     options: dict[str, Any] = {}
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-    if not region and settings.get("region"):
+    if not has_region and settings.get("region"):
         options["region"] = settings["region"]
-    given = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
-    if any(environment.get(name) for name in given):
+    if has_credentials:
         return options
-    if environment.get("AWS_NO_SIGN_REQUEST", "").lower() == "true":
-        return options
-    if settings.get("aws_access_key_id"):
-        options["credential_provider"] = ProfileCredentials()
-    elif settings.get("web_identity_token_file"):
+    if settings.get("web_identity_token_file"):
         for name in ("web_identity_token_file", "role_arn", "role_session_name"):
             if settings.get(name):
                 options[name] = settings[name]
+        return options
+    _refuse(settings, _BEFORE)
+    if settings.get("aws_access_key_id"):
+        options["credential_provider"] = ProfileCredentials()
     else:
-        _require_known(settings)
+        _refuse(settings, _AFTER)
     return options
 
 
@@ -81,7 +88,8 @@ def _settings() -> dict[str, str]:
             parser.read(path, encoding="utf-8")
         except (configparser.Error, UnicodeDecodeError):
             # The error's own text shows lines of the file, which may be secret.
-            reason, hint = "not a file of AWS profiles", "correct it, or set AWS_ACCESS_KEY_ID"
+            reason = "not a file of AWS profiles"
+            hint = "correct it, or set AWS_ACCESS_KEY_ID and AWS_REGION"
             message = f"{path}: {reason} ({hint})"
             raise _make("corrupted", message, path, None, reason, hint) from None
         for section in sections:
@@ -93,8 +101,8 @@ def _settings() -> dict[str, str]:
     return found or {}
 
 
-def _require_known(settings: dict[str, str]) -> None:
-    for name in _ELSEWHERE:
+def _refuse(settings: dict[str, str], names: tuple[str, ...]) -> None:
+    for name in names:
         if settings.get(name):
             raise _refused(name)
 

@@ -121,9 +121,9 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
             "only local files, s3://, gs://, az:// and https:// are read without filesystem=",
             'download it first, or pass one, such as fsspec.filesystem("hdfs")',
         )
-    if filesystem is None and name.startswith(("http://", "https://")):
-        authority = name.split("/")[2]
-        if "?" in name or "@" in authority:
+    if filesystem is None and name.startswith(_STORES):
+        is_web = name.startswith("http")
+        if (is_web and "?" in name) or "@" in name.split("/")[2]:
             raise _refused_url(
                 name,
                 "URLs with a query or a user are not read without filesystem=",

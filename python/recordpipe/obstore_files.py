@@ -19,6 +19,7 @@ __all__ = ["StoreFiles", "store_of"]
 
 _PART_SIZE = 16 << 20
 _WEB = ("http://", "https://")
+_UNKNOWN: dict[str, str] = {}
 
 _stores: dict[str, StoreFiles] = {}
 _lock = threading.Lock()
@@ -166,9 +167,10 @@ class _Aborted(Exception):
 class _Upload:
     """An upload, in parts if there are several, on a thread of its own.
 
-    It replaces only the object that was there at its beginning. The store checks that, but for an
-    upload in parts, for which obstore has no condition: that is compared just before it is
-    completed. obstore.open_writer() would leave the parts of an upload that isn't completed.
+    It replaces only the object that was there at its beginning, if it may look. The store checks
+    that, but for an upload in parts, for which obstore has no condition: that is compared just
+    before it is completed. obstore.open_writer() would leave the parts of an upload that isn't
+    completed.
     """
 
     def __init__(self, store: Any, key: str, path: str) -> None:
@@ -187,7 +189,7 @@ class _Upload:
 
     def close(self) -> None:
         # Here: the thread that uploads parts can't make other requests.
-        if self._size > _PART_SIZE and self._version() != self._before:
+        if self._size > _PART_SIZE and self._has_changed():
             self.abort()
             raise self._written_meanwhile()
         self._send(None)
@@ -225,25 +227,45 @@ class _Upload:
             self._error = error
 
     def _put(self, content: bytes) -> None:
-        from obstore.exceptions import AlreadyExistsError, NotSupportedError, PreconditionError
+        from obstore.exceptions import (
+            AlreadyExistsError,
+            GenericError,
+            NotSupportedError,
+            PreconditionError,
+        )
 
-        try:
-            self._store.put(
-                self._key, content, mode="create" if self._before is None else self._before
-            )
-        except (AlreadyExistsError, PreconditionError, FileExistsError):
-            raise self._written_meanwhile() from None
-        except (NotSupportedError, NotImplementedError):
-            if self._version() != self._before:
-                raise self._written_meanwhile() from None
-            self._store.put(self._key, content)
+        if self._before != _UNKNOWN:
+            try:
+                self._store.put(self._key, content, mode=self._before or "create")
+                return
+            except (AlreadyExistsError, PreconditionError, FileExistsError):
+                # obstore repeats a request whose answer was lost.
+                if bytes(self._store.get(self._key).bytes()) != content:
+                    raise self._written_meanwhile() from None
+                return
+            except (NotSupportedError, NotImplementedError):
+                pass
+            except GenericError as error:
+                if "501" not in str(error):  # Not Implemented
+                    raise
+            if self._has_changed():
+                raise self._written_meanwhile()
+        self._store.put(self._key, content)
 
     def _version(self) -> dict[str, str] | None:
+        """Of the object; None if there is none, _UNKNOWN if it can't be told."""
+        from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
+
         try:
             found = self._store.head(self._key)
         except FileNotFoundError:
             return None
+        except (PermissionDeniedError, UnauthenticatedError, PermissionError):
+            return _UNKNOWN  # one may be allowed to write only
         return {name: found[name] for name in ("e_tag", "version") if found[name]}
+
+    def _has_changed(self) -> bool:
+        return self._before != _UNKNOWN and self._version() != self._before
 
     def _written_meanwhile(self) -> Error:
         reason = "another program has written this object meanwhile"

@@ -155,9 +155,15 @@ class _WorkerIterator(TensorIterator):
     def __init__(self, dataset: _dataset.Dataset, on_end: Callable[[], object]) -> None:
         super().__init__(dataset)
         self._on_end = on_end
+        self._repeats = False
 
     @_carried
     def __next__(self) -> Any:
+        if self._repeats:
+            self._repeats = False
+            text = f"this pass repeats the order and the numbers of epoch {self.epoch}: call "
+            text += "set_epoch() before each pass"
+            warnings.warn(text, UserWarning, stacklevel=3)
         try:
             return next(self._pass)
         except StopIteration:
@@ -166,6 +172,10 @@ class _WorkerIterator(TensorIterator):
 
     def state_dict(self) -> State:
         return {**super().state_dict(), "workers": self._pass._workers}
+
+    def load_state_dict(self, state_dict: State) -> None:
+        super().load_state_dict(state_dict)
+        self._repeats = False  # it goes on
 
 
 class Dataset(torch.utils.data.IterableDataset[Any]):
@@ -208,8 +218,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     def __init__(self, dataset: _dataset.Dataset) -> None:
         super().__init__()
         self._dataset = dataset
-        # Of any worker, also of those that the DataLoader starts for each pass.
-        self._has_ended = torch.zeros((), dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call]
+        # The epoch of the last pass that has ended since set_epoch(), in any worker; or -1.
+        self._ended = torch.full((), -1, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._resumed: _Resumed | None = None
 
@@ -226,7 +236,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         one.
         """
         self._epoch.fill_(epoch)
-        self._has_ended.fill_(False)
+        self._ended.fill_(-1)
 
     def resume(self, state: State) -> None:
         """Lets the next pass start at a plain state: of ``recordpipe.Iterator``, or global_state().
@@ -247,12 +257,10 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         worker = torch.utils.data.get_worker_info()
         if worker is not None:
             dataset = _for_worker(dataset, worker.num_workers, worker.id)
-        repeats = self._dataset._random and bool(self._has_ended)
-        if repeats and (worker is None or worker.id == 0):
-            text = f"this pass repeats the order and the numbers of epoch {self.epoch}: call "
-            text += "set_epoch() before each pass"
-            warnings.warn(text, UserWarning, stacklevel=2)
-        iterator = _WorkerIterator(dataset, on_end=lambda: self._has_ended.fill_(True))
+        epoch = self.epoch
+        iterator = _WorkerIterator(dataset, on_end=lambda: self._ended.fill_(epoch))
+        if self._dataset._random and (worker is None or worker.id == 0):
+            iterator._repeats = int(self._ended) == epoch
         state = self._resumed and self._resumed.take(self.epoch, worker.id if worker else 0)
         if state:
             iterator.load_state_dict(state)

@@ -259,6 +259,35 @@ class Interrupts(FilesTest):
             timer.join()
         self.assertEqual((rows, calls), (2_000_000, [1]))
 
+    def test_a_handler_that_raises_late_loses_no_batch(self):
+        class Stop(Exception):
+            pass
+
+        seconds = [0, 1, 1]  # the first signal only moves the work to the background
+
+        def handler(*_):
+            if delay := seconds.pop(0):
+                time.sleep(delay)  # meanwhile the batch is ready
+                raise Stop
+
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with Stream(self.endless().batch(200_000).take(6)) as stream:
+            lengths = []
+            ended = False
+            while not ended:
+                try:
+                    if seconds:
+                        signal.setitimer(signal.ITIMER_REAL, 0.01)
+                    array = stream.next()
+                    ended = array is None
+                    if array:
+                        lengths.append(array.length)
+                        array.release(array)
+                except (Stop, StreamError):
+                    pass
+        self.assertEqual((lengths, seconds), ([200_000] * 6, []))
+
     def test_signals_that_come_faster_than_batches_hold_nothing_up(self):
         calls = []
         before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))

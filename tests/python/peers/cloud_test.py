@@ -29,10 +29,12 @@ require("fsspec", "obstore", "pyarrow", "s3fs", "moto.server", "boto3")
 
 import boto3
 import fsspec
+import obstore.exceptions
 import obstore.store
 import pyarrow.fs
 import s3fs
 from moto.server import ThreadedMotoServer
+from recordpipe.obstore_files import StoreFiles
 
 RECORDS = [bytes([i % 251]) * (i % 3001) for i in range(1500)]
 SECRET = "topsecretkey"
@@ -115,6 +117,44 @@ class Stores(FilesTest):
         store = obstore.store.LocalStore(self.folder)
         self.check(store, "")
         self.check_in_processes(store, "set/a-*")
+
+
+class Store:
+    """A store that loses the answer of put(), and of head() says what ``head`` is."""
+
+    def __init__(self, error, head=None):
+        self.inner = obstore.store.MemoryStore()
+        self.error, self.no_head = error, head
+
+    def head(self, key):
+        if self.no_head:
+            raise self.no_head
+        return self.inner.head(key)
+
+    def get(self, key, **options):
+        return self.inner.get(key, **options)
+
+    def put(self, key, content, **options):
+        if "mode" in options and self.error:
+            if not isinstance(self.error, obstore.exceptions.GenericError):
+                self.inner.put(key, content)
+            raise self.error
+        self.inner.put(key, content)
+
+
+class Uploads(unittest.TestCase):
+    def test_what_services_answer(self):
+        exceptions = obstore.exceptions
+        for error, head in (
+            (exceptions.AlreadyExistsError("the first request had been carried out"), None),
+            (exceptions.PreconditionError("the first request had been carried out"), None),
+            (exceptions.GenericError("501 Not Implemented"), None),
+            (None, exceptions.PermissionDeniedError("403 Forbidden")),
+        ):
+            with self.subTest(error=error, head=head):
+                store = Store(error, head)
+                rp.write_tfrecords("k", [b"abc"], filesystem=StoreFiles(store))
+                self.assertEqual(len(store.inner.get("k").bytes()), 19)
 
 
 def setUpModule():

@@ -131,6 +131,26 @@ class Workers(TorchTest):
                 # (The warnings of workers are in their processes.)
                 self.assertEqual(count(loader, None, None), 0 if workers else 2)
                 self.assertEqual(count(loader, 3), 0)
+        # The workers that go on after a break end their pass after set_epoch().
+        loader = DataLoader(data, batch_size=None, num_workers=2, persistent_workers=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # also in the workers
+            for epoch in range(10, 14):
+                data.set_epoch(epoch)
+                for number, _ in enumerate(loader):
+                    if number == len(loader) - 3:
+                        break
+        # A pass that goes on repeats nothing.
+        data = rpt.Dataset(self.batches())
+        half = iter(data)
+        next(half)
+        state = half.state_dict()
+        ids(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            again = iter(data)
+            again.load_state_dict(state)
+            self.assertEqual(len(list(again)), 13)
         parsed = rp.tfrecords(self.examples(9)).parse({"id": rp.FixedLenFeature([], "int64")})
         data = rpt.Dataset(parsed.batch(4))  # nothing is random
         self.assertEqual(count(DataLoader(data, batch_size=None), None, None), 0)
