@@ -221,8 +221,12 @@ print(collected.wait(30))
             used.append(iter(dataset.with_options(threads=1)))
             with self.assertRaisesRegex(rp.InvalidArgumentError, "in the middle of next"):
                 next(used[-1])
-        running = iter(rp.from_list([1, 2]).map(lambda value: running.close()))
+        closing = rp.from_list([1, 2, 3, 4]).map(lambda value: running.close())
+        running = iter(closing.with_options(threads=1))
         self.assertEqual(list(running), [])
+        # Elements that other threads have in work may be the last ones.
+        running = iter(closing.with_options(threads=2))
+        self.assertIn(list(running), ([], [None], [None, None]))
 
     def test_exceptions_of_every_class_come_through(self):
         for kind in (KeyboardInterrupt, SystemExit, GeneratorExit, RecursionError):
