@@ -216,10 +216,10 @@ class Stream {
   // describes it.
   ParsedBatch* next_batch() {
     if (outcome_) return take_outcome();
-    if (pass_->ready() > 0) return pass_->next();
+    if (!resume_at_ && pass_->ready() > 0) return pass_->next();
     while (true) {
       if (in_background_ && nb::is_alive() && on_main_thread()) return next_in_background();
-      if (is_interrupted_.exchange(false)) pass_->restore(pass_->state());
+      go_on();
       // A signal may have arrived between the calls. Waiting for the GIL costs too much for each.
       if (Clock::now() - signals_handled_ > std::chrono::milliseconds(50)) {
         handle_signals();
@@ -247,6 +247,15 @@ class Stream {
     std::exception_ptr failure;
   };
 
+  // After a stop: moves the pass to its place. A stop on the way there makes it begin its epoch, so
+  // the place is kept until it is reached.
+  void go_on() {
+    if (is_interrupted_.exchange(false) && !resume_at_) resume_at_ = pass_->state();
+    if (!resume_at_) return;
+    pass_->restore(*resume_at_);
+    resume_at_.reset();
+  }
+
   void note_stop() {
     is_interrupted_ = true;
     in_background_ = true;
@@ -260,7 +269,7 @@ class Stream {
       });
       Outcome outcome;
       try {
-        if (is_interrupted_.exchange(false)) pass_->restore(pass_->state());
+        go_on();
         outcome.batch = pass_->next();
       } catch (...) {
         outcome.failure = std::current_exception();
@@ -304,6 +313,7 @@ class Stream {
   pid_t process_ = getpid();  // that has the threads of pass_
   Clock::time_point signals_handled_ = Clock::now();
   std::atomic<bool> is_interrupted_ = false;  // pass_ is stopped, and has its place
+  std::optional<std::string> resume_at_;
   bool in_background_ = false;
   std::optional<Outcome> outcome_;  // of a background call that a handler's exception has left
   std::atomic<bool> is_closed_ = false;
