@@ -112,6 +112,28 @@ class KilledNode(FolderTest):
         ids = [int(row["id"]) for row in rp.tfrecords(out).parse(rp.schema(out).features())]
         self.assertEqual(collections.Counter(ids), collections.Counter(range(320)))
 
+    def test_global_shuffle(self):
+        pattern = self.files([2000] * 8, size=2000)
+        options = {"shards": 16, "seed": 7}
+        expected = rpr.global_shuffle(pattern, self.folder / "whole/s", **options)
+        written = []
+
+        def kill_after_the_first_shard():
+            until = time.monotonic() + 100
+            while not written and time.monotonic() < until:
+                time.sleep(0.02)
+                written.extend((self.folder / "killed").glob("s-*-of-*[0-9]"))
+            self.kill(self.nodes[1])
+
+        killer = threading.Thread(target=kill_after_the_first_shard)
+        killer.start()
+        report = rpr.global_shuffle(pattern, self.folder / "killed/s", **options)
+        killer.join()
+        self.assertIn(len(written), range(1, 16))  # in the middle
+        self.assertEqual(report.records, expected.records)
+        for path, whole in zip(report.paths, expected.paths, strict=True):
+            self.assertEqual(pathlib.Path(path).read_bytes(), pathlib.Path(whole).read_bytes())
+
 
 if __name__ == "__main__":
     unittest.main()
