@@ -67,7 +67,8 @@ class Tfds(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
         features = sets.tree(image=sets.image(None, None, 3), label=sets.label(3),
-                             observation=sets.tree(image=sets.image(None, None, 3)))
+                             observation=sets.tree(image=sets.image(None, None, 3)),
+                             objects=sets.sequence(sets.tree(crop=sets.image(None, None, 3))))
         numbers = iter(range(1000))
         splits = {name: [[self.example(next(numbers)) for _ in range(length)] for length in lengths]
                   for name, lengths in (("train", LENGTHS), ("val", [VALIDATION]))}
@@ -77,7 +78,8 @@ class Tfds(unittest.TestCase):
     @staticmethod
     def example(i):
         image = encode_png(sets.pixels(12 + i % 3, 16 - i % 5, i))
-        return records.example({"image": [image], "label": [i % 3], "observation/image": [image]})
+        return records.example({"image": [image], "label": [i % 3], "observation/image": [image],
+                                "objects/crop": [image] * (i % 3 + 1)})
 
     def test_python(self):
         block, = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"),
@@ -157,13 +159,16 @@ class Tfds(unittest.TestCase):
     def test_operators_of_images(self):
         operators = [piece for piece in code(section("Elements"))
                      if re.match(r"ds\.\w+\(", piece)]
-        self.assertEqual(len(operators), 3)
+        self.assertEqual(len(operators), 4)
         for operator in operators:
             ds = eval(operator, {"ds": rp.tfds(self.folder)})  # noqa: S307
             name = re.search(r'"([^"]+)"', operator)[1]
             batch = next(iter(ds.batch(4)))
             for part in name.split("/"):
                 batch = batch[part]
+            if name == "objects/crop":
+                self.assertEqual([len(row) for row in batch], [1, 2, 3, 1])
+                batch = batch.values
             self.assertEqual((batch.dtype, batch.ndim), (np.uint8, 4), operator)
 
     def test_cpp(self):
