@@ -7,6 +7,7 @@ The PNG files are put together here, chunk by chunk, from the pixels that decode
 JPEG files are written by Pillow (Debian's python3-pil), and their pixels are what Pillow reads.
 """
 
+import io
 import json
 import pathlib
 import random
@@ -93,6 +94,28 @@ def png_files(rng):
                    (palette, chunk(b"tRNS", bytes(alphas))))
 
 
+def with_black(image):
+    """A CMYK image of the same colours with black in it. (That of convert("CMYK") has none.)"""
+    inks = image.point(lambda value: 255 - value)
+    return Image.merge("CMYK", (*inks.split(), inks.convert("L").point(lambda value: value // 3)))
+
+
+def ycck(image):
+    """The JPEG file of a CMYK image in Adobe's colour space YCCK, which Pillow reads, but doesn't
+    write: Pillow writes the components, inverted, as CMYK, and the Adobe segment then says YCCK (2).
+    """
+    cyan, magenta, yellow, black = image.split()
+    planes = Image.merge("RGB", (cyan, magenta, yellow)).convert("YCbCr").split()
+    inverted = [plane.point(lambda value: 255 - value) for plane in planes]
+    file = io.BytesIO()
+    Image.merge("CMYK", (*inverted, black)).save(file, "JPEG", quality=95)
+    written = bytearray(file.getvalue())
+    transform = written.index(b"Adobe") + 11
+    assert written[transform] == 0
+    written[transform] = 2
+    return bytes(written)
+
+
 def jpeg_files(folder, rng):
     smooth = bytes((x * 15 + c * 50 + y * (c + 3) * 5 + rng.randrange(8)) % 256
                    for y in range(HEIGHT) for x in range(WIDTH) for c in range(3))
@@ -102,9 +125,13 @@ def jpeg_files(folder, rng):
             ("rgb444.jpg", image, {"subsampling": 0, "quality": 95}),
             ("rgb420.jpg", image, {"subsampling": 2, "quality": 85}),
             ("rgb420_progressive.jpg", image, {"subsampling": 2, "progressive": True}),
-            ("cmyk.jpg", image.convert("CMYK"), {"quality": 95})]:
+            ("cmyk.jpg", image.convert("CMYK"), {"quality": 95}),
+            ("ycck.jpg", with_black(image), None)]:
         path = folder / name
-        source.save(path, **options)
+        if options is None:
+            path.write_bytes(ycck(source))
+        else:
+            source.save(path, **options)
         decoded = Image.open(path)
         channels = 1 if decoded.mode == "L" else 3
         values = list((decoded if channels == 1 else decoded.convert("RGB")).tobytes())

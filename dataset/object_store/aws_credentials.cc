@@ -1,5 +1,7 @@
 #include "dataset/object_store/aws_credentials.h"
 
+#include <initializer_list>
+
 #include <nlohmann/json.hpp>
 
 #include "dataset/object_store/fetch.h"
@@ -26,8 +28,28 @@ std::optional<AwsCredentials> environment_credentials(const Environment& environ
       .session_token = checked_secret(environment("AWS_SESSION_TOKEN"), "AWS_SESSION_TOKEN")};
 }
 
+// Throws if the profile has one of `settings`: sources of credentials that are not supported.
+void refuse(const AwsProfile& profile, std::initializer_list<const char*> settings) {
+  for (const char* const setting : settings) {
+    if (profile.get(setting).empty()) continue;
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "the profile " + printable(profile.name) + " takes credentials from " +
+                           setting + ", which recordpipe can't do",
+                 .hint = "run: eval \"$(aws configure export-credentials --profile " +
+                         printable(profile.name) + " --format env)\""});
+  }
+}
+
+// In the order of the AWS tools: a role comes before the keys, which may be those of a user who may
+// assume it.
 std::optional<AwsCredentials> profile_credentials(const AwsCredentialContext& context) {
   const AwsProfile profile = read_aws_profile(context.local, context.environment);
+  const std::string token_file = profile.get("web_identity_token_file");
+  if (!token_file.empty()) {
+    return web_identity_credentials(context, token_file, profile.get("role_arn"),
+                                    profile.get("role_session_name"));
+  }
+  refuse(profile, {"role_arn", "sso_session", "sso_start_url"});
   if (const std::string key = profile.get("aws_access_key_id"); !key.empty()) {
     const std::string where = " of the profile " + printable(profile.name);
     return AwsCredentials{.access_key = checked_secret(key, "aws_access_key_id" + where),
@@ -36,20 +58,7 @@ std::optional<AwsCredentials> profile_credentials(const AwsCredentialContext& co
                           .session_token = checked_secret(profile.get("aws_session_token"),
                                                           "aws_session_token" + where)};
   }
-  const std::string token_file = profile.get("web_identity_token_file");
-  if (!token_file.empty()) {
-    return web_identity_credentials(context, token_file, profile.get("role_arn"),
-                                    profile.get("role_session_name"));
-  }
-  for (const char* const unsupported :
-       {"role_arn", "credential_process", "sso_session", "sso_start_url", "login_session"}) {
-    if (profile.get(unsupported).empty()) continue;
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "the profile " + printable(profile.name) + " takes credentials from " +
-                           unsupported + ", which recordpipe can't do",
-                 .hint = "run: eval \"$(aws configure export-credentials --profile " +
-                         printable(profile.name) + " --format env)\""});
-  }
+  refuse(profile, {"credential_process", "login_session"});
   return std::nullopt;
 }
 

@@ -32,7 +32,7 @@ struct AwsCredentialContext {
 // Returns the credentials of the first source that has some, as the AWS tools do:
 //   1. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
 //   2. AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN (web_identity.cc)
-//   3. the profile AWS_PROFILE (profile.h); also web_identity_token_file and role_arn in it
+//   3. the profile AWS_PROFILE (profile.h): web_identity_token_file and role_arn in it, then keys
 //   4. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or ..._FULL_URI (container_credentials.cc)
 //   5. the instance metadata service, version 2 (instance_credentials.cc)
 // Returns anonymous credentials if there are none, or if AWS_NO_SIGN_REQUEST is true. Throws

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/tfds/plain_columns.h"
+#include "dataset/tfds/sequence_images.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::tfds {
@@ -26,35 +27,13 @@ ExampleOptions without(ExampleOptions options, const std::vector<ImageSpec>& spe
 Leaf image_leaf(const Feature& features, const std::string& path) {
   for (Leaf& leaf : leaves(features)) {
     if (leaf.key != path || !leaf.feature->is_image()) continue;
-    if (leaf.lengths.empty() && leaf.feature->dtype != TensorType::float32) return std::move(leaf);
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "\"" + printable(path) +
-                   "\" is not a single image of integers: image operators can't change it"});
+    if (leaf.feature->dtype != TensorType::float32) return std::move(leaf);
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "\"" + printable(path) +
+                           "\" is an image of floats: image operators can't change it"});
   }
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "there is no image \"" + printable(path) + "\""});
-}
-
-TensorType type_of(DType dtype) {
-  switch (dtype) {
-    case DType::uint8:
-      return TensorType::uint8;
-    case DType::uint16:
-      return TensorType::uint16;
-    case DType::float16:
-      return TensorType::float16;
-    case DType::bfloat16:
-      return TensorType::bfloat16;
-    case DType::float32:
-      break;
-  }
-  return TensorType::float32;
-}
-
-std::vector<size_t> shape_of(const ImageFormat& format) {
-  if (format.layout == Layout::nchw) return {format.channels, format.height, format.width};
-  return {format.height, format.width, format.channels};
 }
 
 // Moves a column's images to the value at `path`.
@@ -141,7 +120,11 @@ ExamplesCollator::ExamplesCollator(const Feature& features, const ExampleOptions
       rest_(features, without(options, images), plain_->are_plain()),
       images_(images.begin(), images.end()) {
   for (const ImageSpec& spec : images) {
-    image_paths_.push_back(image_leaf(features, spec.feature).path);
+    const Leaf leaf = image_leaf(features, spec.feature);
+    image_paths_.push_back(leaf.path);
+    sequences_.push_back(leaf.lengths.empty()
+                             ? nullptr
+                             : std::make_shared<const SequenceImages>(leaf, spec, options));
   }
 }
 
@@ -169,6 +152,7 @@ ExamplesCollator ExamplesCollator::with_image(const ImageSpec& image) const {
 void ExamplesCollator::reset(ExamplesBatch& batch, size_t rows) const {
   batch.images.resize(images_.size());
   for (size_t i = 0; i < images_.size(); ++i) {
+    if (sequences_[i]) continue;
     DictValue* const last = batch.columns.find(images_[i].spec().feature);
     Array* const array = last ? last->get_if<Array>() : nullptr;
     if (array) batch.images[i].batch.exchange_bytes(array->bytes);  // used again
@@ -210,8 +194,12 @@ void ExamplesCollator::set_dict(ExamplesBatch& batch, size_t row, const DrawnRec
   for (size_t i = 0; i < images_.size(); ++i) {
     const ImageSpec& spec = images_[i].spec();
     DictValue& value = dict.at(spec.feature);
-    images_[i].set(batch.images[i], row, value.bytes()[0],
-                   spec.is_random() ? drawn.random(random++) : Random(0, 0, 0), origin);
+    const Random numbers = spec.is_random() ? drawn.random(random++) : Random(0, 0, 0);
+    if (sequences_[i]) {
+      sequences_[i]->set(value, images_[i], numbers, origin);
+      continue;
+    }
+    images_[i].set(batch.images[i], row, value.bytes()[0], numbers, origin);
     value = Array{TensorType::uint8, {0}, {}};  // finish() replaces the column
   }
   DictCollator().set(batch.dicts, row, std::move(dict));
@@ -224,15 +212,22 @@ void ExamplesCollator::finish(ExamplesBatch& batch) const {
   if (rest) DictCollator().finish(batch.dicts);
   Merge(*plain_, batch.plain).columns(decoder_.features(), leaf, rest, batch.columns);
   for (size_t i = 0; i < images_.size(); ++i) {
+    if (sequences_[i]) continue;
     images_[i].finish(batch.images[i]);
     move_images(batch.images[i], image_paths_[i], batch.columns);
   }
 }
 
 Record ExamplesCollator::checked(Record record) const {
-  const Dict dict = decoder_(record);
-  for (const ImageColumnCollator& image : images_) {
-    image.check(dict.at(image.spec().feature).bytes()[0], {record.path, record.offset});
+  Dict dict = decoder_(record);
+  const ImageOrigin origin{record.path, record.offset};
+  for (size_t i = 0; i < images_.size(); ++i) {
+    DictValue& value = dict.at(images_[i].spec().feature);
+    if (sequences_[i]) {
+      sequences_[i]->check(value, images_[i], origin);
+    } else {
+      images_[i].check(value.bytes()[0], origin);
+    }
   }
   return record;
 }

@@ -228,8 +228,10 @@ DictValue LeafDecoder::items(const std::vector<std::span<const std::byte>>& valu
       all.bytes.reserve(values.size() * all.bytes.size());
     }
     if (i > 0 && shape != all.shape) {
-      fail(ErrorKind::unsupported, "values of the shapes " + shape_text(all.shape) + " and " +
-                                       shape_text(shape) + " in one sequence");
+      fail(ErrorKind::unsupported,
+           "values of the shapes " + shape_text(all.shape) + " and " + shape_text(shape) +
+               " in one sequence",
+           feature.is_image() ? "resize or crop the images to one size, or don't decode them" : "");
     }
     all.shape = std::move(shape);
   }

@@ -51,9 +51,11 @@ def tfds(
 
     Nothing is decoded before a batch is built: shuffles move numbers, not images. The image
     operators of Dataset (:meth:`Dataset.resize`, :meth:`Dataset.random_resized_crop`, ...) take the
-    path of an image ("observation/image") that is not in a sequence; it is then decoded, cropped
-    and resized into its row of the batch. ``ds[i]``, ``len(ds)``, ``shuffle()`` without a buffer,
-    saved states and pickles work as with :func:`tfrecords`.
+    path of an image ("observation/image"); it is then decoded, cropped and resized into its row of
+    the batch. The images of a sequence ("objects/crop") become an array [images, height, width,
+    channels] of each element, and a :class:`Ragged` of a batch; they share their random crop.
+    ``ds[i]``, ``len(ds)``, ``shuffle()`` without a buffer, saved states and pickles work as with
+    :func:`tfrecords`.
 
     The order is that of the files. TFDS interleaves shards also if it doesn't shuffle;
     ``tfds.ReadConfig(interleave_cycle_length=1)`` gives this order.

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests tfrecord diff: when records are equal, and how differences are reported."""
 import gzip
+import re
+import subprocess
 import unittest
 
 from tfrecord_test_case import TfrecordTest, named_example
@@ -40,6 +42,20 @@ class Same(DiffTest):
         self.assertEqual((result.returncode, result.stdout), (0, b"the same 3 records\n"))
         self.write("e")
         self.same("e", "e", records=0)
+
+    def test_lists_of_files(self):
+        """The last example of --help: a list of each side, joined by paste."""
+        self.write_examples("s 1", *A[:1])
+        self.write_examples("s0", *A[1:])
+        (self.folder / "a.list").write_text("a\n")
+        (self.folder / "b.list").write_text("s 1\ns0\n")
+        example = self.run_it("diff", "--help").rstrip().splitlines()[-1].strip()
+        self.assertIn("b.list", example)
+        sides = [subprocess.run(["sh", "-c", f"printf %s {side}"], cwd=self.folder, check=True,
+                                capture_output=True, text=True).stdout
+                 for side in re.findall(r'"\$\(.*?\)"', example)]
+        self.assertEqual(sides, ["a", "s 1,s0"])
+        self.same(*sides)
 
     def test_order_of_names_and_unpacked_lists(self):
         swapped = {name: A[0][name] for name in ("name", "label", "f")}

@@ -41,8 +41,9 @@ TEST(Decode16Bits, UpperBytesAreThe8Bits) {
 }
 
 TEST(Decode16Bits, NarrowValuesAreWidened) {
-  for (const char* name : {"rgb8.png", "grey1.png", "grey4.png", "palette2_alpha.png",
-                           "rgb8_interlaced.png", "rgb420.jpg", "cmyk.jpg", "grey.jpg"}) {
+  for (const char* name :
+       {"rgb8.png", "grey1.png", "grey4.png", "palette2_alpha.png", "rgb8_interlaced.png",
+        "rgb420.jpg", "cmyk.jpg", "ycck.jpg", "grey.jpg"}) {
     const std::string file = data_file(name);
     ImageDecoder decoder({.bits = 16});
     const DecodedImage narrow = decode_image(as_bytes(file));

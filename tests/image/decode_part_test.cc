@@ -59,6 +59,11 @@ TEST(DecodePart, OtherJpegs) {
   };
   expect_parts_of_the_whole(write({.channels = 1, .horizontal = 1, .vertical = 1}), "grey");
   expect_parts_of_the_whole(write({.channels = 4, .horizontal = 1, .vertical = 1}), "CMYK");
+  for (const int sampling : {1, 2}) {
+    const std::string file =
+        write({.channels = 4, .horizontal = sampling, .vertical = sampling, .is_ycck = true});
+    expect_parts_of_the_whole(file, "YCCK " + std::to_string(sampling));
+  }
   expect_parts_of_the_whole(write({.restart_rows = 1}), "with restarts");
   expect_parts_of_the_whole(write({.arithmetic = true}), "arithmetic");
 }

@@ -24,6 +24,11 @@ std::string write_jpeg(std::span<const uint8_t> pixels, const ImageSize& size,
                          : kind.channels == 3 ? JCS_RGB
                                               : JCS_CMYK;
   jpeg_set_defaults(&codec);
+  if (kind.is_ycck) {
+    jpeg_set_colorspace(&codec, JCS_YCCK);
+    codec.comp_info[3].h_samp_factor = kind.horizontal;
+    codec.comp_info[3].v_samp_factor = kind.vertical;
+  }
   jpeg_set_quality(&codec, 90, TRUE);
   codec.comp_info[0].h_samp_factor = kind.horizontal;
   codec.comp_info[0].v_samp_factor = kind.vertical;

@@ -17,6 +17,7 @@ struct JpegKind {
   bool progressive = false;
   unsigned restart_rows = 0;  // restart markers every so many rows of blocks
   bool arithmetic = false;
+  bool is_ycck = false;  // CMYK is stored as YCCK; K is sampled as luminance
 };
 
 // `pixels`: [height, width, channels].

@@ -31,6 +31,9 @@ class PythonPackage(unittest.TestCase):
     def test_steps_of_episodes(self):
         self.run_tests("interop/steps_test.py", "Steps", "RaggedSteps")
 
+    def test_the_octo_loader_beside_tf_data(self):
+        self.run_tests("interop/octo_test.py", "Mixture")
+
     def test_shared_data_sets_of_tfds(self):
         shared = pathlib.Path(os.environ.get("RECORDPIPE_SHARED", TESTS.parent.parent / "shared"))
         if not (shared / "data/tfds/build_tfds").exists():
@@ -43,6 +46,9 @@ class PythonPackage(unittest.TestCase):
 
     def test_migrating_from_tfrecord(self):
         self.run_tests("docs/migrating_test.py", "Migrating.test_tfrecord")
+
+    def test_the_page_of_tfds(self):
+        self.run_tests("docs/tfds_test.py", "Tfds.test_table")
 
     def test_the_notebook_beside_tf_data(self):
         self.run_tests("python/peers/notebooks_test.py", "Notebooks.test_from_tf_data")

@@ -1,7 +1,9 @@
 """Steps of RLDS data sets: what is refused, damaged data, and where the index is."""
 
+import json
 import os
 import unittest
+from unittest import mock
 
 import numpy as np
 import recordpipe as rp
@@ -42,17 +44,43 @@ class Errors(rlds.StepsTest):
         indexes[1].unlink()
         indexes[1].mkdir()  # nothing can be written there
         cache = self.folder / "cache"
-        before = os.environ.get("XDG_CACHE_HOME")
-        os.environ["XDG_CACHE_HOME"] = str(cache)
-        try:
+        with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):
             self.assertEqual(len(self.steps()), len(self.numbered))
             self.assertEqual(len(list((cache / "recordpipe/rlds").iterdir())), 1)
             self.assertEqual(len(self.steps()), len(self.numbered))
-        finally:
-            if before is None:
-                del os.environ["XDG_CACHE_HOME"]
-            else:
-                os.environ["XDG_CACHE_HOME"] = before
+
+    def test_statistics_are_in_the_cache_if_the_folder_cant_be_written(self):
+        def action():
+            return rp.episode_statistics(rp.tfds(self.data), ["action"])["action"]
+
+        def keep_none():
+            for path in self.data.glob("statistics-*"):
+                if path.is_file():
+                    path.unlink()
+                    path.mkdir()  # nothing can be written there, also by root
+
+        expected = action().mean.tolist()
+        keep_none()
+        cache = self.folder / "cache"
+        with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):
+            self.assertEqual(action().mean.tolist(), expected)
+            (kept,) = (cache / "recordpipe/rlds").iterdir()
+            document = json.loads(kept.read_text())
+            document["features"][0]["mean"][0] = 12345.0
+            kept.write_text(json.dumps(document))
+            self.assertEqual(action().mean[0], 12345)  # they are used
+            # Other values of the same number of bytes.
+            path = min(self.data.glob("*.tfrecord-?????-of-?????"))
+            examples = [rlds.example(episode) for episode in self.episodes[:3]]
+            examples[0]["steps/action"] += 1
+            size = path.stat().st_size
+            rp.write_tfrecords(path, examples)
+            self.assertEqual(path.stat().st_size, size)
+            changed = action().mean.tolist()
+            keep_none()
+            self.assertEqual(action().mean.tolist(), changed)
+            self.assertEqual(len(list((cache / "recordpipe/rlds").iterdir())), 2)
+        self.assertAlmostEqual(changed[0], expected[0] + 5 / len(self.numbered))
 
     def test_patterns_of_files_leave_the_index_out(self):
         before = list(rp.tfrecords(self.data / "arm-train*"))

@@ -12,6 +12,7 @@
 
 #include "recordpipe/error.h"
 #include "tests/rlds/random_episodes.h"
+#include "tests/support/cache_home.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,6 +22,7 @@ namespace {
 class Statistics : public testing::Test {
  protected:
   TemporaryDirectory directory;
+  const CacheHome cache{directory / "cache"};
   std::vector<RandomEpisode> episodes = random_episodes(5, 12, 40);
   std::vector<EpisodeSlice> slices;
 
@@ -37,12 +39,37 @@ class Statistics : public testing::Test {
   StepReader reader(std::vector<std::pair<std::string, std::string>> features) const {
     return StepReader(random_features(), slices, {.features = std::move(features)});
   }
-  size_t kept_files() const {
-    size_t count = 0;
+  // The statistics beside the data.
+  std::vector<std::string> kept() const {
+    std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
-      count += entry.path().filename().string().starts_with("statistics-");
+      const std::string name = entry.path().filename();
+      if (name.starts_with("statistics-")) paths.push_back(entry.path());
     }
-    return count;
+    return paths;
+  }
+  size_t kept_files() const { return kept().size(); }
+  // The statistics in the cache.
+  std::vector<std::string> cached() const {
+    std::vector<std::string> paths;
+    if (!std::filesystem::exists(directory / "cache")) return paths;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(directory / "cache/recordpipe/rlds")) {
+      const std::string name = entry.path().filename();
+      if (name.find("statistics-") != name.npos) paths.push_back(entry.path());
+    }
+    return paths;
+  }
+  // Computes statistics, and lets those of this content, which have a name of their own, find a
+  // folder where their file should be: it can't be replaced, also by root.
+  EpisodeStatistics refuse_to_keep() {
+    const auto found = episode_statistics(reader({{"action", "action"}}));
+    for (const std::string& path : kept()) {
+      if (std::filesystem::is_directory(path)) continue;
+      std::filesystem::remove(path);
+      std::filesystem::create_directory(path);
+    }
+    return found;
   }
 };
 
@@ -110,13 +137,63 @@ TEST_F(Statistics, AreKeptAndComputedAgainForOtherDataOrFeatures) {
   EXPECT_NE(episode_statistics(reader({{"action", "action"}})), first);
 }
 
+TEST_F(Statistics, AreKeptInTheCacheIfTheFolderCantBeWritten) {
+  const auto first = refuse_to_keep();
+  EXPECT_TRUE(cached().empty());
+  EXPECT_EQ(episode_statistics(reader({{"action", "action"}})), first);
+  ASSERT_EQ(cached().size(), 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(kept().at(0)));
+  // They are read: other numbers in them are returned.
+  const std::string path = cached().at(0);
+  const std::string intact = read_file(path);
+  std::string other = intact;
+  const size_t at = other.find("\"mean\": [") + 9;
+  other.insert(other.find_first_of("-0123456789", at), "12345");
+  write_file(path, other);
+  const auto found = episode_statistics(reader({{"action", "action"}}));
+  EXPECT_NE(found, first);
+  EXPECT_EQ(found.features[0].q99, first.features[0].q99);
+  // Damaged ones are made again.
+  write_file(path, intact.substr(0, intact.size() / 2));
+  EXPECT_EQ(episode_statistics(reader({{"action", "action"}})), first);
+  EXPECT_EQ(read_file(path), intact);
+}
+
+TEST_F(Statistics, OfTheCacheAreThoseOfThisContentAndFolder) {
+  const auto first = refuse_to_keep();
+  episode_statistics(reader({{"action", "action"}}));
+  // The same files with another value of the same size, a value more, and again the first content.
+  const std::vector<RandomEpisode> before = episodes;
+  episodes[4].actions.at(0) = 1000;
+  write();
+  refuse_to_keep();
+  const auto changed = episode_statistics(reader({{"action", "action"}}));
+  EXPECT_EQ(changed.features[0].max[0], 1000);
+  EXPECT_EQ(cached().size(), 2U);
+  EXPECT_EQ(episode_statistics(reader({{"action", "action"}})), changed);
+  episodes = before;
+  write();
+  EXPECT_EQ(episode_statistics(reader({{"action", "action"}})), first);
+  EXPECT_EQ(cached().size(), 2U);
+  // A part of it.
+  slices[1].end = 2;
+  refuse_to_keep();
+  EXPECT_NE(episode_statistics(reader({{"action", "action"}})), first);
+  EXPECT_EQ(cached().size(), 3U);
+}
+
+TEST_F(Statistics, WorkWithoutAnyPlaceForThem) {
+  const auto first = refuse_to_keep();
+  write_file(directory / "cache", "a file where the folder should be");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(episode_statistics(reader({{"action", "action"}})), first);
+  }
+}
+
 TEST_F(Statistics, ADamagedFileIsComputedAgain) {
   const StepReader of_action = reader({{"action", "action"}});
   const auto first = episode_statistics(of_action);
-  std::string path;
-  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
-    if (entry.path().filename().string().starts_with("statistics-")) path = entry.path();
-  }
+  const std::string path = kept().at(0);
   const std::string intact = read_file(path);
   for (const std::string& damaged :
        {std::string(), std::string("{"), std::string("[1, 2]"), std::string("{\"version\": 1}"),

@@ -1,10 +1,8 @@
 #include "recordpipe/rlds/step_index.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/rlds/episode_files.h"
 #include "tests/rlds/random_episodes.h"
+#include "tests/support/cache_home.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
@@ -26,25 +25,6 @@ namespace recordpipe::rlds {
 namespace {
 
 FileSystem& files() { return posix_file_system(); }
-
-// Sets $XDG_CACHE_HOME as long as it lives.
-class CacheHome {
- public:
-  explicit CacheHome(const std::string& folder) {
-    if (const char* const set = std::getenv("XDG_CACHE_HOME")) before_ = set;
-    ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  }
-  ~CacheHome() {
-    if (before_) {
-      ::setenv("XDG_CACHE_HOME", before_->c_str(), 1);
-    } else {
-      ::unsetenv("XDG_CACHE_HOME");
-    }
-  }
-
- private:
-  std::optional<std::string> before_;
-};
 
 class StepIndexes : public testing::Test {
  protected:

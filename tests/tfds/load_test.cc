@@ -165,6 +165,43 @@ TEST(Batches, AreThoseOfTheDecoder) {
   }
 }
 
+// The code of docs/tfds.md, which tests/docs/tfds_test.py compares.
+TEST(Page, CodeOfThePage) {
+  const TemporaryDirectory folder;
+  std::vector<std::string> examples;
+  for (int64_t i = 0; i < 100; ++i) {
+    ExampleBuilder example;
+    example.set_int64("label", i);
+    const std::vector<float> boxes(static_cast<size_t>(i % 3) * 4, static_cast<float>(i));
+    if (!boxes.empty()) example.set_floats("objects/bbox", boxes);
+    examples.push_back(example.serialize());
+  }
+  write_set(folder / "data/pictures/1.0.0",
+            dict({"label", tensor("int64"), "objects",
+                  sequence(dict({"bbox", tensor("float32", "[4]")}))}),
+            {{"train", {examples}}});
+  size_t rows = 0;
+  const auto use = [&](const RaggedArray& boxes, const Array& labels) {
+    const auto numbers = labels.values<int64_t>();
+    for (size_t row = 0; row < numbers.size(); ++row, ++rows) {
+      EXPECT_LT(numbers[row], 80);
+      EXPECT_EQ(boxes.splits[0][row + 1] - boxes.splits[0][row], numbers[row] % 3);
+    }
+  };
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  {
+    using namespace recordpipe;
+    const Dataset<Dict> train = tfds::load("data/pictures/1.0.0", "train[:80%]");
+    for (const DictBatch& batch :
+         train.global_shuffle(7).batch(64, DropRemainder::yes, DictCollator()).prefetch()) {
+      use(batch.columns.at("objects/bbox").ragged(), batch.columns.at("label").array());
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(rows, 64u);
+}
+
 TEST_F(Load, BatchesWithoutImageSpecsAreThoseOfTheDecoder) {
   const Info info = read_info(folder.path());
   const Feature features = read_features(folder.path());

@@ -267,10 +267,13 @@ first values as text; of bytes that are no short text, how many they are, beside
 which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
 "records_different", "differences"}.
 
---where and --limit select records of each side; "record" counts those that are selected.)",
-      .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
+--where and --limit select records of each side; "record" counts those that are selected.
+
+Each argument is a side, so that there is no --files-from: join a list of paths by commas.)",
+      .examples = R"sh(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
-  tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",
+  tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6
+  tfrecord diff "$(paste -sd, a.list)" "$(paste -sd, b.list)")sh",
       .answers_no = "A and B differ",
       .define = define};
 }

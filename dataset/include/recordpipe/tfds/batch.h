@@ -36,6 +36,7 @@
 namespace recordpipe::tfds {
 
 class PlainColumns;
+class SequenceImages;
 
 struct ExamplesBatch {
   // As those of a DictBatch.
@@ -64,9 +65,12 @@ class ExamplesCollator {
  public:
   using Batch = ExamplesBatch;
 
-  // `images`: how images become rows of the batch; their `feature` is the path of an image that is
-  // no part of a sequence, "observation/image". Other images are as ExampleOptions says. Throws
-  // Error{invalid_argument} for another feature, and as ExampleDecoder and ImageSpec::check().
+  // `images`: how images become rows of the batch; their `feature` is the path of an image,
+  // "observation/image". Those of a sequence ("objects/crop") become an array [images, height,
+  // width, channels] for each Example, with the same random numbers, in a RaggedArray of the batch;
+  // a list of arrays if neither ImageSpec nor features.json tells their size. Other images are as
+  // ExampleOptions says. Throws Error{invalid_argument} for another feature, an image of floats,
+  // and sequences with other ImageSizes than equal, and as ExampleDecoder and ImageSpec::check().
   explicit ExamplesCollator(const Feature& features, const ExampleOptions& options = {},
                             const std::vector<ImageSpec>& images = {});
 
@@ -75,13 +79,14 @@ class ExamplesCollator {
   std::span<const ImageColumnCollator> images() const { return images_; }
 
   // How an image becomes a row without an operator: decoded as TFDS does. Throws
-  // Error{invalid_argument} for a feature that is not a single image of uint8 or uint16.
+  // Error{invalid_argument} for a feature that is not an image of uint8 or uint16.
   ImageSpec image(const std::string& feature) const;
   // Returns the collator with this image, instead of the one of its feature.
   ExamplesCollator with_image(const ImageSpec& image) const;
 
   void reset(ExamplesBatch& batch, size_t rows) const;
-  // Throw as ExampleDecoder and ImageColumnCollator::set. A record that is not drawn has the random
+  // Throw as ExampleDecoder and ImageColumnCollator::set; images of different size in one sequence
+  // are Error{unsupported}. A record that is not drawn has the random
   // numbers of Random(0, 0, 0).
   // `next` is the record that is read next, and may be prefetched into the CPU cache.
   void set(ExamplesBatch& batch, size_t row, const Record& record, const Record& next = {}) const;
@@ -106,6 +111,7 @@ class ExamplesCollator {
   ExampleDecoder rest_;  // the leaves that are not plain
   std::vector<ImageColumnCollator> images_;
   std::vector<std::vector<std::string>> image_paths_;  // names of Dicts, and of the image
+  std::vector<std::shared_ptr<const SequenceImages>> sequences_;  // null for single images
 };
 
 }  // namespace recordpipe::tfds
