@@ -33,6 +33,7 @@ class Requests:
 
     def __init__(self) -> None:
         self._has_answered = False
+        self._is_given_up = False  # by an earlier request: the next ones are soon, too
 
     def send(self, request: Callable[[], Answer], path: str, offset: int | None = None) -> Answer:
         """Returns what ``request`` returns, which must be harmless to repeat.
@@ -49,7 +50,7 @@ class Requests:
         while True:
             try:
                 answer = request()
-                self._has_answered = True
+                self._has_answered, self._is_given_up = True, False
                 return answer
             except (
                 exceptions.PreconditionError,
@@ -63,7 +64,8 @@ class Requests:
                     raise exceptions.PreconditionError(str(error)) from None
                 if not self._passes(error, status):
                     raise failure(error, path, offset) from None
-                if time.monotonic() - begin + pause > _PATIENCE:
+                if self._is_given_up or time.monotonic() - begin + pause > _PATIENCE:
+                    self._is_given_up = True
                     raise failure(error, path, offset) from None
             time.sleep(pause * random.uniform(1, 1.25))
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -94,14 +96,14 @@ def _meaning(error: Exception, path: str) -> tuple[str, str, str]:
 
     text, _, details = str(error).partition("\n\nDebug source:")
     variables = _VARIABLES.get(path.partition("://")[0])
-    settings = f"the settings in the environment ({variables})" if variables else "the URL"
+    settings = f"{variables} in the environment" if variables else "the URL"
     found = _STATUS.search(text)
     if found:
         status = int(found[1])
         code = _CODE.search(text)
         reason = f"the server answered {found[1]}{found[2] or ''}"
         if code:
-            reason += f" ({code[1] or code[2]})"
+            reason += f", {code[1] or code[2]}"
         if status in (401, 403):
             return "permission_denied", reason, f"check the credentials: {settings}"
         if status in (405, 501):

@@ -48,7 +48,7 @@ _SILENCE = "30s"
 _LONGEST = "5m"
 # An answer that doesn't change, such as 501 (Not Implemented), is repeated by obstore, too: about
 # two seconds long. What passes is repeated for longer by store_requests.py.
-_SHORT = {"max_retries": 10, "retry_timeout": datetime.timedelta(seconds=60)}
+_SHORT = {"max_retries": 10, "retry_timeout": datetime.timedelta(seconds=30)}
 _PARTS = {
     "max_retries": 8,
     "retry_timeout": datetime.timedelta(seconds=120),

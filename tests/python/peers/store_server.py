@@ -24,11 +24,7 @@ MODIFIED = "Thu, 26 Nov 2026 12:00:00 GMT"
 class Object:
     data: bytes
     generation: int
-
-    @property
-    def etag(self):
-        # That of a replaced object differs, even if its bytes are the same.
-        return f'"{hashlib.md5(self.data).hexdigest()}-{self.generation}"'
+    etag: str
 
 
 @dataclasses.dataclass
@@ -63,7 +59,7 @@ class Fault:
     cut: int = -1  # the connection ends after so many bytes of the body
     shift: int = 0  # the range begins so many bytes later, and says so
     lies: bool = False  # ... but says that it is the one that was asked for
-    whole: bool = False  # the range is ignored: status 200, all bytes
+    is_whole: bool = False  # the range is ignored: status 200, all bytes
     slow: float = 0  # seconds between the halves of the body
     is_carried_out: bool = False  # before the answer is lost
     before: Callable[[], None] = lambda: None
@@ -75,6 +71,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         server = self.server
+        if server.is_stopped:
+            self.close_connection = True
+            return
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path, _, query = self.path.partition("?")
         request = Request(
@@ -143,6 +142,7 @@ class StoreServer(http.server.ThreadingHTTPServer):
     requests: all that came, also those that were refused.
     fault_of: a function of a Request that returns a Fault, or None.
     page_size: the number of names in a page of a listing.
+    has_conditions: False: If-Match of a read is ignored.
     """
 
     daemon_threads = True
@@ -153,6 +153,8 @@ class StoreServer(http.server.ThreadingHTTPServer):
         self.bucket = bucket
         self.lock = threading.RLock()
         self.objects, self.requests, self.page_size = {}, [], 1000
+        self.has_conditions = True
+        self.is_stopped = False
         self.fault_of = lambda request: None
         self.generations = itertools.count(1)
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
@@ -162,14 +164,19 @@ class StoreServer(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def stop(self):
-        self.shutdown()
-        self.server_close()
+        if not self.is_stopped:
+            self.is_stopped = True
+            self.shutdown()
+            self.server_close()
 
     def put(self, key, data):
         """Writes an object as another program does."""
+        digest = hashlib.md5(data).hexdigest()
         with self.lock:
-            self.objects[key] = Object(bytes(data), next(self.generations))
-        return self.objects[key]
+            # The ETag of a replaced object differs, even if its bytes are the same.
+            generation = next(self.generations)
+            found = self.objects[key] = Object(bytes(data), generation, f'"{digest}-{generation}"')
+        return found
 
     def keys(self, prefix=""):
         return sorted(key for key in self.objects if key.startswith(prefix))
@@ -210,11 +217,12 @@ class StoreServer(http.server.ThreadingHTTPServer):
         found = self.objects.get(request.key)
         if found is None:
             return failure(404, "NoSuchKey", "no such object")
-        if request.headers.get("If-Match", found.etag) != found.etag:
+        wanted = request.headers.get("If-Match", found.etag)
+        if wanted != found.etag and self.has_conditions:
             return failure(412, "PreconditionFailed", "the condition does not hold")
         headers = {"ETag": found.etag, "Last-Modified": MODIFIED, **self.headers_of(found)}
         wanted = request.range()
-        if wanted is None or fault.whole:
+        if wanted is None or fault.is_whole:
             return 200, found.data, headers
         first, last = wanted[0] + fault.shift, min(wanted[1] + fault.shift, len(found.data) - 1)
         if first > last:
