@@ -224,9 +224,12 @@ class Writing:
             report = rp.convert_to_dir(pattern, out, compression="zstd", executor=executor)
             self.assertEqual(report.records, 15)
             self.assertEqual(report.manifest, f"{self.url}/out/manifest.jsonl")
+            self.assertTrue(rp.verify_manifest(report.manifest, executor=executor).intact)
             names = [f"out/train-{i}.zst" for i in range(5)]
             self.assertEqual(self.server.keys("out/"), ["out/manifest.jsonl", *names])
             del self.server.objects[names[2]]
+            differing = rp.verify_manifest(report.manifest).differing
+            self.assertEqual([one.path for one in differing], [f"{self.url}/{names[2]}"])
             again = rp.convert_to_dir(
                 pattern, out, compression="zstd", executor=executor, resume=True
             )
