@@ -25,6 +25,7 @@
 #include "python/native/image_operators.h"
 #include "python/native/interrupt.h"
 #include "python/native/iterator.h"
+#include "python/native/manifest.h"
 #include "python/native/python_file_system.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
@@ -406,6 +407,7 @@ NB_MODULE(_native_of_main_interpreter, module) {
   define_tfds(module);
   define_toolkit(module);
   define_conversion(module);
+  define_manifest(module);
   define_shards(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;

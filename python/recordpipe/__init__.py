@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         convert,
         convert_to_dir,
     )
+    from recordpipe.manifest import ManifestFile, ManifestReport, verify_manifest
     from recordpipe.reports import (
         DamagedRegion,
         FileIndex,
@@ -141,6 +142,8 @@ __all__ = [
     "InvalidArgumentError",
     "Iterator",
     "LimitExceededError",
+    "ManifestFile",
+    "ManifestReport",
     "MissingFileError",
     "NotFoundError",
     "NumberStats",
@@ -191,6 +194,7 @@ __all__ = [
     "tfds_info",
     "tfrecords",
     "verify",
+    "verify_manifest",
     "write_table",
     "write_tfrecords",
     "zip",
@@ -198,7 +202,15 @@ __all__ = [
 
 if not TYPE_CHECKING:
     # These take as long to import as the rest together, and a program that trains needs none.
-    _WHOLE_FILES = ("conversion", "reports", "shard_jobs", "shards", "statistics", "toolkit")
+    _WHOLE_FILES = (
+        "conversion",
+        "manifest",
+        "reports",
+        "shard_jobs",
+        "shards",
+        "statistics",
+        "toolkit",
+    )
     _ADAPTERS = ("grain", "ray", "torch")
 
     def __getattr__(name):

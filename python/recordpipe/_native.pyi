@@ -306,6 +306,15 @@ class ShardJob:
 
 def begin_shard(files: FileSystem, hash: str, input: str, output: str, /) -> str: ...
 def end_shard(files: FileSystem, folder: str, line: str, records: int, /) -> str: ...
+def manifest_lines(files: FileSystem, path: str, /) -> list[str]: ...
+def check_outputs(
+    files: FileSystem,
+    paths: list[str],
+    lines: list[str],
+    threads: int,
+    progress: _Progress,
+    /,
+) -> list[tuple[bool, int, int | None] | Exception | None]: ...
 
 class ConvertArguments:
     compression: str | None

@@ -432,9 +432,10 @@ def convert_to_dir(
     Each output appears when it is whole, and is a task of ``executor``. Beside the outputs,
     .shards/NAME.json says what each was made from: the job (all options), the input and its size
     and time of modification, records, bytes, CRC-32C. When all are there, these become the lines of
-    manifest.jsonl, which ``tfrecord verify --manifest`` checks. A task that an executor runs twice
-    makes the same bytes under the same name. Two jobs can't use a folder at a time (BusyError),
-    except on other file systems, which have no locks: there, they do the work twice.
+    manifest.jsonl, which :func:`verify_manifest` and ``tfrecord verify --manifest`` check. A task
+    that an executor runs twice makes the same bytes under the same name. Two jobs can't use a
+    folder at a time (BusyError), except on other file systems, which have no locks: there, they do
+    the work twice.
 
     Args:
         sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of

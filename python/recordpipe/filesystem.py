@@ -30,8 +30,12 @@ Files appear whole or not at all, if the file system can do it: an upload is com
 A file that is replaced while it is read is an error that names it: for obstore at the next read
 (If-Match), for others when their size changes, or at the end of the file.
 
-Exceptions of a file system are raised as they are, with a note that names the path. Reading is not
-repeated here: obstore, s3fs and pyarrow do that themselves.
+Exceptions of a file system are raised as they are, with a note that names the path. Its requests
+are not repeated here: obstore, s3fs and pyarrow do that themselves.
+
+Of URLs, without ``filesystem``, errors are those of recordpipe, with URL, offset, reason and hint.
+What passes (429, 500, 502, 503, 504, broken connections) is repeated for a minute; a server that
+sends nothing for 30 seconds is given up after about two.
 
 A Dataset, and a task of an ``executor``, are pickled with the filesystem that was passed, which
 must be picklable, and with its credentials if it has any. States, plans, manifests and messages

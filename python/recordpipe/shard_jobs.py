@@ -65,7 +65,7 @@ class ShardJobReport:
         shards: the outputs, in the order of the inputs.
         failed: the inputs that failed, with ``keep_going=True``.
         manifest: the path of manifest.jsonl, with a line of JSON for each output; it is written
-            when all outputs are there. Otherwise None.
+            when all outputs are there; :func:`verify_manifest` checks them by it. Otherwise None.
     """
 
     folder: str

@@ -100,7 +100,8 @@ std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& pat
   return records;
 }
 
-void measure_output(FileSystem& files, const std::string& path, ShardRecord& record) {
+void measure_output(FileSystem& files, const std::string& path, ShardRecord& record,
+                    const std::function<void(uint64_t bytes)>& advance) {
   const auto source = files.open_source(path);
   std::vector<std::byte> piece(kPiece);
   record.bytes = 0;
@@ -108,7 +109,22 @@ void measure_output(FileSystem& files, const std::string& path, ShardRecord& rec
   while (const size_t size = read_fully(*source, piece)) {
     record.crc = crc32c_extend(record.crc, std::span(piece).first(size));
     record.bytes += size;
+    if (advance) advance(size);
   }
+}
+
+std::optional<FoundOutput> find_output(FileSystem& files, const std::string& path,
+                                       const ShardRecord& expected,
+                                       const std::function<void(uint64_t bytes)>& advance) {
+  const auto status = files.status(path);
+  if (!status) return std::nullopt;
+  FoundOutput found = {.is_regular = status->kind == FileKind::regular, .bytes = status->size};
+  if (!found.is_regular || found.bytes != expected.bytes) return found;
+  ShardRecord now;
+  measure_output(files, path, now, advance);
+  found.bytes = now.bytes;
+  if (now.bytes == expected.bytes) found.crc = now.crc;
+  return found;
 }
 
 }  // namespace recordpipe

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +36,21 @@ ShardRecord parse_shard_record(std::string_view line, const std::string& path, u
 // for more than 1 GiB.
 std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& path);
 
-// Computes bytes and crc of the file at `path`.
-void measure_output(FileSystem& files, const std::string& path, ShardRecord& record);
+// Computes bytes and crc of the file at `path`. advance() is called with the bytes of each read,
+// and may throw.
+void measure_output(FileSystem& files, const std::string& path, ShardRecord& record,
+                    const std::function<void(uint64_t bytes)>& advance = {});
+
+// What is where an output of a manifest should be.
+struct FoundOutput {
+  bool is_regular = false;
+  uint64_t bytes = 0;
+  std::optional<uint32_t> crc = {};  // of a regular file with as many bytes as expected
+};
+
+// Null if nothing is there. A file of another size is not read.
+std::optional<FoundOutput> find_output(FileSystem& files, const std::string& path,
+                                       const ShardRecord& expected,
+                                       const std::function<void(uint64_t bytes)>& advance = {});
 
 }  // namespace recordpipe

@@ -18,19 +18,15 @@ namespace {
 
 // Returns how the file differs from `expected`; empty if it doesn't. Throws for an unreadable file.
 std::string difference(FileSystem& files, const std::string& path, const ShardRecord& expected) {
-  const auto status = files.status(path);
-  if (!status) return "missing";
-  if (status->kind != FileKind::regular) return "no regular file";
-  ShardRecord found = expected;
-  // The size alone answers without reading the file.
-  found.bytes = status->size;
-  if (found.bytes == expected.bytes) measure_output(files, path, found);
-  if (found.bytes != expected.bytes) {
-    return fmt::format("{} bytes, not the {} of the manifest", grouped(found.bytes),
+  const auto found = find_output(files, path, expected);
+  if (!found) return "missing";
+  if (!found->is_regular) return "no regular file";
+  if (!found->crc) {
+    return fmt::format("{} bytes, not the {} of the manifest", grouped(found->bytes),
                        grouped(expected.bytes));
   }
-  if (found.crc == expected.crc) return {};
-  return fmt::format("CRC-32C {:08x}, not the {:08x} of the manifest", found.crc, expected.crc);
+  if (found->crc == expected.crc) return {};
+  return fmt::format("CRC-32C {:08x}, not the {:08x} of the manifest", *found->crc, expected.crc);
 }
 
 std::string line_of(const std::string& path, const ShardRecord& expected,
