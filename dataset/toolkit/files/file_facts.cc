@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "dataset/record/record_header_reader.h"
 #include "dataset/toolkit/files/loaded_file.h"
@@ -88,7 +89,7 @@ class FactFinder {
       work_.add(entry->size);
       if (!wants_sample()) continue;
       try {
-        sample(read_indexed_record(file, *entry, reading_));
+        sample(view_indexed_record(file, *entry, reading_, scratch_));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::cancelled) throw;
         facts_.error = error;
@@ -120,6 +121,7 @@ class FactFinder {
   const InputStatus status_;
   FileFacts facts_;
   MessageView message_;
+  std::vector<std::byte> scratch_;
   uint64_t sampled_bytes_ = 0;
 };
 
