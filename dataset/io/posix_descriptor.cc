@@ -86,6 +86,13 @@ void PosixDescriptor::write_all(std::span<const std::byte> data) {
   }
 }
 
+void PosixDescriptor::truncate() {
+  if (!S_ISREG(opened_.st_mode) || opened_.st_size == 0) return;
+  while (::ftruncate(fd_, 0) != 0) {
+    if (errno != EINTR) throw system_error(errno, "truncate", path_);
+  }
+}
+
 void PosixDescriptor::sync() {
   // Not retried, even after EINTR: Linux may report a lost page once only, so a second fsync that
   // succeeds would prove nothing.
@@ -101,7 +108,7 @@ void PosixDescriptor::copy_permissions(const std::string& from) {
   constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
   const mode_t mode = (wanted.st_mode & kPermissions) | S_IRUSR | S_IWUSR;
   // Only if necessary: some file systems do not support fchmod().
-  if ((status().st_mode & kPermissions) == mode) return;
+  if ((opened_.st_mode & kPermissions) == mode) return;
   if (::fchmod(fd_, mode) != 0) throw system_error(errno, "set the permissions of", path_);
 }
 

@@ -34,6 +34,9 @@ class PosixDescriptor {
   // file.
   size_t read_at(uint64_t offset, std::span<std::byte> out) const;
   void write_all(std::span<const std::byte> data);
+  // Discards the content that the file had when it was opened. No effect on an empty file: ext4
+  // writes a file that was truncated to the disk when it is closed, even if it was empty.
+  void truncate();
   void sync();
   // OutputFile::copy_permissions (file.h)
   void copy_permissions(const std::string& from);

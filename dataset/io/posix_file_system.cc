@@ -77,8 +77,10 @@ class PosixRandomAccessFile final : public RandomAccessFile {
 class PosixOutputFile final : public OutputFile {
  public:
   PosixOutputFile(const std::string& path, CreateMode mode)
-      : descriptor_(path, O_WRONLY | O_CREAT | O_NOFOLLOW |
-                              (mode == CreateMode::append ? O_APPEND : O_TRUNC)) {}
+      : descriptor_(path,
+                    O_WRONLY | O_CREAT | O_NOFOLLOW | (mode == CreateMode::append ? O_APPEND : 0)) {
+    if (mode == CreateMode::truncate) descriptor_.truncate();
+  }
 
   void write(std::span<const std::byte> data) override { descriptor_.write_all(data); }
   void sync() override { descriptor_.sync(); }
@@ -117,7 +119,7 @@ class PosixLock final : public FileLock {
   // Whether the name still refers to the locked file: the previous holder may have renamed or
   // removed it between open and lock.
   bool holds_its_name() const {
-    const struct stat mine = descriptor_.status();
+    const struct stat& mine = descriptor_.opened();
     struct stat named = {};
     return ::lstat(descriptor_.path().c_str(), &named) == 0 && named.st_dev == mine.st_dev &&
            named.st_ino == mine.st_ino;

@@ -47,6 +47,14 @@ class RecordHeaderReader {
   uint64_t window_begin_ = 0;
 };
 
+// read_indexed_record() (record_index.h) without a copy: the view is into the memory of a stable()
+// file, and into `scratch`, which grows as needed, of any other. The view of a mapped file may
+// change after the check.
+std::span<const std::byte> view_indexed_record(const RandomAccessFile& file,
+                                               const RecordIndexEntry& entry,
+                                               const RecordReadOptions& options,
+                                               std::vector<std::byte>& scratch);
+
 // Returns the first of `entries` for which the file has no record. Reads all headers together.
 std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
                                             std::span<const RecordIndexEntry> entries);

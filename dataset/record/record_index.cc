@@ -190,9 +190,13 @@ void RecordIndexWriter::flush() {
 
 void RecordIndexWriter::close() { flush(); }
 
-std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
-                                           const RecordIndexEntry& entry,
-                                           const RecordReadOptions& options) {
+namespace {
+
+// Reads the framed record of `entry` by calling read(), and checks it.
+template <typename Read>
+std::span<const std::byte> checked_record(const RandomAccessFile& file,
+                                          const RecordIndexEntry& entry,
+                                          const RecordReadOptions& options, const Read& read) {
   const auto refuse = [&](std::string reason) {
     throw Error({.kind = ErrorKind::corrupted,
                  .path = file.path(),
@@ -210,16 +214,41 @@ std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
     throw framing_error({fault, entry.length()}, file.path(), entry.offset, record, rules);
   };
   if (entry.length() > rules.max_record_size) fail(FramingFault::too_long, {});
-  std::vector<std::byte> record(entry.size);
-  if (file.read_at(entry.offset, record) < record.size()) fail(FramingFault::data_cut, {});
+  const std::span<const std::byte> record = read();
+  if (record.size() < entry.size) fail(FramingFault::data_cut, {});
   if (!is_record_header(record, entry.size, rules)) {
     throw not_as_indexed(file.path(), entry.offset, entry.size);
   }
   if (rules.check_crc && !RecordFrame{.length = entry.length()}.data_fits(record))
     fail(FramingFault::data_crc, record);
+  return record;
+}
+
+}  // namespace
+
+std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
+                                           const RecordIndexEntry& entry,
+                                           const RecordReadOptions& options) {
+  std::vector<std::byte> record;
+  checked_record(file, entry, options, [&] {
+    record.resize(entry.size);
+    return std::span<const std::byte>(record).first(file.read_at(entry.offset, record));
+  });
   record.erase(record.end() - kRecordFooterSize, record.end());
   record.erase(record.begin(), record.begin() + kRecordHeaderSize);
   return record;
+}
+
+std::span<const std::byte> view_indexed_record(const RandomAccessFile& file,
+                                               const RecordIndexEntry& entry,
+                                               const RecordReadOptions& options,
+                                               std::vector<std::byte>& scratch) {
+  const auto record = checked_record(file, entry, options, [&] {
+    if (!file.stable() && scratch.size() < entry.size) scratch.resize(entry.size);
+    const std::span<std::byte> room = scratch;
+    return file.read(entry.offset, entry.size, room.first(file.stable() ? 0 : entry.size));
+  });
+  return record.subspan(kRecordHeaderSize, entry.length());
 }
 
 uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& file,

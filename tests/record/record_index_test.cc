@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/record/record_header_reader.h"
+#include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
@@ -241,6 +243,31 @@ TEST_F(IndexedFile, ItsCrcsAreChecked) {
               HasSubstr("data CRC mismatch: corrupted record at 0"));
   EXPECT_EQ(read_indexed_record(*file, {0, 21}, {.crc = CrcCheck::never}).size(), 5u);
   EXPECT_EQ(as_text(read_indexed_record(*file, {21, 22})), "second");
+}
+
+TEST_F(IndexedFile, ViewsAreIntoAStableFileOrTheScratch) {
+  write({"first", "", "third"});
+  std::vector<std::byte> scratch;
+  const auto mapped = files.map(path);
+  const auto in_place = view_indexed_record(*mapped, {0, 21}, {}, scratch);
+  EXPECT_EQ(as_text(in_place), "first");
+  EXPECT_EQ(in_place.data(), mapped->bytes().data() + kRecordHeaderSize);
+  EXPECT_TRUE(scratch.empty());
+  const auto file = files.open_random(path);
+  const auto copied = view_indexed_record(*file, {0, 21}, {}, scratch);
+  EXPECT_EQ(as_text(copied), "first");
+  EXPECT_EQ(copied.data(), scratch.data() + kRecordHeaderSize);
+  EXPECT_EQ(as_text(view_indexed_record(*file, {21, 16}, {}, scratch)), "");
+  content[14] ^= 1;
+  write_file(path, content);
+  const auto damaged = files.map(path);
+  for (const RandomAccessFile* const one :
+       {static_cast<RandomAccessFile*>(damaged.get()), file.get()}) {
+    EXPECT_EQ(error_of([&] {
+                view_indexed_record(*one, {0, 21}, {}, scratch);
+              }).kind(),
+              ErrorKind::corrupted);
+  }
 }
 
 TEST_F(IndexedFile, FitsItsIndex) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "dataset/record/record_header_reader.h"
+#include "dataset/toolkit/files/loaded_file.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
@@ -26,7 +28,7 @@ class FactFinder {
 
   FileFacts find() {
     try {
-      if (const auto file = open_random_input(work_, facts_.path, status_)) {
+      if (const auto file = open()) {
         facts_.bytes = file->size();
         facts_.compression = compression_of(*file, reading_);
         facts_.was_read = true;
@@ -45,6 +47,12 @@ class FactFinder {
   }
 
  private:
+  // Returns null if the file can only be read as a stream.
+  std::unique_ptr<RandomAccessFile> open() const {
+    auto file = open_random_input(work_, facts_.path, status_);
+    return status_.is_local_regular ? loaded_if_small(std::move(file)) : std::move(file);
+  }
+
   void count(uint64_t size) {
     ++facts_.records;
     facts_.content_bytes += kRecordOverhead + size;
@@ -81,7 +89,7 @@ class FactFinder {
       work_.add(entry->size);
       if (!wants_sample()) continue;
       try {
-        sample(read_indexed_record(file, *entry, reading_));
+        sample(view_indexed_record(file, *entry, reading_, scratch_));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::cancelled) throw;
         facts_.error = error;
@@ -113,6 +121,7 @@ class FactFinder {
   const InputStatus status_;
   FileFacts facts_;
   MessageView message_;
+  std::vector<std::byte> scratch_;
   uint64_t sampled_bytes_ = 0;
 };
 

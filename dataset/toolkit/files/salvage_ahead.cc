@@ -21,7 +21,9 @@ namespace {
 
 constexpr size_t kMostFound = size_t{32} << 20;    // of all files together
 constexpr size_t kLeastFound = size_t{256} << 10;  // of each file
-constexpr size_t kPiece = size_t{128} << 10;
+// The sizes of pieces: each is handed over to a thread that may have to be woken for it.
+constexpr size_t kLeastPiece = size_t{128} << 10;
+constexpr size_t kMostPiece = size_t{512} << 10;
 // The memory of a region: with its text.
 constexpr size_t kRegion = 512;
 
@@ -76,6 +78,8 @@ class FoundAhead {
     return std::nullopt;
   }
   const ScanTotals& totals() const { return *totals_; }  // after the end
+  // With one thread for each of many files, there is little room for each.
+  size_t piece_size() const { return std::clamp(most_ / 8, kLeastPiece, kMostPiece); }
   void abandon() {
     const std::lock_guard lock(mutex_);
     abandoned_ = true;
@@ -101,15 +105,15 @@ class FoundAhead {
 // Collects short runs of records before they are put.
 class Pieces {
  public:
-  explicit Pieces(FoundAhead& found) : found_(found) {}
+  explicit Pieces(FoundAhead& found) : found_(found), size_(found.piece_size()) {}
 
   void add(std::span<const std::byte> framed, uint64_t records) {
     while (!framed.empty()) {
-      const auto part = framed.first(std::min(framed.size(), kPiece));
+      const auto part = framed.first(std::min(framed.size(), size_ - piece_.framed.size()));
       framed = framed.subspan(part.size());
       piece_.framed.insert(piece_.framed.end(), part.begin(), part.end());
       if (framed.empty()) piece_.records += records;
-      if (piece_.framed.size() >= kPiece) flush();
+      if (piece_.framed.size() == size_) flush();
     }
   }
   void flush() {
@@ -120,6 +124,7 @@ class Pieces {
 
  private:
   FoundAhead& found_;
+  const size_t size_;
   Piece piece_;
 };
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/io/raw_buffer.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/record/record_framing.h"
+#include "dataset/toolkit/files/loaded_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
@@ -48,32 +48,6 @@ class CountedSinks {
   ScanTotals totals_;
 };
 
-// A small file, which is read once and whole: that takes less time than mapping it.
-class LoadedFile final : public RandomAccessFile {
- public:
-  LoadedFile(const RandomAccessFile& file, std::string path)
-      : path_(std::move(path)), content_(std::max<size_t>(file.size(), 1)) {
-    size_ = file.read_at(0, content_.part(0, file.size()));
-  }
-
-  uint64_t size() const override { return size_; }
-  std::span<const std::byte> read(uint64_t offset, size_t size,
-                                  std::span<std::byte>) const override {
-    const uint64_t begin = std::min<uint64_t>(offset, size_);
-    return bytes().subspan(begin, std::min<uint64_t>(size, size_ - begin));
-  }
-  bool stable() const override { return true; }
-  const std::string& path() const override { return path_; }
-  std::span<const std::byte> bytes() const { return content_.part(0, size_); }
-
- private:
-  const std::string path_;
-  RawBuffer content_;
-  size_t size_;  // less than that of the buffer if the file was truncated meanwhile
-};
-
-// Files up to this size are loaded.
-constexpr uint64_t kLoaded = uint64_t{1} << 20;
 // Starting a thread that decompresses takes longer than decompressing files up to this size.
 constexpr uint64_t kInflatedInPlace = uint64_t{64} << 10;
 
@@ -101,10 +75,10 @@ void scan_plain(const FileWork& work, const RandomAccessFile& file,
 bool scan_local(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
                 size_t threads, uint64_t size, CountedSinks& sinks) {
   if (reading.compression.value_or(Compression::none) != Compression::none) return false;
-  if (size <= kLoaded) {
+  if (size <= kMostLoaded) {
     const auto opened = work.files.open_random(path);
-    if (opened->size() <= kLoaded) {
-      const LoadedFile file(*opened, path);
+    if (opened->size() <= kMostLoaded) {
+      const LoadedFile file(*opened);
       if (compression_of(file, reading) != Compression::none) return false;
       scan_plain(work, file, file.bytes(), 1, sinks);
       return true;

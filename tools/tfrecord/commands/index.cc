@@ -48,7 +48,9 @@ constexpr char kDecompress[] = "decompress it with tfrecord convert --compressio
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path, const FileShare& share, InputProgress& progress) {
-  Output out(context, index_of(arguments, path), Durability::cached);
+  const std::string index = index_of(arguments, path);
+  Output out = arguments.index.empty() ? Output::unnamed_file(context, index, Durability::cached)
+                                       : Output(context, index, Durability::cached);
   const uint64_t records = write_index(work_of(context, progress), path, share.threads, kDecompress,
                                        out, share.turn.status);
   context.progress.clear();
@@ -58,8 +60,11 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
 
 uint64_t check_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
+  const std::string index_path = index_of(arguments, path);
+  // Opening a FIFO that the user didn't name would block.
+  if (arguments.index.empty() && !is_url(path)) require_replaceable(context.files, index_path);
   require_plain(path, detect_compression(context.files, path), kDecompress);
-  RecordIndexReader index(open_input(context, index_of(arguments, path)));
+  RecordIndexReader index(open_input(context, index_path));
   const auto file = context.files.open_random(path);
   // Checking all headers would take an HTTP request for each record.
   const bool distant = is_url(path);
@@ -69,8 +74,6 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
 InputReport index_file(const Arguments& arguments, const CommandContext& context,
                        const std::string& path, const FileShare& share, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
-  // Opening a FIFO that the user didn't name would block.
-  if (arguments.index.empty() && !is_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, share, progress);
   return [&arguments, &context, path, index, records] {

@@ -54,11 +54,19 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
 }
 
 Output::Output(const CommandContext& context, const std::string& path, Durability durability)
-    : is_standard_(path == "-"),
+    : Output(context, path == "-", open_if_stream(context, path)) {
+  if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path, durability);
+}
+
+Output::Output(const CommandContext& context, bool is_standard, std::unique_ptr<ByteSink> sink)
+    : is_standard_(is_standard),
       progress_(context.progress),
       is_terminal_(is_standard_ && ::isatty(STDOUT_FILENO) != 0),
-      sink_(open_if_stream(context, path)) {
-  if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path, durability);
+      sink_(std::move(sink)) {}
+
+Output Output::unnamed_file(const CommandContext& context, const std::string& path,
+                            Durability durability) {
+  return Output(context, false, std::make_unique<AtomicFile>(context.files, path, durability));
 }
 
 Output::~Output() {

@@ -32,6 +32,10 @@ class Output final : public ByteSink {
  public:
   Output(const CommandContext& context, const std::string& path,
          Durability durability = Durability::synced);
+  // A file whose name the user didn't give. Standard output is not meant by "-", and a FIFO or a
+  // device is refused.
+  static Output unnamed_file(const CommandContext& context, const std::string& path,
+                             Durability durability);
   ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -47,6 +51,8 @@ class Output final : public ByteSink {
   const std::string& path() const override { return sink_->path(); }
 
  private:
+  Output(const CommandContext& context, bool is_standard, std::unique_ptr<ByteSink> sink);
+
   const bool is_standard_;
   TerminalProgress& progress_;
   const bool is_terminal_;
