@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/plain_columns.h"
 #include "dataset/tfds/sequence_images.h"
 #include "recordpipe/error.h"

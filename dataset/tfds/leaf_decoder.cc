@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dataset/tfds/encoded_values.h"
+#include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/numbers.h"
 #include "dataset/tfds/shapes.h"
 #include "recordpipe/error.h"
@@ -11,9 +12,6 @@
 
 namespace recordpipe::tfds {
 namespace {
-
-// All images of a sequence together may have this many times the pixels of the largest image.
-constexpr uint64_t kLargestImagesInSequence = 16;
 
 [[noreturn]] void fail(ErrorKind kind, const std::string& reason, const std::string& hint = {}) {
   throw Error({.kind = kind, .reason = reason, .hint = hint});
@@ -174,10 +172,7 @@ uint64_t LeafDecoder::max_bytes() const {
   const Feature& feature = *leaf_.feature;
   if (!feature.is_image()) return options_.max_bytes;
   const uint64_t pixel = size_of(*feature.dtype) * static_cast<uint64_t>(feature.shape[2]);
-  uint64_t bytes = 0;
-  return __builtin_mul_overflow(options_.max_pixels, kLargestImagesInSequence * pixel, &bytes)
-             ? UINT64_MAX
-             : bytes;
+  return most_bytes_of_images(options_, pixel);
 }
 
 std::vector<size_t> LeafDecoder::append(std::span<const std::byte> value,

@@ -6,14 +6,12 @@
 #include <utility>
 #include <variant>
 
+#include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/shapes.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::tfds {
 namespace {
-
-// As of images that LeafDecoder decodes.
-constexpr uint64_t kLargestImages = 16;
 
 // The size of the images, if neither the distortion nor the EXIF orientation changes it.
 bool keeps_size(const ImageSpec& spec) {
@@ -37,28 +35,32 @@ size_t known_or_0(int64_t dimension) {
        .hint = hint});
 }
 
-}  // namespace
+Array rows_of(const Array& all, size_t begin, size_t end) {
+  Array part{all.type, all.shape};
+  part.shape.front() = end - begin;
+  const size_t row = all.bytes.empty() ? 0 : all.bytes.size() / all.shape.front();
+  part.bytes.assign(all.bytes.begin() + static_cast<ptrdiff_t>(begin * row),
+                    all.bytes.begin() + static_cast<ptrdiff_t>(end * row));
+  return part;
+}
 
-TensorType type_of(DType dtype) {
-  switch (dtype) {
-    case DType::uint8:
-      return TensorType::uint8;
-    case DType::uint16:
-      return TensorType::uint16;
-    case DType::float16:
-      return TensorType::float16;
-    case DType::bfloat16:
-      return TensorType::bfloat16;
-    case DType::float32:
-      break;
+// The rows `begin` to `end` of a RaggedArray with these splits.
+DictValue::List lists_of(const Array& all, std::span<const internal::AlignedVector<int64_t>> splits,
+                         size_t begin, size_t end) {
+  DictValue::List list;
+  for (size_t row = begin; row < end; ++row) {
+    const auto first = static_cast<size_t>(splits.front()[row]);
+    const auto last = static_cast<size_t>(splits.front()[row + 1]);
+    if (splits.size() == 1) {
+      list.emplace_back(rows_of(all, first, last), Stacking::list);
+    } else {
+      list.emplace_back(lists_of(all, splits.subspan(1), first, last));
+    }
   }
-  return TensorType::float32;
+  return list;
 }
 
-std::vector<size_t> shape_of(const ImageFormat& format) {
-  if (format.layout == Layout::nchw) return {format.channels, format.height, format.width};
-  return {format.height, format.width, format.channels};
-}
+}  // namespace
 
 SequenceImages::SequenceImages(const Leaf& leaf, const ImageSpec& spec,
                                const ExampleOptions& options)
@@ -76,9 +78,7 @@ SequenceImages::SequenceImages(const Leaf& leaf, const ImageSpec& spec,
   }
   is_known_ = item_.values_per_image() > 0;
   const uint64_t pixel = std::max<size_t>(item_.channels, 1) * size_of(item_.dtype);
-  if (__builtin_mul_overflow(options.max_pixels, kLargestImages * pixel, &max_bytes_)) {
-    max_bytes_ = UINT64_MAX;
-  }
+  max_bytes_ = most_bytes_of_images(options, pixel);
 }
 
 void SequenceImages::check_bytes(uint64_t images, uint64_t bytes_of_each, const ImageSpec& spec,
@@ -121,7 +121,12 @@ Array SequenceImages::decoded(const BytesArray& files, const ImageColumnCollator
 void SequenceImages::set(DictValue& value, const ImageColumnCollator& images, const Random& random,
                          const ImageOrigin& origin) const {
   if (RaggedArray* const rows = value.get_if<RaggedArray>()) {
-    rows->values = decoded(std::get<BytesArray>(rows->values), images, random, origin);
+    Array array = decoded(std::get<BytesArray>(rows->values), images, random, origin);
+    if (is_known_) {
+      rows->values = std::move(array);
+    } else {
+      value = DictValue(lists_of(array, rows->splits, 0, rows->size()));
+    }
     return;
   }
   Array array = decoded(value.bytes(), images, random, origin);

@@ -16,10 +16,6 @@
 
 namespace recordpipe::tfds {
 
-TensorType type_of(DType dtype);
-// Of one image: [height, width, channels], or [channels, height, width].
-std::vector<size_t> shape_of(const ImageFormat& format);
-
 // Thread-safe.
 class SequenceImages {
  public:
@@ -30,8 +26,8 @@ class SequenceImages {
   // Replaces the files in `value` (a BytesArray, or a RaggedArray of one) by an array of the
   // images, [images, height, width, channels]. All of them have the random numbers `random`, as the
   // images of a window. Its stacking is that of the sequence if the size of the images is known
-  // from the spec or from features.json, and a list if it is not. Throws as
-  // ImageColumnCollator::set, and Error with the path and offset of `origin`:
+  // from the spec or from features.json, and a list if it is not (of lists, for nested sequences).
+  // Throws as ImageColumnCollator::set, and Error with the path and offset of `origin`:
   //   unsupported     images of different size or number of channels
   //   limit_exceeded  more bytes than 16 images of ExampleOptions::max_pixels
   void set(DictValue& value, const ImageColumnCollator& images, const Random& random,

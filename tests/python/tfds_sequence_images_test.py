@@ -162,6 +162,16 @@ class SequenceImages(FilesTest):
             [row.shape for row in batch["views"]],
             [(0, 0, 0, 3), (1, 10, 8, 3), (2, 11, 8, 3), (3, 12, 8, 3)],
         )
+        # Of nested sequences, a list of them for each Example.
+        ds = self.tfds("nested").normalize("nested")
+        (batch,) = ds.batch(4)
+        for i, row in enumerate(batch["nested"]):
+            self.assertEqual(len(row), 2)
+            self.assertEqual(len(row[0]), 0)
+            twin = self.tfds("views").normalize("views")[i]["views"]
+            np.testing.assert_array_equal(row[1], twin)
+            self.assertEqual(row[1].dtype, twin.dtype)
+        np.testing.assert_array_equal(ds[3]["nested"][1], batch["nested"][3][1])
 
     def test_images_that_stay_encoded_otherwise(self):
         ds = rp.tfds(self.data, decode_images=False).resize("objects/crop", (4, 5))

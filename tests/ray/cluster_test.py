@@ -116,7 +116,7 @@ class KilledNode(FolderTest):
         pattern = self.files([2000] * 8, size=2000)
         options = {"shards": 16, "seed": 7}
         expected = rpr.global_shuffle(pattern, self.folder / "whole/s", **options)
-        written = []
+        written, killed = [], []
 
         def kill_after_the_first_shard():
             until = time.monotonic() + 100
@@ -124,11 +124,13 @@ class KilledNode(FolderTest):
                 time.sleep(0.02)
                 written.extend((self.folder / "killed").glob("s-*-of-*[0-9]"))
             self.kill(self.nodes[1])
+            killed.append(True)
 
         killer = threading.Thread(target=kill_after_the_first_shard)
         killer.start()
         report = rpr.global_shuffle(pattern, self.folder / "killed/s", **options)
         killer.join()
+        self.assertTrue(killed)
         self.assertIn(len(written), range(1, 16))  # in the middle
         self.assertEqual(report.records, expected.records)
         for path, whole in zip(report.paths, expected.paths, strict=True):

@@ -86,8 +86,7 @@ class ExamplesCollator {
 
   void reset(ExamplesBatch& batch, size_t rows) const;
   // Throw as ExampleDecoder and ImageColumnCollator::set; images of different size in one sequence
-  // are Error{unsupported}. A record that is not drawn has the random
-  // numbers of Random(0, 0, 0).
+  // are Error{unsupported}. A record that is not drawn has the random numbers of Random(0, 0, 0).
   // `next` is the record that is read next, and may be prefetched into the CPU cache.
   void set(ExamplesBatch& batch, size_t row, const Record& record, const Record& next = {}) const;
   void set(ExamplesBatch& batch, size_t row, const DrawnRecord& drawn) const;
