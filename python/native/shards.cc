@@ -178,9 +178,10 @@ void define_shards(nb::module_& module) {
   module.def(
       "end_shard",
       [](const SharedFiles& files, const FilePath& folder, const std::string& line,
-         uint64_t records) {
+         const std::tuple<uint64_t, uint64_t, uint64_t>& counts) {
         ShardRecord record = parse_shard_record(line, kManifestName, 1);
-        end_shard(*files, folder.bytes, record, records);
+        const auto [records, regions, bytes] = counts;
+        end_shard(*files, folder.bytes, record, {records, regions, bytes});
         return to_json_line(record);
       },
       nb::call_guard<GilRelease>());

@@ -26,7 +26,7 @@ from recordpipe.inputs import (
     whole_number,
 )
 from recordpipe.progress import Progress, reported
-from recordpipe.shard_jobs import ShardJobReport, run_shard_job
+from recordpipe.shard_jobs import Counts, ShardJobReport, run_shard_job
 from recordpipe.shards import Executor
 from recordpipe.table_conversion import convert_tables, names_tables
 
@@ -480,11 +480,12 @@ def convert_to_dir(
 
 def _convert_file(
     options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str
-) -> int:
+) -> Counts:
     name = os.path.basename(target)
     derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
     seed = int.from_bytes(derived.digest(), "little")
-    return convert(source, target, filesystem=filesystem, seed=seed, **options).records
+    report = convert(source, target, filesystem=filesystem, seed=seed, **options)
+    return report.records, report.regions_skipped, report.bytes_skipped
 
 
 def _names(names: str | Sequence[str]) -> list[str]:

@@ -21,6 +21,9 @@ __all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
 
 _BUSY_SECONDS = 0.2
 
+# Records, damaged regions that were skipped, and their bytes.
+Counts = tuple[int, int, int]
+
 
 @dataclass(frozen=True)
 class WrittenShard:
@@ -33,6 +36,8 @@ class WrittenShard:
         bytes: the size of the output.
         crc32c: of all its bytes, as eight hexadecimal digits.
         was_there: an earlier run has made it (``resume=True``).
+        regions_skipped: the number of damaged regions of the input that were skipped.
+        bytes_skipped: their size.
     """
 
     input: str
@@ -41,6 +46,8 @@ class WrittenShard:
     bytes: int
     crc32c: str
     was_there: bool = False
+    regions_skipped: int = 0
+    bytes_skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,16 +98,30 @@ class ShardJobReport:
         """The size of all outputs."""
         return sum(shard.bytes for shard in self.shards)
 
+    @property
+    def regions_skipped(self) -> int:
+        """The number of damaged regions that were skipped in all inputs."""
+        return sum(shard.regions_skipped for shard in self.shards)
+
+    @property
+    def bytes_skipped(self) -> int:
+        """The size of the damaged regions."""
+        return sum(shard.bytes_skipped for shard in self.shards)
+
     def __repr__(self) -> str:
+        regions = self.regions_skipped
+        plural = "" if regions == 1 else "s"
+        skipped = f", {regions:,} damaged region{plural} of {self.bytes_skipped:,} bytes skipped"
         return (
             f"ShardJobReport({self.folder}: {len(self.shards):,} files of {self.records:,} records"
+            + (skipped if regions else "")
             + (f", {sum(shard.was_there for shard in self.shards):,} of them there already")
             + (f", {len(self.failed):,} failed)" if self.failed else ")")
         )
 
 
 def run_shard_job(
-    work: Callable[[str, str], int],
+    work: Callable[[str, str], Counts],
     files: FoundFiles,
     folder: str | os.PathLike[str],
     *,
@@ -113,7 +134,7 @@ def run_shard_job(
     progress: Progress,
     activity: str,
 ) -> ShardJobReport:
-    """Calls work(input, output) for each file: it returns the number of records that it wrote.
+    """Calls work(input, output) for each file: it returns what it wrote and skipped.
 
     ``operation`` is all that determines an output, except for its input. A task may run twice, and
     at a time: it makes the same output under the same name.
@@ -159,7 +180,7 @@ def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
 
 
 def _make(
-    work: Callable[[str, str], int],
+    work: Callable[[str, str], Counts],
     compression: str,
     folder: str,
     job: str,
@@ -190,4 +211,6 @@ def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard
         found["bytes"],
         found["crc32c"],
         was_there,
+        found.get("regions_skipped", 0),
+        found.get("bytes_skipped", 0),
     )

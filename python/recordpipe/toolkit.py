@@ -21,7 +21,7 @@ from recordpipe.inputs import (
 )
 from recordpipe.progress import Progress, reported, task_check
 from recordpipe.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
-from recordpipe.shard_jobs import ShardJobReport, run_shard_job
+from recordpipe.shard_jobs import Counts, ShardJobReport, run_shard_job
 from recordpipe.shards import Executor, merge_files
 
 __all__ = ["index", "info", "salvage", "salvage_to_dir", "verify"]
@@ -331,6 +331,10 @@ def _index_file(
 
 def _salvage_file(
     how: Reading, compression: str, threads: int, filesystem: Any, source: str, target: str
-) -> int:
+) -> Counts:
     files = files_on(filesystem)
-    return native.salvage(files, [source], target, how, compression, threads, task_check())[1]
+    found, records = native.salvage(
+        files, [source], target, how, compression, threads, task_check()
+    )
+    report = FileReport._of(found[0])
+    return records, report.damaged_regions, report.bytes_lost or 0

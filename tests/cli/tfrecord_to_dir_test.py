@@ -119,6 +119,24 @@ class ToDir(TfrecordTest):
         self.assertFalse((self.folder / "other" / self.names[7]).exists())
         self.assertTrue((self.folder / "other" / self.names[19]).exists())
 
+    def test_what_is_skipped_is_counted(self):
+        for number in 7, 9:
+            content = flipped(THREE, 8 * 40) + THREE
+            (self.folder / "in" / self.names[number]).write_bytes(content)
+        for command in ("convert", "--skip-corrupt"), ("salvage",):
+            out = command[0]
+            result = self.start(*command, "in/*", "--to-dir", out, "--json")
+            self.assertEqual(result.returncode, 1 if out == "salvage" else 0, result.stderr)
+            self.assertIn(b"2 damaged regions of 92 bytes", result.stderr)
+            lines = [json.loads(line) for line in result.stdout.splitlines()]
+            for counts in lines, self.manifest(out):
+                skipped = [(line.get("regions_skipped"), line.get("bytes_skipped"))
+                           for line in counts]
+                expected = [(1, 46) if i in (7, 9) else (None, None) for i in range(20)]
+                self.assertEqual(skipped, expected)
+                self.assertEqual(counts[7]["records"], 5)
+            self.run_it("verify", "--manifest", f"{out}/manifest.jsonl")
+
     def test_killed_at_any_time_it_ends_with_the_same_files(self):
         for i, name in enumerate(self.names):
             (self.folder / "in" / name).write_bytes(THREE * 20_000 + record(bytes([i])))

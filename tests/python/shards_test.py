@@ -398,6 +398,12 @@ class Jobs(ShardsTest):
         report = rp.salvage_to_dir(self.folder / "train-*", self.folder / "fixed")
         self.assertEqual([shard.records for shard in report.shards], [3, 0, 4, 2, 7])
         self.assertTrue(rp.verify(self.folder / "fixed").intact)
+        for found in (report, self.convert(skip_corrupt=True)):
+            self.assertEqual([shard.regions_skipped for shard in found.shards], [0, 0, 1, 0, 0])
+            self.assertGreater(found.bytes_skipped, 20)
+            self.assertRegex(repr(found), f"1 damaged region.* of {found.bytes_skipped:,} bytes")
+        again = self.convert(skip_corrupt=True, resume=True)
+        self.assertEqual((again.regions_skipped, again.records), (1, 16))
 
     def test_the_same_shard_twice_at_once(self):
         for i in range(6):

@@ -37,11 +37,11 @@ class ShardJobTest : public testing::Test {
     made_ = 0;
     return run_shard_job(
         {.files = posix_file_system()}, job,
-        [&](size_t number, const std::string& output, size_t) -> uint64_t {
+        [&](size_t number, const std::string& output, size_t) -> ShardCounts {
           ++made_;
           write_file(output, operation + job.outputs[number]);
           if (job.outputs[number] == failing) throw Error({.kind = kind, .reason = "told to"});
-          return 1;
+          return {.records = 1};
         },
         [](const ShardOutcome&) {});
   }

@@ -77,8 +77,8 @@ ShardRecord begin_shard(const FileWork& work, const std::string& job_hash, const
 // Doesn't sync: a record that a crash tears or loses is as good as none, and its output is made
 // again.
 void end_shard(FileSystem& files, const std::string& folder, ShardRecord& record,
-               uint64_t records) {
-  record.records = records;
+               const ShardCounts& counts) {
+  record.counts = counts;
   measure_output(files, folder + "/" + record.output, record);
   const std::string line = to_json_line(record);
   const auto file = files.create(record_path(folder, record.output), CreateMode::truncate);
@@ -147,7 +147,7 @@ const ShardRecord* ShardFolder::earlier(const ShardRecord& wanted) const {
   const ShardRecord& earlier = found->second;
   if (wanted.version.empty()) return nullptr;
   ShardRecord same = wanted;
-  same.records = earlier.records;
+  same.counts = earlier.counts;
   same.bytes = earlier.bytes;
   same.crc = earlier.crc;
   // As lines, in which bytes of an input's path that are not UTF-8 are replaced.

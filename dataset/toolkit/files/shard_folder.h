@@ -28,7 +28,8 @@ ShardRecord begin_shard(const FileWork& work, const std::string& job_hash, const
                         const std::string& output);
 // Measures the output, which has `records` records, and writes its record. May be called in any
 // process that has the folder, also several times.
-void end_shard(FileSystem& files, const std::string& folder, ShardRecord& record, uint64_t records);
+void end_shard(FileSystem& files, const std::string& folder, ShardRecord& record,
+               const ShardCounts& counts);
 
 // Only one process at a time has it, except in an object store. earlier() and forget() are
 // thread-safe.

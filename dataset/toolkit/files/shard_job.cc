@@ -35,9 +35,10 @@ std::string stem_of_output(const std::string& input) {
 }
 
 // Makes an output, unless it is there.
-ShardOutcome make_shard(const FileWork& work, const ShardJob& job, const std::string& hash,
-                        const ShardFolder& folder, const FileShare& share,
-                        const std::function<uint64_t(size_t, const std::string&, size_t)>& make) {
+ShardOutcome make_shard(
+    const FileWork& work, const ShardJob& job, const std::string& hash, const ShardFolder& folder,
+    const FileShare& share,
+    const std::function<ShardCounts(size_t, const std::string&, size_t)>& make) {
   ShardOutcome outcome{.number = share.number};
   try {
     const std::string& input = job.inputs[share.number];
@@ -50,9 +51,9 @@ ShardOutcome make_shard(const FileWork& work, const ShardJob& job, const std::st
       return outcome;
     }
     folder.forget(outcome.record.output);
-    const uint64_t records =
+    const ShardCounts counts =
         make(share.number, job.folder + "/" + outcome.record.output, share.threads);
-    end_shard(work.files, job.folder, outcome.record, records);
+    end_shard(work.files, job.folder, outcome.record, counts);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cancelled) throw;
     outcome.error = error;
@@ -87,10 +88,10 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
   return names;
 }
 
-bool run_shard_job(
-    const FileWork& work, const ShardJob& job,
-    const std::function<uint64_t(size_t number, const std::string& output, size_t threads)>& make,
-    const std::function<void(const ShardOutcome&)>& report) {
+bool run_shard_job(const FileWork& work, const ShardJob& job,
+                   const std::function<ShardCounts(size_t number, const std::string& output,
+                                                   size_t threads)>& make,
+                   const std::function<void(const ShardOutcome&)>& report) {
   ShardFolder folder(work.files, job.folder);
   const std::string hash = shard_job_hash(job.operation);
   std::vector<ShardRecord> records;

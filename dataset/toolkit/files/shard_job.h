@@ -47,13 +47,13 @@ struct ShardOutcome {
 
 // Calls make(number, path of the output, threads) for each input whose output is not there: from
 // several threads at a time. It writes the output, which must appear whole or not at all, and
-// returns its number of records. report() is called on the calling thread, in the order of the
+// returns its counts. report() is called on the calling thread, in the order of the
 // inputs; without keep_going, it ends with the first failure. Returns whether all outputs are there
 // and the manifest was written. Throws Error{cancelled}, and Error{busy} while another run uses the
 // folder.
-bool run_shard_job(
-    const FileWork& work, const ShardJob& job,
-    const std::function<uint64_t(size_t number, const std::string& output, size_t threads)>& make,
-    const std::function<void(const ShardOutcome&)>& report);
+bool run_shard_job(const FileWork& work, const ShardJob& job,
+                   const std::function<ShardCounts(size_t number, const std::string& output,
+                                                   size_t threads)>& make,
+                   const std::function<void(const ShardOutcome&)>& report);
 
 }  // namespace recordpipe

@@ -50,7 +50,11 @@ ShardRecord from_json(const Json& json) {
       throw std::invalid_argument(std::string(name) + " is no count");
     return number.get<uint64_t>();
   };
-  record.records = count("records");
+  record.counts.records = count("records");
+  if (json.contains("regions_skipped")) {
+    record.counts.regions_skipped = count("regions_skipped");
+    record.counts.bytes_skipped = count("bytes_skipped");
+  }
   record.bytes = count("bytes");
   if (!is_plain_name(record.output)) throw std::invalid_argument("output is not a file's name");
   return record;
@@ -59,13 +63,17 @@ ShardRecord from_json(const Json& json) {
 }  // namespace
 
 std::string to_json_line(const ShardRecord& record) {
-  const Json json = {{"job", record.job},
-                     {"input", record.input},
-                     {"version", record.version},
-                     {"output", record.output},
-                     {"records", record.records},
-                     {"bytes", record.bytes},
-                     {"crc32c", hexadecimal(record.crc)}};
+  Json json = {{"job", record.job},
+               {"input", record.input},
+               {"version", record.version},
+               {"output", record.output},
+               {"records", record.counts.records},
+               {"bytes", record.bytes},
+               {"crc32c", hexadecimal(record.crc)}};
+  if (record.counts.regions_skipped > 0) {
+    json["regions_skipped"] = record.counts.regions_skipped;
+    json["bytes_skipped"] = record.counts.bytes_skipped;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -12,12 +12,22 @@
 
 namespace recordpipe {
 
+// What a file was made of.
+struct ShardCounts {
+  uint64_t records = 0;  // in it
+  // Damage of the input that was skipped.
+  uint64_t regions_skipped = 0;
+  uint64_t bytes_skipped = 0;
+
+  bool operator==(const ShardCounts&) const = default;
+};
+
 struct ShardRecord {
   std::string job = {};      // the hash of all that determines the output, except for the input
   std::string input = {};    // path; of a URL, without passwords and tokens
   std::string version = {};  // RandomAccessFile::identity() of the input; empty: unknown
   std::string output = {};   // name in the folder
-  uint64_t records = 0;
+  ShardCounts counts = {};
   uint64_t bytes = 0;  // of the output
   uint32_t crc = 0;    // CRC-32C of all bytes of the output
 
@@ -25,7 +35,8 @@ struct ShardRecord {
 };
 
 // One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
-// "crc32c"}. crc32c is a string of eight hexadecimal digits.
+// "crc32c"}, and of a damaged input "regions_skipped" and "bytes_skipped". crc32c is a string of
+// eight hexadecimal digits.
 std::string to_json_line(const ShardRecord& record);
 // Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that
 // to_json_line() would not write; also if "output" is no plain name, which could lead out of the

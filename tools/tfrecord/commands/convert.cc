@@ -193,8 +193,8 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     output.compression = arguments.output.compression.value_or(Compression::none);
     output.threads = shard.threads;
     options.output = record_output_options(context, output);
+    Skipped skipped;
     if (arguments.skip_corrupt) {
-      Skipped skipped;
       options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
         const std::lock_guard lock(mutex);
         skip(context, path, region, skipped);
@@ -206,7 +206,10 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
         };
       }
     }
-    return convert_records(shard.work, std::move(options)).files.at(0).records;
+    const ConvertReport report = convert_records(shard.work, std::move(options));
+    return ShardCounts{.records = report.files.at(0).records,
+                       .regions_skipped = skipped.regions,
+                       .bytes_skipped = skipped.bytes};
   };
   return run_shard_command(context, arguments.shards,
                            {.name = "convert",

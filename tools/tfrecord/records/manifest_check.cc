@@ -34,12 +34,12 @@ std::string line_of(const std::string& path, const ShardRecord& expected,
   if (!json) {
     return fmt::format("{}: {}\n", shown_path(path),
                        difference.empty() ? fmt::format("as in the manifest, {}, {}",
-                                                        counted(expected.records, "record"),
+                                                        counted(expected.counts.records, "record"),
                                                         byte_count(expected.bytes))
                                           : difference);
   }
   nlohmann::ordered_json line = {{"path", without_secrets(path)},
-                                 {"records", expected.records},
+                                 {"records", expected.counts.records},
                                  {"bytes", expected.bytes},
                                  {"intact", difference.empty()}};
   if (!difference.empty()) line["error"] = difference;

@@ -11,6 +11,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"
+#include "tools/tfrecord/records/scan_file.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -18,13 +19,13 @@ namespace {
 
 struct Summary {
   uint64_t files = 0;
-  uint64_t records = 0;
+  ShardCounts counts;
   uint64_t bytes = 0;
   uint64_t were_there = 0;
   uint64_t failed = 0;
 
   std::string text(const std::string& folder) const {
-    std::string text = fmt::format("wrote {}, {}, to {} in {}", counted(records, "record"),
+    std::string text = fmt::format("wrote {}, {}, to {} in {}", counted(counts.records, "record"),
                                    byte_count(bytes), counted(files, "file"), printable(folder));
     if (were_there > 0) text += fmt::format("; {} there already", grouped(were_there));
     if (failed > 0) text += fmt::format("; {} failed", grouped(failed));
@@ -97,15 +98,22 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
     }
     const ShardRecord& record = outcome.record;
     ++summary.files;
-    summary.records += record.records;
+    summary.counts.records += record.counts.records;
+    summary.counts.regions_skipped += record.counts.regions_skipped;
+    summary.counts.bytes_skipped += record.counts.bytes_skipped;
     summary.bytes += record.bytes;
     summary.were_there += outcome.was_there ? 1 : 0;
     if (!command.json) return;
-    print_json_summary(context, {{"path", without_secrets(input)},
-                                 {"output", arguments.folder + "/" + record.output},
-                                 {"records", record.records},
-                                 {"bytes", record.bytes},
-                                 {"was_there", outcome.was_there}});
+    nlohmann::ordered_json line = {{"path", without_secrets(input)},
+                                   {"output", arguments.folder + "/" + record.output},
+                                   {"records", record.counts.records},
+                                   {"bytes", record.bytes},
+                                   {"was_there", outcome.was_there}};
+    if (record.counts.regions_skipped > 0) {
+      line["regions_skipped"] = record.counts.regions_skipped;
+      line["bytes_skipped"] = record.counts.bytes_skipped;
+    }
+    print_json_summary(context, line);
   };
   const bool is_complete = run_shard_job(
       work, job,
@@ -120,6 +128,11 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
       },
       report);
   context.progress.clear();
+  if (summary.counts.regions_skipped > 0) {
+    context.progress.warn(
+        fmt::format("tfrecord {}: skipped {} in all", command.name,
+                    describe_damage(summary.counts.regions_skipped, summary.counts.bytes_skipped)));
+  }
   if (!command.json) print_summary(context, summary.text(arguments.folder));
   if (is_complete) return ExitCode::ok;
   context.progress.warn(fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing",

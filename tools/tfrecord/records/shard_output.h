@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/shard_record.h"
 #include "recordpipe/compression.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"
@@ -48,12 +49,13 @@ struct ShardCommand {
   uint64_t seed = 0;
   size_t threads = 0;
   bool json = false;
-  // Returns the number of records. Errors are reported by file.
-  std::function<uint64_t(const ShardToMake&)> make = {};
+  // Returns the counts. Errors are reported by file.
+  std::function<ShardCounts(const ShardToMake&)> make = {};
 };
 
-// Runs the job (shard_job.h), prints its errors and its summary: with --json an object for each
-// file, {"path", "output", "records", "bytes", "was_there"} or {"path", "error"}.
+// Runs the job (shard_job.h), prints its errors, what was skipped in all and its summary: with
+// --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
+// one also "regions_skipped" and "bytes_skipped", or {"path", "error"}.
 ExitCode run_shard_command(const CommandContext& context, const ShardOutputArguments& arguments,
                            const ShardCommand& command);
 
