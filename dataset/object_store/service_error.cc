@@ -16,10 +16,25 @@ std::string shortened(const std::string& text, size_t size) {
   return text.size() <= size ? text : text.substr(0, size) + "...";
 }
 
-void replace_all(std::string& text, const std::string& from) {
+bool is_of_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// A short secret, such as "x" for a local server, is concealed where it is a word: letters of the
+// message itself stay.
+void conceal_in(std::string& text, const std::string& secret) {
   static constexpr std::string_view kConcealed = "...";
-  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += kConcealed.size()) {
-    text.replace(at, from.size(), kConcealed);
+  static constexpr size_t kLong = 8;
+  for (size_t at = 0; (at = text.find(secret, at)) != text.npos;) {
+    const size_t end = at + secret.size();
+    const bool is_part = (at > 0 && is_of_word(text[at - 1]) && is_of_word(text[at])) ||
+                         (end < text.size() && is_of_word(text[end]) && is_of_word(text[end - 1]));
+    if (is_part && secret.size() < kLong) {
+      at = end;
+    } else {
+      text.replace(at, secret.size(), kConcealed);
+      at += kConcealed.size();
+    }
   }
 }
 
@@ -46,8 +61,8 @@ void read_element(const XmlReader& xml, ServiceError& error) {
 void ServiceError::conceal(const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     if (secret.empty()) continue;
-    replace_all(code, secret);
-    replace_all(message, secret);
+    conceal_in(code, secret);
+    conceal_in(message, secret);
   }
   code = shortened(code, kLongestCode);
   message = shortened(message, kLongestMessage);

@@ -87,9 +87,18 @@ StepCollator::StepCollator(std::shared_ptr<const StepReader> reader,
   const auto columns = reader_->columns();
   for (const ImageSpec& spec : images) {
     const auto at = std::ranges::find(columns, spec.feature, &StepColumn::name);
-    if (at == columns.end() || at->type || at->is_ragged || !at->shape.empty()) {
+    const auto may_be_image = [](const StepColumn& column) {
+      return !column.type && !column.is_ragged && column.shape.empty();
+    };
+    if (at == columns.end() || !may_be_image(*at)) {
+      std::string known;
+      for (const StepColumn& column : columns) {
+        if (!may_be_image(column)) continue;
+        known += (known.empty() ? "bytes are " : ", ") + printable(column.name);
+      }
       throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "'" + printable(spec.feature) + "' is not an image of the steps"});
+                   .reason = "'" + printable(spec.feature) + "' is not an image of the steps",
+                   .hint = known});
     }
     if (spec.sizes != ImageSizes::equal) {
       throw Error({.kind = ErrorKind::invalid_argument,

@@ -183,7 +183,14 @@ class Resolver {
       out_.sources[i].offsets = offsets;
       out_.sources[i].is_padded = is_padded;
     }
-    if (!is_used) refuse("there are offsets of " + quoted(key) + ", which is no feature of a row");
+    if (!is_used) {
+      std::string known;
+      for (const StepColumn& column : out_.columns) {
+        known += (known.empty() ? "" : ", ") + quoted(column.name);
+      }
+      refuse("there are offsets of " + quoted(key) + ", which is no feature of a row",
+             "a row has " + known);
+    }
     if (!is_padded) return;
     const std::string mask = key + "_mask";
     for (const StepColumn& column : out_.columns) {

@@ -26,15 +26,19 @@ ExampleOptions without(ExampleOptions options, const std::vector<ImageSpec>& spe
 }
 
 Leaf image_leaf(const Feature& features, const std::string& path) {
+  std::string known;
   for (Leaf& leaf : leaves(features)) {
-    if (leaf.key != path || !leaf.feature->is_image()) continue;
+    if (!leaf.feature->is_image()) continue;
+    known += (known.empty() ? "there are " : ", ") + printable(leaf.key);
+    if (leaf.key != path) continue;
     if (leaf.feature->dtype != TensorType::float32) return std::move(leaf);
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "\"" + printable(path) +
                            "\" is an image of floats: image operators can't change it"});
   }
   throw Error({.kind = ErrorKind::invalid_argument,
-               .reason = "there is no image \"" + printable(path) + "\""});
+               .reason = "there is no image \"" + printable(path) + "\"",
+               .hint = known});
 }
 
 // Moves a column's images to the value at `path`.

@@ -256,8 +256,13 @@ def _features(features: Features | None) -> list[tuple[str, str]]:
 
 def _offsets(offsets: Offsets | None) -> list[tuple[str, list[int]]]:
     windows = []
+    example = 'such as {"action": range(8)}'
+    if not isinstance(offsets, Mapping | None):
+        raise TypeError(f"offsets are a dict, {example}, not {offsets!r}")
     for name, window in (offsets or {}).items():
         if not isinstance(name, str):
             raise TypeError(f"offsets are by name, not by {name!r}")
+        if not isinstance(window, Iterable):
+            raise TypeError(f"the offsets of {name!r} are several steps, {example}, not {window!r}")
         windows.append((name, [operator.index(offset) for offset in window]))
     return windows

@@ -213,7 +213,8 @@ class ToDir(TfrecordTest):
 
     def test_the_manifest_finds_every_difference(self):
         self.run_it("convert", "in/*", "--to-dir", "out")
-        self.run_it("verify", "--manifest", "out/manifest.jsonl")
+        result = self.start("verify", "--manifest", "out/manifest.jsonl")
+        self.assertEqual((result.returncode, result.stderr), (0, b"20 files are as in the manifest\n"))
         (self.folder / "out" / self.names[2]).unlink()
         os.truncate(self.folder / "out" / self.names[3], 5)
         (self.folder / "out" / self.names[4]).write_bytes(
@@ -226,6 +227,9 @@ class ToDir(TfrecordTest):
         self.assertEqual(lines[2]["error"], "missing")
         self.assertIn("5 bytes, not the", lines[3]["error"])
         self.assertIn("CRC-32C", lines[4]["error"])
+        self.assertEqual(result.stderr, b"")
+        result = self.start("verify", "--manifest", "out/manifest.jsonl")
+        self.assertEqual(result.stderr, b"3 of 20 files differ from the manifest\n")
 
     def test_hostile_manifests(self):
         self.run_it("convert", "in/*", "--to-dir", "out")
@@ -238,6 +242,10 @@ class ToDir(TfrecordTest):
             result = self.start("verify", "--manifest", "bad.jsonl")
             self.assertIn(b"line 2 is no line of a manifest", result.stderr)
             self.assertEqual(result.returncode, 2)
+        (self.folder / "bad.jsonl").write_text("")
+        result = self.start("verify", "--manifest", "bad.jsonl")
+        self.assertIn(b"the manifest is empty", result.stderr)
+        self.assertEqual(result.returncode, 2)
         for text in ("[" * 1_000_000, "{}", "\n", json.dumps(good)[:-3]):
             (self.folder / "bad.jsonl").write_text(text)
             self.assertEqual(self.start("verify", "--manifest", "bad.jsonl").returncode, 2)

@@ -164,6 +164,16 @@ TEST(ServiceErrors, HideWhatWasSent) {
   EXPECT_LE(error.message.size(), 303u);
 }
 
+TEST(ServiceErrors, KeepTheirWordsIfASecretIsALetter) {
+  ServiceError error{.code = "NoSuchKey", .message = "The key e, or 2e1, doesn't exist: e"};
+  error.conceal({"e", "y"});
+  EXPECT_EQ(error.code, "NoSuchKey");
+  EXPECT_EQ(error.message, "The key ..., or 2e1, doesn't exist: ...");
+  error.message = "seen in _longersecret_ and in alongersecretb";
+  error.conceal({"longersecret"});
+  EXPECT_EQ(error.message, "seen in _..._ and in a...b");
+}
+
 TEST(ServiceErrors, BusyAndExpired) {
   EXPECT_TRUE(is_transient(503, "SlowDown"));
   EXPECT_TRUE(is_transient(400, "RequestTimeout"));

@@ -23,8 +23,11 @@ class Errors(rlds.StepsTest):
     def test_wrong_arguments(self):
         with self.assertRaisesRegex(rp.InvalidArgumentError, "'act'.*there are"):
             self.steps(features=["act"])
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "no feature of a row"):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "no feature of a row.*'action'"):
             self.steps(offsets={"act": [0]})
+        for offsets in (range(8), {"action": 8}):
+            with self.assertRaisesRegex(TypeError, r'\{"action": range\(8\)\}'):
+                self.steps(offsets=offsets)
         with self.assertRaises(ValueError):
             self.steps(pad="wrap")
         with self.assertRaises(ValueError):
@@ -33,7 +36,7 @@ class Errors(rlds.StepsTest):
             self.steps(features="action")
         with self.assertRaises(TypeError):
             self.steps(offsets={"action": [0.5]})
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "not an image"):
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "not an image.*bytes are .*image"):
             self.steps().decode_image("action")
 
     def test_the_index_is_beside_the_files_or_in_the_cache(self):

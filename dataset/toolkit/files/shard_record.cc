@@ -89,10 +89,11 @@ ShardRecord parse_shard_record(std::string_view line, const std::string& path, u
     });
     return from_json(json);
   } catch (const std::exception& error) {
-    throw Error({.kind = ErrorKind::corrupted,
-                 .path = path,
-                 .reason = "line " + std::to_string(number) +
-                           " is no line of a manifest: " + error.what()});
+    throw Error(
+        {.kind = ErrorKind::corrupted,
+         .path = path,
+         .reason = "line " + std::to_string(number) + " is no line of a manifest: " + error.what(),
+         .hint = "a manifest is the manifest.jsonl in the folder of --to-dir"});
   }
 }
 
@@ -104,6 +105,12 @@ std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& pat
     const size_t end = std::min(text.find('\n'), text.size());
     records.push_back(parse_shard_record(text.substr(0, end), path, number));
     text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (records.empty()) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = path,
+                 .reason = "the manifest is empty",
+                 .hint = "make it again: the job with --resume keeps the files that are right"});
   }
   return records;
 }

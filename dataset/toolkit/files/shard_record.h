@@ -43,8 +43,8 @@ std::string to_json_line(const ShardRecord& record);
 // folder.
 ShardRecord parse_shard_record(std::string_view line, const std::string& path, uint64_t number);
 
-// Reads the records of a manifest. Throws parse_shard_record()'s errors, and Error{limit_exceeded}
-// for more than 1 GiB.
+// Reads the records of a manifest. Throws parse_shard_record()'s errors, Error{corrupted} for an
+// empty file, and Error{limit_exceeded} for more than 1 GiB.
 std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& path);
 
 // Computes bytes and crc of the file at `path`. advance() is called with the bytes of each read,

@@ -61,7 +61,8 @@ ExitCode check_manifests(const CommandContext& context, const std::vector<std::s
     }
   }
   InputProgress progress(context, "verify", bytes);
-  return for_each_input_at_once(
+  uint64_t differing = 0;
+  const ExitCode status = for_each_input_at_once(
       context, "verify", paths, threads,
       [&](const FileShare& share) -> InputReport {
         const size_t i = share.number;
@@ -70,12 +71,25 @@ ExitCode check_manifests(const CommandContext& context, const std::vector<std::s
         return [&, i, found] {
           context.progress.clear();
           out.write(line_of(paths[i], expected[i], found, json));
+          differing += found.empty() ? 0 : 1;
           return found.empty() ? ExitCode::ok : ExitCode::no;
         };
       },
       [](ErrorKind) { return ExitCode::trouble; },
       // One thread reads a file, also a large one.
       turn_of_headers);
+  context.progress.clear();
+  // Which files can't be read was said.
+  if (!json && status != ExitCode::trouble) {
+    const bool is_one = (status == ExitCode::ok ? paths.size() : differing) == 1;
+    print_summary(context,
+                  status == ExitCode::ok
+                      ? fmt::format("{} {} as in the manifest", counted(paths.size(), "file"),
+                                    is_one ? "is" : "are")
+                      : fmt::format("{} of {} {} from the manifest", grouped(differing),
+                                    counted(paths.size(), "file"), is_one ? "differs" : "differ"));
+  }
+  return status;
 }
 
 }  // namespace recordpipe
