@@ -35,7 +35,7 @@ are not repeated here: obstore, s3fs and pyarrow do that themselves.
 
 Of URLs, without ``filesystem``, errors are those of recordpipe, with URL, offset, reason and hint.
 What passes (429, 500, 502, 503, 504, broken connections) is repeated for a minute; a server that
-sends nothing for 30 seconds is given up after about two.
+sends nothing for 30 seconds is given up after about one, or two within an answer.
 
 A Dataset, and a task of an ``executor``, are pickled with the filesystem that was passed, which
 must be picklable, and with its credentials if it has any. States, plans, manifests and messages
