@@ -21,7 +21,7 @@ __all__ = ["Upload"]
 
 _PART_SIZE = 16 << 20
 # Seconds in which an upload that is aborted may remove its parts.
-_END = 10.0
+_END = 5.0
 _UNKNOWN: dict[str, str] = {}
 
 
@@ -38,6 +38,8 @@ class Upload:
     tells whether the request was carried out. obstore.open_writer() would leave the parts of an
     upload that isn't completed.
     """
+
+    is_abandonable = True  # abort() may be called while another method runs
 
     def __init__(self, files: StoreFiles, key: str, path: str) -> None:
         self._files, self._key, self._path = files, key, path

@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import pathlib
 import random
+import signal
 import sys
 import threading
 import time
@@ -335,6 +336,36 @@ class Stopped(Patched, StoreTest):
     def test_a_request_is_left_alone(self):
         with unittest.mock.patch.object(obstore_uploads, "_END", 0.2):
             self.assertLess(self.aborted(self.closing(Fault(wait=5))), 3)
+
+    def test_interrupts(self):
+        """Of the writer's thread, and of one that Python has not started."""
+        here = self.folder / "here"
+        for size in (1, 40):
+            records = [bytes(999_999)] * size
+            rp.write_tfrecords(here, records)
+            for write in (
+                lambda records=records: rp.write_tfrecords(f"{self.url}/a", records),
+                lambda: rp.convert(here, f"{self.url}/a"),
+            ):
+                self.server.fault_of = always(is_write, BUSY)
+                main = threading.main_thread().ident
+                timer = threading.Timer(1, signal.pthread_kill, (main, signal.SIGINT))
+                timer.start()
+                begin = time.monotonic()
+                with (
+                    unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 20),
+                    unittest.mock.patch.object(obstore_uploads, "_END", 1),
+                    unittest.mock.patch.dict(
+                        store_settings._PARTS,
+                        max_retries=100,
+                        retry_timeout=datetime.timedelta(20),
+                    ),
+                    self.assertRaises(KeyboardInterrupt),
+                ):
+                    write()
+                self.assertLess(time.monotonic() - begin, 8)
+                timer.join()
+        self.assertEqual(self.server.keys(), [])
 
     def test_parts_after_an_abort(self):
         path = f"{self.url}/a"
