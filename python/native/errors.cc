@@ -50,12 +50,17 @@ PythonException::PythonException(nb::python_error& error, std::string note)
   }
 }
 
-void PythonException::raise() const {
+nb::object PythonException::value() const {
   if (!note_.empty()) add_note();
-  const nb::object value = value_->get();
+  nb::object value = value_->get();
   // Raising adds the callers to the exception's traceback: begin without those of earlier times.
   PyException_SetTraceback(value.ptr(), traceback_->get().ptr());
-  PyErr_SetObject(value.type().ptr(), value.ptr());
+  return value;
+}
+
+void PythonException::raise() const {
+  const nb::object raised = value();
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
 }
 
 void PythonException::add_note() const {

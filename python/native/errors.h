@@ -26,6 +26,8 @@ class PythonException : public std::exception {
   //         note of another element, unless it is empty or the exception refuses notes
   explicit PythonException(nb::python_error& error, std::string note = {});
   const char* what() const noexcept override { return "a Python exception"; }
+  // The exception, with the note. Needs the GIL.
+  nb::object value() const;
   // Sets Python's error indicator. Needs the GIL.
   void raise() const;
 

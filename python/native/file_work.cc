@@ -66,6 +66,7 @@ class WorkThread {
 
  private:
   void run(const std::function<void(const FileWork&)>& operation) {
+    upload_stop = stop_.get_token();
     try {
       operation({.files = files_, .stop = stop_.get_token(), .advance = [this](uint64_t bytes) {
                    done_ += bytes;

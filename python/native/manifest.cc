@@ -1,7 +1,7 @@
 #include "python/native/manifest.h"
 
 #include <cstdint>
-#include <optional>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -32,21 +32,23 @@ std::vector<std::string> manifest_lines(const SharedFiles& files, const FilePath
 }
 
 struct Checked {
-  std::optional<FoundOutput> found = {};
-  std::optional<Error> error = {};
+  std::string difference = {};
+  std::exception_ptr error = {};  // an Error
 };
 
-// None: missing; an error: it can't be read; otherwise whether it is a regular file, its bytes, and
-// its CRC if it has as many bytes as expected.
+// The exception if the file can't be read; otherwise the difference.
 nb::object described(const Checked& checked) {
-  if (checked.error) return to_python(*checked.error);
-  if (!checked.found) return nb::none();
-  const nb::object crc =
-      checked.found->crc ? nb::object(nb::int_(*checked.found->crc)) : nb::object(nb::none());
-  return nb::make_tuple(checked.found->is_regular, checked.found->bytes, crc);
+  if (!checked.error) return text(checked.difference);
+  try {
+    std::rethrow_exception(checked.error);
+  } catch (const PythonFileError& error) {
+    return error.exception().value();
+  } catch (const Error& error) {
+    return to_python(error);
+  }
 }
 
-// Of each path, what is there instead of the output that its line describes.
+// How the file at each path differs from the output that its line describes.
 nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& paths,
                        const std::vector<std::string>& lines, size_t threads,
                        const nb::object& progress) {
@@ -72,10 +74,11 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
           Checked& file = checked[share.number];
           try {
             throw_if_stopped(work.stop, path);
-            file.found = find_output(work.files, path, expected[share.number], advance);
+            const ShardRecord& output = expected[share.number];
+            file.difference = difference(find_output(work.files, path, output, advance), output);
           } catch (const Error& error) {
             if (error.kind() == ErrorKind::cancelled) throw;
-            file.error = error;
+            file.error = std::current_exception();
           }
           return true;
         },

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <memory>
+#include <stop_token>
 #include <utility>
 
 #include <nanobind/stl/optional.h>
@@ -75,8 +77,12 @@ PythonFiles files_of(nb::object object) {
 // Passes the bytes on in large parts.
 class PythonUpload final : public Upload {
  public:
+  // Needs the GIL.
   PythonUpload(SharedObject writer, std::string path)
-      : writer_(std::move(writer)), path_(std::move(path)) {
+      : writer_(std::move(writer)),
+        path_(std::move(path)),
+        stop_(upload_stop),
+        is_abandonable_(stop_.stop_possible() && attribute(writer_->get(), "is_abandonable")) {
     part_.reserve(kPartSize);
   }
   ~PythonUpload() override {
@@ -102,19 +108,34 @@ class PythonUpload final : public Upload {
   }
   void commit() override {
     finish();
-    call(path_, [this] { writer_->get().attr("close")(); });
+    call_writer([writer = writer_] { writer->get().attr("close")(); });
     is_committed_ = true;
   }
 
  private:
   void send() {
     if (part_.empty()) return;
-    call(path_, [this] { writer_->get().attr("write")(nb::bytes(part_.data(), part_.size())); });
+    call_writer([writer = writer_, part = std::make_shared<const std::string>(std::move(part_))] {
+      writer->get().attr("write")(nb::bytes(part->data(), part->size()));
+    });
     part_.clear();
+    part_.reserve(kPartSize);
+  }
+  // After a stop request, doesn't wait for a writer whose abort() may be called meanwhile.
+  template <class Function>
+  void call_writer(Function function) {
+    if (!is_abandonable_) return call(path_, function);
+    const internal::CallStopScope scope(stop_);
+    call_until_stopped(path_, [function = std::move(function)] {
+      function();
+      return true;
+    });
   }
 
   const SharedObject writer_;
   const std::string path_;
+  const std::stop_token stop_;
+  const bool is_abandonable_;
   std::string part_;
   bool is_committed_ = false;
 };
@@ -182,11 +203,12 @@ std::unique_ptr<OutputFile> PythonFileSystem::create(const std::string& path, Cr
 
 std::unique_ptr<Upload> PythonFileSystem::begin_upload(const std::string& path) {
   if (const auto here = local(path)) return on_this_machine().begin_upload(*here);
-  auto writer = call(path, [&] {
-    return std::make_shared<const PythonObject>(
-        python_.object->get().attr("open_writer")(FilePath{path}));
+  return call(path, [&]() -> std::unique_ptr<Upload> {
+    return std::make_unique<PythonUpload>(
+        std::make_shared<const PythonObject>(
+            python_.object->get().attr("open_writer")(FilePath{path})),
+        path);
   });
-  return std::make_unique<PythonUpload>(std::move(writer), path);
 }
 
 std::optional<FileStatus> PythonFileSystem::status(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,9 @@ struct SharedFiles {
 
 // For functions that read files of this machine only.
 SharedFiles files_of_this_machine();
+
+// Stops the operation that runs on this thread: uploads that it begins take it along.
+inline thread_local std::stop_token upload_stop;
 
 // Registers the class FileSystem of the module.
 void define_file_system(nb::module_& module);

@@ -316,7 +316,7 @@ def check_outputs(
     threads: int,
     progress: _Progress,
     /,
-) -> list[tuple[bool, int, int | None] | Exception | None]: ...
+) -> list[str | Exception]: ...
 
 class ConvertArguments:
     compression: str | None

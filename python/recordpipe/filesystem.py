@@ -35,7 +35,7 @@ are not repeated here: obstore, s3fs and pyarrow do that themselves.
 
 Of URLs, without ``filesystem``, errors are those of recordpipe, with URL, offset, reason and hint.
 What passes (429, 500, 502, 503, 504, broken connections) is repeated for a minute; a server that
-sends nothing for 30 seconds is given up after about two.
+sends nothing for 30 seconds is given up after about one, or two within an answer.
 
 A Dataset, and a task of an ``executor``, are pickled with the filesystem that was passed, which
 must be picklable, and with its credentials if it has any. States, plans, manifests and messages
@@ -44,7 +44,8 @@ obstore doesn't work in a process made by fork() if the parent has used it: use 
 of ``multiprocessing_context="forkserver"`` or "spawn" (a ProcessPoolExecutor's:
 ``mp_context=multiprocessing.get_context("spawn")``).
 
-While a read in Python hangs, Ctrl-C ends the pass at once; the read goes on on its own thread.
+While a read in Python hangs, Ctrl-C ends the pass at once; the read goes on on its own thread. An
+upload through obstore ends within five seconds.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ class ManifestFile:
         difference: "" if it is as in the manifest; otherwise what it is: "missing", "no regular
             file", "80 bytes, not the 88 of the manifest", "CRC-32C 00000000, not the 1234abcd of
             the manifest", or the message of ``error``.
-        error: why it could not be read; otherwise None.
+        error: the exception of recordpipe or of the file system if it could not be read; otherwise
+            None.
     """
 
     path: str
@@ -99,7 +100,9 @@ class ManifestReport:
         differing = self.differing
         if not differing:
             return f"ManifestReport({len(self.files):,} files as in the manifest)"
-        first = f"{differing[0].path}: {differing[0].difference}"
+        first = differing[0].difference
+        if differing[0].path not in first:
+            first = f"{differing[0].path}: {first}"
         return f"ManifestReport({len(differing):,} of {len(self.files):,} files differ; {first})"
 
 
@@ -184,27 +187,14 @@ def _check_file(filesystem: Any, output: str) -> Any:
 def _compared(output: _Output, found: Any) -> ManifestFile:
     expected = json.loads(output.line)
     error = found if isinstance(found, Exception) else None
+    # An exception of a file system may have no message.
+    difference = str(found) or (type(error).__name__ if error else "")
     return ManifestFile(
         str(output),
         expected["input"],
         expected["records"],
         expected["bytes"],
         expected["crc32c"],
-        _difference(expected, found),
+        difference,
         error,
     )
-
-
-def _difference(expected: dict[str, Any], found: Any) -> str:
-    if found is None:
-        return "missing"
-    if isinstance(found, Exception):
-        return str(found)
-    is_regular, size, crc = found
-    if not is_regular:
-        return "no regular file"
-    if crc is None:
-        return f"{size:,} bytes, not the {expected['bytes']:,} of the manifest"
-    if f"{crc:08x}" == expected["crc32c"]:
-        return ""
-    return f"CRC-32C {crc:08x}, not the {expected['crc32c']} of the manifest"

@@ -83,7 +83,7 @@ class StoreFiles:
         if not key or key.endswith("/"):
             return "directory", 0, ""
         try:
-            return _status(self.head(key, path))
+            return _status(self._send(lambda: self._store("read").head(key), path))
         except FileNotFoundError:
             return None
 
@@ -112,7 +112,7 @@ class StoreFiles:
             return status, b""
 
     def read_range(self, path: str, start: int, length: int, version: str, /) -> Any:
-        from obstore.exceptions import NotFoundError, PreconditionError
+        from obstore.exceptions import PreconditionError
 
         options: dict[str, Any] = {"range": (start, start + length)}
         if version.startswith('"'):
@@ -127,7 +127,7 @@ class StoreFiles:
 
         try:
             return self._send(read, path, start)
-        except (PreconditionError, NotFoundError, FileNotFoundError):
+        except (PreconditionError, FileNotFoundError):
             raise _replaced(path, start) from None
 
     def list(self, directory: str, prefix: str, /) -> Iterator[tuple[str, str, int | None]]:
@@ -151,19 +151,28 @@ class StoreFiles:
     def remove(self, path: str, /) -> None:
         key = self._key(path)
         with contextlib.suppress(FileNotFoundError):
-            self._send(lambda: self._store("write").delete(key), path)
+            self._send(lambda: self._store("read").delete(key), path)
 
-    # For uploads (obstore_uploads.py).
+    # For uploads (obstore_uploads.py). Once ``stopped`` is set, nothing is repeated.
 
-    def head(self, key: str, path: str) -> Any:
-        return self._send(lambda: self._store("read").head(key), path)
+    def head(self, key: str, path: str, stopped: threading.Event) -> Any:
+        return self._send(lambda: self._store("read").head(key), path, stopped=stopped)
 
-    def get(self, key: str, path: str) -> bytes:
-        return self._send(lambda: bytes(self._store("read").get(key).bytes()), path)
+    def get(self, key: str, path: str, begin: int, end: int, stopped: threading.Event) -> bytes:
+        def read() -> bytes:
+            found = self._store("read").get(key, options={"range": (begin, end)})
+            return bytes(found.bytes())
 
-    def put(self, key: str, path: str, content: bytes, mode: Any) -> None:
+        return self._send(read, path, stopped=stopped) if begin < end else b""
+
+    def put(self, key: str, path: str, content: bytes, mode: Any, stopped: threading.Event) -> None:
         options = {} if mode == "overwrite" else {"mode": mode}
-        self._send(lambda: self._store("write").put(key, content, **options), path)
+        try:
+            self._send(
+                lambda: self._store("write").put(key, content, **options), path, stopped=stopped
+            )
+        except FileNotFoundError as error:
+            raise self._failure(error, path) from None
 
     def put_parts(self, key: str, path: str, parts: Iterator[bytes], size: int) -> None:
         """Can't be repeated: the parts are gone."""
@@ -171,10 +180,11 @@ class StoreFiles:
 
         try:
             self._store("parts").put(key, parts, chunk_size=size)
-        except BaseError as error:
-            if not self._url:
-                raise
-            raise failure(error, path) from None
+        except (BaseError, FileNotFoundError) as error:
+            raise self._failure(error, path) from None
+
+    def _failure(self, error: Exception, path: str) -> Exception:
+        return failure(error, path) if self._url else error
 
     def _store(self, use: Use) -> Any:
         store = self._stores.get(use)
@@ -183,11 +193,17 @@ class StoreFiles:
             store = self._stores.setdefault(use, _opened(self._url, use))
         return store
 
-    def _send(self, request: Callable[[], Answer], path: str, offset: int | None = None) -> Answer:
+    def _send(
+        self,
+        request: Callable[[], Answer],
+        path: str,
+        offset: int | None = None,
+        stopped: threading.Event | None = None,
+    ) -> Answer:
         """Exceptions of a store that the user has passed are raised as they are."""
         if self._requests is None:
             return request()
-        return self._requests.send(request, path, offset)
+        return self._requests.send(request, path, offset, stopped)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_process": None}

@@ -6,26 +6,29 @@ has the status and the code only, because the rest may repeat credentials.
 
 from __future__ import annotations
 
+import math
 import random
 import re
+import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from recordpipe.errors import Error, _make
+from recordpipe.store_settings import VARIABLES
 
-__all__ = ["Requests"]
+__all__ = ["Requests", "failure", "status_of"]
 
 Answer = TypeVar("Answer")
 
 # How long a request is repeated whose failure passes: obstore itself gives up after two seconds.
 _PATIENCE = 60.0
+_FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 16.0
 _PASSING = (408, 429, 500, 502, 503, 504)
 
 _STATUS = re.compile(r"non-2xx status code: (\d{3})( [A-Za-z ]+)?")
 _CODE = re.compile(r"<Code>(\w+)</Code>|\"(?:code|error)\": *\"(\w+)\"")
-_VARIABLES = {"s3": "AWS_...", "gs": "GOOGLE_...", "az": "AZURE_..."}
 
 
 class Requests:
@@ -33,42 +36,59 @@ class Requests:
 
     def __init__(self) -> None:
         self._has_answered = False
-        self._is_given_up = False  # by an earlier request: the next ones are soon, too
+        # When a request was given up: those of the next minute are not repeated.
+        self._given_up = -math.inf
 
-    def send(self, request: Callable[[], Answer], path: str, offset: int | None = None) -> Answer:
+    def send(
+        self,
+        request: Callable[[], Answer],
+        path: str,
+        offset: int | None = None,
+        stopped: threading.Event | None = None,
+    ) -> Answer:
         """Returns what ``request`` returns, which must be harmless to repeat.
 
+        A request that takes longer than the time of all repetitions is still repeated once. Once
+        ``stopped`` is set, nothing is repeated.
+
         Raises:
-            FileNotFoundError: there is no such object.
-            obstore.exceptions.PreconditionError, AlreadyExistsError, NotFoundError: a condition of
-                the request doesn't hold.
+            FileNotFoundError: there is no such object, or no such bucket.
+            obstore.exceptions.PreconditionError, AlreadyExistsError: a condition of the request
+                doesn't hold.
             Error: for all other failures.
         """
         from obstore import exceptions
 
-        begin, pause = time.monotonic(), 1.0
+        stopped = stopped or threading.Event()
+        begin, pause, is_repeated = time.monotonic(), _FIRST_PAUSE, False
         while True:
             try:
                 answer = request()
-                self._has_answered, self._is_given_up = True, False
+                self._has_answered, self._given_up = True, -math.inf
                 return answer
             except (
+                FileNotFoundError,
                 exceptions.PreconditionError,
                 exceptions.AlreadyExistsError,
-                exceptions.NotFoundError,
             ):
+                self._has_answered, self._given_up = True, -math.inf
                 raise
             except (exceptions.BaseError, NotImplementedError) as error:
-                status = _status_of(error)
+                status = status_of(error)
                 if status == 412:  # of a body that obstore began to read again
                     raise exceptions.PreconditionError(str(error)) from None
+                self._has_answered |= status is not None
                 if not self._passes(error, status):
                     raise failure(error, path, offset) from None
-                if self._is_given_up or time.monotonic() - begin + pause > _PATIENCE:
-                    self._is_given_up = True
+                now = time.monotonic()
+                is_late = is_repeated and now - begin + pause > _PATIENCE
+                if is_late:
+                    self._given_up = now
+                if is_late or now - self._given_up < _PATIENCE:
                     raise failure(error, path, offset) from None
-            time.sleep(pause * random.uniform(1, 1.25))
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                if stopped.wait(pause * random.uniform(1, 1.25)):
+                    raise failure(error, path, offset) from None
+            pause, is_repeated = min(2 * pause, _LONGEST_PAUSE), True
 
     def _passes(self, error: Exception, status: int | None) -> bool:
         if status is not None:
@@ -85,7 +105,8 @@ def failure(error: Exception, path: str, offset: int | None = None) -> Error:
     return _make(kind, message, path, offset, reason, hint)
 
 
-def _status_of(error: Exception) -> int | None:
+def status_of(error: Exception) -> int | None:
+    """The HTTP status in an exception of obstore; None if the server did not answer."""
     found = _STATUS.search(str(error))
     return int(found[1]) if found else None
 
@@ -95,8 +116,8 @@ def _meaning(error: Exception, path: str) -> tuple[str, str, str]:
     from obstore import exceptions
 
     text, _, details = str(error).partition("\n\nDebug source:")
-    variables = _VARIABLES.get(path.partition("://")[0])
-    settings = f"{variables} in the environment" if variables else "the URL"
+    variables = VARIABLES.get(path.partition("://")[0])
+    settings = f"{variables}_... in the environment" if variables else "the URL"
     found = _STATUS.search(text)
     if found:
         status = int(found[1])
@@ -106,6 +127,8 @@ def _meaning(error: Exception, path: str) -> tuple[str, str, str]:
             reason += f", {code[1] or code[2]}"
         if status in (401, 403):
             return "permission_denied", reason, f"check the credentials: {settings}"
+        if status == 404 and (not code or (code[1] or code[2]) != "NoSuchUpload"):
+            return "not_found", f"no such bucket: {reason}", f"check its name, and {settings}"
         if status in (405, 501):
             return "unsupported", reason, "the service can't do this; use another one"
         if status in _PASSING:

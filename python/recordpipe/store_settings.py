@@ -9,17 +9,19 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 import os
+import re
 from typing import Any, Literal
 
 from recordpipe.aws_profile import options_of_profile
 
-__all__ = ["Use", "options_of"]
+__all__ = ["VARIABLES", "Use", "options_of"]
 
 # What a store is for: requests that are repeated here (store_requests.py), reading or writing; or
 # uploads in parts, which only obstore can repeat.
 Use = Literal["read", "write", "parts"]
 
-_VARIABLES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}
+# How the names of the variables of a scheme begin.
+VARIABLES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}
 _CLIENT = (
     "allow_http",
     "allow_invalid_certificates",
@@ -45,13 +47,14 @@ _CLIENT = (
 # going: that of 16 MiB needs 4.5 Mbit/s, and twelve at a time are under way. The time without a
 # byte is the better bound, but obstore counts it only while it reads.
 _SILENCE = "30s"
-_LONGEST = "5m"
+_LONGEST = {"read": "5m", "write": "2m", "parts": "5m"}
 # An answer that doesn't change, such as 501 (Not Implemented), is repeated by obstore, too: about
 # two seconds long. What passes is repeated for longer by store_requests.py.
 _SHORT = {"max_retries": 10, "retry_timeout": datetime.timedelta(seconds=30)}
+# A part whose connection was lost is sent again: retry_timeout is longer than two requests.
 _PARTS = {
     "max_retries": 8,
-    "retry_timeout": datetime.timedelta(seconds=120),
+    "retry_timeout": datetime.timedelta(minutes=11),
     "backoff": {
         "init_backoff": datetime.timedelta(seconds=0.5),
         "max_backoff": datetime.timedelta(seconds=16),
@@ -66,9 +69,9 @@ def options_of(bucket: str, use: Use) -> dict[str, Any]:
     options: dict[str, Any] = {"retry_config": _PARTS if use == "parts" else _SHORT}
     client: dict[str, Any] = {}
     if use != "read":
-        client["timeout"] = _LONGEST
+        client["timeout"] = _LONGEST[use]
     elif _knows_silence():
-        client |= {"timeout": _LONGEST, "read_timeout": _SILENCE}
+        client |= {"timeout": _LONGEST[use], "read_timeout": _SILENCE}
     if scheme == "s3":
         options |= _amazon()
         client["allow_http"] = _is_bare(options.get("endpoint") or _variable("AWS_ENDPOINT"))
@@ -81,9 +84,9 @@ def options_of(bucket: str, use: Use) -> dict[str, Any]:
         client["allow_http"] = _is_bare(endpoint)
     else:
         client["allow_http"] = scheme == "http"
-    if scheme in _VARIABLES:
+    if scheme in VARIABLES:
         for name in _CLIENT:
-            value = _variable(f"{_VARIABLES[scheme]}_{name.upper()}")
+            value = _variable(f"{VARIABLES[scheme]}_{name.upper()}")
             if value:
                 client[name] = value
     return {**options, "client_options": client}
@@ -100,7 +103,7 @@ def _is_bare(endpoint: str) -> bool:
 
 
 def _knows_silence() -> bool:
-    version = importlib.metadata.version("obstore").split(".")
+    version = re.findall(r"\d+", importlib.metadata.version("obstore"))
     return [int(part) for part in version[:2]] >= [0, 11]
 
 
@@ -125,25 +128,42 @@ def _google() -> dict[str, Any]:
 
 def _azure() -> dict[str, Any]:
     """AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY and AZURE_STORAGE_CONNECTION_STRING."""
-    connection = {}
-    for field in _variable("AZURE_STORAGE_CONNECTION_STRING").split(";"):
-        name, _, value = field.partition("=")
-        connection[name.strip()] = value.strip()
+    connection = _connection_string()
+    account = _variable("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT")
+    named = connection.get("AccountName")
+    if account and named and named != account:
+        connection = {}  # its key and its endpoint are those of another account
     options: dict[str, Any] = {}
-    if not _variable("AZURE_STORAGE_ACCOUNT_NAME"):
-        account = _variable("AZURE_STORAGE_ACCOUNT") or connection.get("AccountName")
-        if account:
-            options["account_name"] = account
-    if not _variable(
-        "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_MASTER_KEY"
-    ):
-        key = _variable("AZURE_STORAGE_KEY") or connection.get("AccountKey")
-        if key:
-            options["account_key"] = key
-        elif connection.get("SharedAccessSignature"):
-            options["sas_token"] = connection["SharedAccessSignature"]
-    if connection.get("BlobEndpoint") and not _variable("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"):
-        options["endpoint"] = connection["BlobEndpoint"]
+    if account or named:
+        options["account_name"] = account or named
+    key = _variable(
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_ACCESS_KEY",
+        "AZURE_STORAGE_MASTER_KEY",
+        "AZURE_STORAGE_KEY",
+    )
+    if not account and connection.get("AccountKey"):
+        key = connection["AccountKey"]  # of the account that the string names
+    key = key or connection.get("AccountKey", "")
+    if key:
+        options["account_key"] = key
+    elif connection.get("SharedAccessSignature"):
+        options["sas_token"] = connection["SharedAccessSignature"]
+    if not _variable("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"):
+        endpoint = connection.get("BlobEndpoint")
+        if not endpoint and named and connection.get("EndpointSuffix"):
+            protocol = connection.get("DefaultEndpointsProtocol") or "https"
+            endpoint = f"{protocol}://{named}.blob.{connection['EndpointSuffix']}"
+        if endpoint:
+            options["endpoint"] = endpoint
     if connection.get("UseDevelopmentStorage", "").lower() == "true":
         options["use_emulator"] = True
     return options
+
+
+def _connection_string() -> dict[str, str]:
+    fields = {}
+    for field in _variable("AZURE_STORAGE_CONNECTION_STRING").split(";"):
+        name, _, value = field.partition("=")
+        fields[name.strip()] = value.strip()
+    return fields

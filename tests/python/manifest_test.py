@@ -68,6 +68,32 @@ class Manifest(FilesTest):
         self.assertIsInstance(file.error, rp.PermissionDeniedError)
         self.assertEqual(file.difference, str(file.error))
 
+    def test_exceptions_of_a_file_system(self):
+        files = Memory()
+        job = rp.convert_to_dir(f"file://{self.folder}/train-*", "out", filesystem=files)
+        raised = {
+            "out/train-1": KeyError(),
+            "out/train-2": OSError("no cable"),
+            "out/train-3": None,
+        }
+        raised["out/train-3"] = rp.PermissionDeniedError("out/train-3: ask first")
+
+        def before_read(path, start):
+            if path in raised:
+                raise raised[path]
+
+        files.before_read = before_read
+        for threads in (1, 4):
+            report = rp.verify_manifest(job.manifest, filesystem=files, threads=threads)
+            self.assertEqual([file.matches for file in report], [True, False, False, False])
+            self.assertEqual([file.error for file in report.differing], [*raised.values()])
+            found = [file.difference for file in report.differing]
+            self.assertEqual(found, ["KeyError", "no cable", "out/train-3: ask first"])
+            self.assertIn("; out/train-1: KeyError)", repr(report))
+        del raised["out/train-1"], raised["out/train-2"]
+        report = rp.verify_manifest(job.manifest, filesystem=files)
+        self.assertIn("1 of 4 files differ; out/train-3: ask first)", repr(report))
+
     def test_executors(self):
         self.break_them()
         expected = rp.verify_manifest(self.manifest)

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/names.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 
@@ -140,6 +141,18 @@ std::optional<FoundOutput> find_output(FileSystem& files, const std::string& pat
   found.bytes = now.bytes;
   if (now.bytes == expected.bytes) found.crc = now.crc;
   return found;
+}
+
+std::string difference(const std::optional<FoundOutput>& found, const ShardRecord& expected) {
+  if (!found) return "missing";
+  if (!found->is_regular) return "no regular file";
+  if (!found->crc) {
+    return grouped(found->bytes) + " bytes, not the " + grouped(expected.bytes) +
+           " of the manifest";
+  }
+  if (*found->crc == expected.crc) return {};
+  return "CRC-32C " + hexadecimal(*found->crc) + ", not the " + hexadecimal(expected.crc) +
+         " of the manifest";
 }
 
 }  // namespace recordpipe

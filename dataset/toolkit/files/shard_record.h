@@ -64,4 +64,8 @@ std::optional<FoundOutput> find_output(FileSystem& files, const std::string& pat
                                        const ShardRecord& expected,
                                        const std::function<void(uint64_t bytes)>& advance = {});
 
+// How an output differs: "missing", "no regular file", "80 bytes, not the 88 of the manifest",
+// "CRC-32C 00000000, not the 1234abcd of the manifest"; empty if it doesn't.
+std::string difference(const std::optional<FoundOutput>& found, const ShardRecord& expected);
+
 }  // namespace recordpipe

@@ -144,13 +144,20 @@ class Uploads(unittest.TestCase):
         for error, head in (
             (exceptions.AlreadyExistsError("the first request had been carried out"), None),
             (exceptions.PreconditionError("the first request had been carried out"), None),
-            (exceptions.GenericError("501 Not Implemented"), None),
+            (exceptions.GenericError("non-2xx status code: 501 Not Implemented: k"), None),
             (None, exceptions.PermissionDeniedError("403 Forbidden")),
         ):
             with self.subTest(error=error, head=head):
                 store = Store(error, head)
                 rp.write_tfrecords("k", [b"abc"], filesystem=StoreFiles(store))
                 self.assertEqual(len(store.inner.get("k").bytes()), 19)
+
+    def test_a_key_that_looks_like_a_status(self):
+        error = obstore.exceptions.GenericError("PUT /part-00501: non-2xx status code: 403 F: k")
+        store = Store(error)
+        with self.assertRaises(obstore.exceptions.GenericError):
+            rp.write_tfrecords("k", [b"abc"], filesystem=StoreFiles(store))
+        self.assertEqual(list(store.inner.list()), [])
 
 
 def setUpModule():

@@ -3,9 +3,13 @@ what to do; never other bytes, and never without end."""
 
 # ruff: noqa: E402 (require() comes before the imports of what may be missing)
 
+import contextlib
+import datetime
 import pathlib
 import random
+import signal
 import sys
+import threading
 import time
 import types
 import unittest
@@ -18,12 +22,16 @@ from peers import require
 
 require("obstore")
 
-from recordpipe import store_requests
+from obstore import exceptions
+from recordpipe import obstore_uploads, store_requests, store_settings
+from recordpipe.obstore_files import store_of
 from store_cases import StoreTest, in_each_store
 from store_server import Fault
 
 RECORDS = [bytes([i + 1]) * 999_999 for i in range(9)]  # four ranges or more
+LARGE = [bytes([i + 1]) * 999_999 for i in range(18)]  # two parts
 BUSY = Fault(status=503, body="<Error><Code>SlowDown</Code><Message>s3cr3t</Message></Error>")
+LOST = Fault(is_lost=True)
 # Seconds. obstore itself gives up after about two.
 OUTAGE = 4
 
@@ -38,25 +46,71 @@ def is_block(request):
     return first > 0 and last - first > 100_000
 
 
+def is_write(request):
+    return request.method in ("PUT", "POST")
+
+
+def is_part(request):
+    return request.method == "PUT" and ("partNumber" in request.query or "block" in action(request))
+
+
+def is_completion(request):
+    """The last request of an upload in parts."""
+    return action(request) == "blocklist" or (
+        request.method == "POST" and "uploadId" in request.query
+    )
+
+
+def action(request):
+    return request.query.get("comp", "")
+
+
 def for_a_while(wanted, fault, seconds=OUTAGE):
-    end = time.monotonic() + seconds
-    return lambda request: fault if wanted(request) and time.monotonic() < end else None
+    """From the first of these requests on."""
+    begin = []
+
+    def fault_of(request):
+        if not wanted(request):
+            return None
+        begin.append(time.monotonic())
+        return fault if begin[-1] - begin[0] < seconds else None
+
+    return fault_of
 
 
 def always(wanted, fault):
     return lambda request: fault if wanted(request) else None
 
 
-class Faults:
+class Patched:
+    """Without the pauses, and without repetitions by obstore of what is repeated here."""
+
+    def setUp(self):
+        super().setUp()
+        pauses = {
+            "init_backoff": datetime.timedelta(seconds=0.01),
+            "max_backoff": datetime.timedelta(seconds=0.1),
+            "base": 2,
+        }
+        self.change(unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 0.01))
+        self.change(unittest.mock.patch.dict(store_settings._SHORT, max_retries=0))
+        self.change(unittest.mock.patch.dict(store_settings._PARTS, backoff=pauses))
+
+    def patience(self, seconds):
+        self.change(unittest.mock.patch.object(store_requests, "_PATIENCE", seconds))
+
+    def change(self, patch):
+        patch.start()
+        self.addCleanup(patch.stop)
+
+
+class Reads:
+    """The passes over an object whose server fails."""
+
     def setUp(self):
         super().setUp()
         self.path = f"{self.url}/a"
         rp.write_tfrecords(self.path, RECORDS)
-
-    def patience(self, seconds):
-        changed = unittest.mock.patch.object(store_requests, "_PATIENCE", seconds)
-        changed.start()
-        self.addCleanup(changed.stop)
 
     def read(self):
         return [*iter(rp.tfrecords(self.path))]
@@ -76,7 +130,7 @@ class Faults:
         return error
 
 
-class FaultsOfReads(Faults):
+class FaultsOfReads(Reads, Patched):
     def test_bodies_that_are_cut(self):
         for size in (0, 1, 100_000, 600_000):
             with self.subTest(size=size):
@@ -84,29 +138,31 @@ class FaultsOfReads(Faults):
                 self.assertEqual(self.read(), RECORDS)
 
     def test_bodies_that_are_always_cut(self):
-        self.patience(1)
+        self.patience(0.5)
         self.server.fault_of = always(is_block, Fault(cut=0))
         error = self.failure()
         self.assertRegex(error.reason, "transfer failed")
         self.assertGreater(error.offset, 0)
 
     def test_slow_bodies(self):
-        self.server.fail_next(is_read, *[Fault(slow=1.0)] * 4)
+        self.server.fail_next(is_read, *[Fault(slow=0.5)] * 4)
         self.assertEqual(self.read(), RECORDS)
 
     def test_a_service_that_is_busy_for_a_while(self):
         for wanted in (lambda request: True, is_read, is_block):
-            self.server.requests.clear()
-            self.server.fault_of = for_a_while(wanted, BUSY)
+            left = self.server.fail_next(wanted, *[BUSY] * 3)
             self.assertEqual(self.read(), RECORDS)
-        self.server.fault_of = for_a_while(lambda request: request.is_listing, BUSY)
+            self.assertEqual(left, [])
+        left = self.server.fail_next(lambda request: request.is_listing, *[BUSY] * 3)
         self.assertEqual(rp.info(f"{self.url}/*").records, 9)
+        self.assertEqual(left, [])
         dataset = rp.tfrecords(self.path)
-        self.server.fault_of = for_a_while(is_read, BUSY)
+        left = self.server.fail_next(is_read, *[BUSY] * 3)
         self.assertEqual(dataset[7], RECORDS[7])
+        self.assertEqual(left, [])
 
     def test_a_service_that_stays_busy(self):
-        self.patience(2)
+        self.patience(0.5)
         self.server.fault_of = always(is_block, BUSY)
         error = self.failure()
         self.assertEqual(error.reason, "the server answered 503 Service Unavailable, SlowDown")
@@ -118,21 +174,8 @@ class FaultsOfReads(Faults):
             self.server.requests.clear()
             self.server.fault_of = always(is_block, Fault(status=status))
             self.assertIn(str(status), self.failure(kind).reason)
-            # obstore's own repetitions of a block.
             blocks = [one.range() for one in self.server.requests if is_block(one)]
-            self.assertLessEqual(max(map(blocks.count, blocks)), 11)
-
-    def test_no_connection(self):
-        self.patience(1)
-        self.server.stop()
-        self.assertIn("no connection", self.failure().reason)
-
-    def test_a_server_that_was_never_there(self):
-        self.server.stop()
-        begin = time.monotonic()
-        with self.assertRaisesRegex(rp.FileSystemError, "://none/a: no connection.*environment"):
-            list(rp.tfrecords(f"{self.scheme}://none/a"))
-        self.assertLess(time.monotonic() - begin, 40)
+            self.assertEqual(max(map(blocks.count, blocks)), 1)
 
     def test_another_range(self):
         self.server.fail_next(is_block, *[Fault(shift=7)] * 9)
@@ -174,7 +217,7 @@ class FaultsOfReads(Faults):
 
     def test_many_faults(self):
         """Whatever comes: all records, or an error. The seed is in the message of a failure."""
-        self.patience(2)
+        self.patience(0.3)
         faults = [
             *[None] * 6,
             BUSY,
@@ -202,40 +245,197 @@ class FaultsOfReads(Faults):
                     self.assertEqual(found, RECORDS)
 
 
-class Silence(Faults, StoreTest):
-    """With one kind of store: these take long."""
+class Outage(Reads, StoreTest):
+    """With one kind of store, and the pauses as they are: these take seconds."""
 
+    def test_reading(self):
+        self.server.fault_of = for_a_while(is_block, BUSY)
+        self.assertEqual(self.read(), RECORDS)
+
+    def test_writing(self):
+        # obstore itself repeats parts, and pauses for up to 16 seconds.
+        for name, records, seconds in (("small", [b"abc"], OUTAGE), ("large", LARGE, 1)):
+            with self.subTest(name):
+                self.server.fault_of = for_a_while(is_write, BUSY, seconds)
+                rp.write_tfrecords(f"{self.url}/{name}", records)
+                self.assertEqual(list(rp.tfrecords(f"{self.url}/{name}")), records)
+
+    def test_a_server_that_was_never_there(self):
+        self.server.stop()
+        begin = time.monotonic()
+        with self.assertRaisesRegex(rp.FileSystemError, "://none/a: no connection.*environment"):
+            list(rp.tfrecords(f"{self.scheme}://none/a"))
+        self.assertLess(time.monotonic() - begin, 90)
+
+
+class Silence(Reads, Patched, StoreTest):
     scheme = "gs"
-    settings = types.MappingProxyType({"GOOGLE_READ_TIMEOUT": "3s"})  # by default, 30
+    settings = types.MappingProxyType({"GOOGLE_READ_TIMEOUT": "1s"})  # by default, 30
 
     def test_silence(self):
-        self.server.fail_next(is_block, *[Fault(wait=7)] * 2)
+        self.server.fail_next(is_block, *[Fault(wait=3)] * 2)
         self.assertEqual(self.read(), RECORDS)
-        self.server.fail_next(is_block, *[Fault(slow=7)] * 2)
+        self.server.fail_next(is_block, *[Fault(slow=3)] * 2)
         self.assertEqual(self.read(), RECORDS)
 
     def test_endless_silence(self):
         self.patience(1)
-        self.server.fault_of = always(is_block, Fault(wait=8))
-        # Half a minute of repetitions by obstore, for the block and for what comes after it.
-        error = self.failure(seconds=120)
+        self.server.fault_of = always(is_block, Fault(wait=3))
+        error = self.failure(seconds=30)
         self.assertRegex(error.reason, "did not answer in time")
 
+    def test_no_connection(self):
+        self.patience(1)
+        self.server.stop()
+        self.assertIn("no connection", self.failure().reason)
 
-class FaultsOfWrites:
+
+class SilenceOfUploads(Patched, StoreTest):
+    settings = types.MappingProxyType({"AWS_TIMEOUT": "1s"})  # by default, minutes
+
+    def test_a_request_is_repeated_however_long_it_took(self):
+        self.patience(0.5)
+        left = self.server.fail_next(lambda request: request.method == "PUT", Fault(wait=2))
+        rp.write_tfrecords(f"{self.url}/small", [b"abc"])
+        self.assertEqual(left, [])
+        self.assertEqual(list(rp.tfrecords(f"{self.url}/small")), [b"abc"])
+        left = self.server.fail_next(is_part, Fault(wait=2))
+        rp.write_tfrecords(f"{self.url}/large", LARGE)
+        self.assertEqual(left, [])
+        self.assertEqual(list(rp.tfrecords(f"{self.url}/large")), LARGE)
+
+
+class Stopped(Patched, StoreTest):
+    """Uploads that are stopped while the service doesn't answer them."""
+
+    def closing(self, fault):
+        """An upload that another thread is closing."""
+        path = f"{self.url}/a"
+        upload = store_of(path).open_writer(path)
+        upload.write(b"abc")
+        self.server.fault_of = always(is_write, fault)
+        thread = threading.Thread(target=self.closed, args=(upload,))
+        thread.start()
+        self.addCleanup(thread.join)
+        while not any(map(is_write, self.server.requests)):
+            time.sleep(0.01)
+        return upload
+
+    def closed(self, upload):
+        with contextlib.suppress(Exception):
+            upload.close()
+
+    def aborted(self, upload):
+        begin = time.monotonic()
+        upload.abort()
+        return time.monotonic() - begin
+
+    def test_a_pause_ends(self):
+        with unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 20):
+            self.assertLess(self.aborted(self.closing(BUSY)), 5)
+
+    def test_a_request_is_left_alone(self):
+        with unittest.mock.patch.object(obstore_uploads, "_END", 0.2):
+            self.assertLess(self.aborted(self.closing(Fault(wait=3))), 2)
+
+    def test_interrupts(self):
+        """Of the writer's thread, and of one that Python has not started."""
+        here = self.folder / "here"
+        for size in (1, 40):
+            records = [bytes(999_999)] * size
+            rp.write_tfrecords(here, records)
+            for write in (
+                lambda records=records: rp.write_tfrecords(f"{self.url}/a", records),
+                lambda: rp.convert(here, f"{self.url}/a"),
+            ):
+                self.server.fault_of = always(is_write, BUSY)
+                main = threading.main_thread().ident
+                timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+                timer.start()
+                begin = time.monotonic()
+                with (
+                    unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 20),
+                    unittest.mock.patch.object(obstore_uploads, "_END", 1),
+                    unittest.mock.patch.dict(
+                        store_settings._PARTS,
+                        max_retries=100,
+                        retry_timeout=datetime.timedelta(20),
+                    ),
+                    self.assertRaises(KeyboardInterrupt),
+                ):
+                    write()
+                self.assertLess(time.monotonic() - begin, 8)
+                timer.join()
+        self.assertEqual(self.server.keys(), [])
+
+    def test_parts_after_an_abort(self):
+        path = f"{self.url}/a"
+        upload = store_of(path).open_writer(path)
+        for _ in range(3):
+            upload.write(bytes(16 << 20))
+        upload.abort()
+        self.assertEqual(self.server.unfinished(), [])
+        with self.assertRaises(Exception):  # noqa: B017
+            upload.write(b"x")
+        self.assertEqual(self.server.keys(), [])
+
+
+class GivenUp(unittest.TestCase):
+    def test_requests_after_one_that_was_given_up(self):
+        busy = exceptions.GenericError("Server returned non-2xx status code: 503 Busy: x")
+        requests = store_requests.Requests()
+        with (
+            unittest.mock.patch.object(store_requests, "_PATIENCE", 0.4),
+            unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 0.05),
+        ):
+            with self.assertRaisesRegex(rp.Error, "503"):
+                requests.send(unittest.mock.Mock(side_effect=busy), "k")
+            second = unittest.mock.Mock(side_effect=[busy, 7])
+            with self.assertRaisesRegex(rp.Error, "503"):
+                requests.send(second, "k")
+            self.assertEqual(second.call_count, 1)
+            time.sleep(0.5)
+            self.assertEqual(requests.send(unittest.mock.Mock(side_effect=[busy, 7]), "k"), 7)
+
+
+class FaultsOfWrites(Patched):
     def test_a_service_that_is_busy_for_a_while(self):
-        def is_write(request):
-            return request.method in ("PUT", "POST")
-
-        for name, records in (("small", [b"abc"]), ("large", RECORDS)):
+        for name, records in (("small", [b"abc"]), ("large", LARGE)):
             with self.subTest(name):
                 writer = rp.Writer(f"{self.url}/{name}")
-                self.server.fault_of = for_a_while(is_write, BUSY)
+                left = self.server.fail_next(is_write, *[BUSY] * 3)
                 for record in records:
                     writer.write(record)
                 writer.close()
+                self.assertEqual(left, [])
                 self.assertEqual(list(rp.tfrecords(f"{self.url}/{name}")), records)
         self.assertEqual(self.server.unfinished(), [])
+
+    def test_connections_that_break(self):
+        """A server that has answered "no such object" is there."""
+        left = self.server.fail_next(is_write, *[LOST] * 3)
+        rp.write_tfrecords(f"{self.url}/a", [b"abc"])
+        self.assertEqual(left, [])
+
+    def test_no_such_bucket(self):
+        body = "<Error><Code>NoSuchBucket</Code><Message>s3cr3t</Message></Error>"
+        self.server.fault_of = always(lambda request: True, Fault(status=404, body=body))
+        for records in ([b"abc"], LARGE):
+            with self.assertRaisesRegex(rp.Error, f"^{self.url}/a: no such bucket") as raised:
+                rp.write_tfrecords(f"{self.url}/a", records)
+            self.assertEqual(raised.exception.kind, "not_found")
+            self.assertNotIn("s3cr3t", str(raised.exception))
+            self.assertLess(len(str(raised.exception)), 300)
+
+    def test_an_object_that_is_deleted_meanwhile(self):
+        self.server.put("a", b"old")
+        writer = rp.Writer(f"{self.url}/a")
+        writer.write(b"abc")
+        del self.server.objects["a"]
+        # As Cloud Storage answers a condition on an object that isn't there.
+        self.server.fault_of = always(is_write, Fault(status=404))
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "another program"):
+            writer.close()
 
     def test_an_answer_that_is_lost(self):
         for before in (None, b"old"):
@@ -247,13 +447,33 @@ class FaultsOfWrites:
             rp.write_tfrecords(f"{self.url}/a", [b"abc"])
             self.assertEqual(list(rp.tfrecords(f"{self.url}/a")), [b"abc"])
 
+    def test_an_answer_to_the_completion_that_is_lost(self):
+        for _ in range(2):
+            left = self.server.fail_next(is_completion, Fault(is_carried_out=True))
+            rp.write_tfrecords(f"{self.url}/a", LARGE)
+            self.assertEqual(left, [])
+            self.assertEqual(list(rp.tfrecords(f"{self.url}/a")), LARGE)
+
+    def test_a_completion_that_failed_beside_another_programs_object(self):
+        rp.write_tfrecords(f"{self.url}/mine", LARGE)
+        mine = self.data("mine")
+        for theirs in (mine[:-1] + b"x", mine[:-1], None):
+            # An object that was there before is not taken for the new one either.
+            self.server.put("a", mine)
+
+            def replace(theirs=theirs):
+                if theirs is not None:
+                    self.server.put("a", theirs)
+
+            self.server.fault_of = always(is_completion, Fault(status=404, before=replace))
+            with self.assertRaisesRegex(rp.Error, f"{self.url}/a: "):
+                rp.write_tfrecords(f"{self.url}/a", LARGE)
+
     def test_a_service_that_stays_busy(self):
-        with unittest.mock.patch.object(store_requests, "_PATIENCE", 2):
-            self.server.fault_of = always(lambda request: request.method == "PUT", BUSY)
-            with self.assertRaisesRegex(
-                rp.FileSystemError, f"{self.url}/a: .*503.*SlowDown.*later"
-            ):
-                rp.write_tfrecords(f"{self.url}/a", [b"abc"])
+        self.patience(0.5)
+        self.server.fault_of = always(lambda request: request.method == "PUT", BUSY)
+        with self.assertRaisesRegex(rp.FileSystemError, f"{self.url}/a: .*503.*SlowDown.*later"):
+            rp.write_tfrecords(f"{self.url}/a", [b"abc"])
         self.assertEqual(self.server.keys(), [])
 
 

@@ -61,6 +61,7 @@ class Fault:
     lies: bool = False  # ... but says that it is the one that was asked for
     is_whole: bool = False  # the range is ignored: status 200, all bytes
     slow: float = 0  # seconds between the halves of the body
+    is_lost: bool = False  # the connection ends without an answer
     is_carried_out: bool = False  # before the answer is lost
     before: Callable[[], None] = lambda: None
 
@@ -88,6 +89,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.fault = server.fault_of(request) or Fault()
         self.fault.before()
         time.sleep(self.fault.wait)
+        if self.fault.is_lost:
+            self.close_connection = True
+            return
         if self.fault.is_carried_out:
             server.answer_to(request, self)
             self.close_connection = True
@@ -188,7 +192,8 @@ class StoreServer(http.server.ThreadingHTTPServer):
         return [one for one in self.requests if one.is_listing]
 
     def fail_next(self, wanted, *faults):
-        """The next requests for which wanted(request) is true get these faults, one each."""
+        """The next requests for which wanted(request) is true get these faults, one each.
+        Returns those that are left."""
         left = list(faults)
 
         def fault_of(request):
@@ -196,6 +201,7 @@ class StoreServer(http.server.ThreadingHTTPServer):
                 return left.pop(0) if left and wanted(request) else None
 
         self.fault_of = fault_of
+        return left
 
     def key_of(self, path):
         """The key in a path of this bucket."""

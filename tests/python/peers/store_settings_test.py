@@ -2,11 +2,13 @@
 
 # ruff: noqa: E402 (require() comes before the imports of what may be missing)
 
+import datetime
 import json
 import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 
@@ -83,6 +85,25 @@ class Azure(Settings):
         )
         self.check()
 
+    def test_the_suffix_of_a_connection_string(self):
+        self.only(
+            AZURE_STORAGE_CONNECTION_STRING="DefaultEndpointsProtocol=https;AccountName=one;"
+            "AccountKey=a2V5;EndpointSuffix=core.chinacloudapi.cn"
+        )
+        found = options_of("az://container", "read")
+        self.assertEqual(found["endpoint"], "https://one.blob.core.chinacloudapi.cn")
+        self.assertEqual((found["account_name"], found["account_key"]), ("one", "a2V5"))
+        # A key without an account is not that of the string's account.
+        os.environ["AZURE_STORAGE_KEY"] = "b3RoZXI="
+        self.assertEqual(options_of("az://container", "read")["account_key"], "a2V5")
+        # Another account does not get the string's key.
+        os.environ["AZURE_STORAGE_ACCOUNT"] = "other"
+        found = options_of("az://container", "read")
+        self.assertEqual((found["account_name"], found["account_key"]), ("other", "b3RoZXI="))
+        self.assertNotIn("endpoint", found)
+        del os.environ["AZURE_STORAGE_KEY"]
+        self.assertNotIn("account_key", options_of("az://container", "read"))
+
     def test_no_account(self):
         self.only()
         with self.assertRaisesRegex(rp.Error, f"{self.url}: .*AZURE_") as raised:
@@ -125,10 +146,20 @@ class Client(StoreTest):
             self.assertEqual((found["timeout"], found["proxy_url"]), ("7s", "http://proxy"))
 
     def test_uploads_have_time(self):
-        for use in ("write", "parts"):
+        for use, timeout in (("write", "2m"), ("parts", "5m")):
             client = options_of("s3://bucket", use)["client_options"]
-            self.assertEqual(client["timeout"], "5m")
+            self.assertEqual(client["timeout"], timeout)
             self.assertNotIn("read_timeout", client)
+
+    def test_parts_that_the_server_does_not_answer_are_sent_again(self):
+        retries = options_of("s3://bucket", "parts")["retry_config"]
+        self.assertGreater(retries["retry_timeout"], 2 * datetime.timedelta(minutes=5))
+
+    def test_versions_of_obstore(self):
+        for version, knows in (("0.10.9", False), ("0.11rc1", True), ("0.11.0", True), ("1", True)):
+            with unittest.mock.patch("importlib.metadata.version", return_value=version):
+                client = options_of("s3://bucket", "read")["client_options"]
+                self.assertEqual("read_timeout" in client, knows)
 
     def test_http_is_for_endpoints_that_name_it(self):
         for scheme, variable in (("s3", "AWS_ENDPOINT_URL"), ("az", "AZURE_STORAGE_ENDPOINT")):

@@ -16,19 +16,6 @@
 namespace recordpipe {
 namespace {
 
-// Returns how the file differs from `expected`; empty if it doesn't. Throws for an unreadable file.
-std::string difference(FileSystem& files, const std::string& path, const ShardRecord& expected) {
-  const auto found = find_output(files, path, expected);
-  if (!found) return "missing";
-  if (!found->is_regular) return "no regular file";
-  if (!found->crc) {
-    return fmt::format("{} bytes, not the {} of the manifest", grouped(found->bytes),
-                       grouped(expected.bytes));
-  }
-  if (found->crc == expected.crc) return {};
-  return fmt::format("CRC-32C {:08x}, not the {:08x} of the manifest", *found->crc, expected.crc);
-}
-
 std::string line_of(const std::string& path, const ShardRecord& expected,
                     const std::string& difference, bool json) {
   if (!json) {
@@ -66,7 +53,8 @@ ExitCode check_manifests(const CommandContext& context, const std::vector<std::s
       context, "verify", paths, threads,
       [&](const FileShare& share) -> InputReport {
         const size_t i = share.number;
-        const std::string found = difference(context.files, paths[i], expected[i]);
+        const std::string found =
+            difference(find_output(context.files, paths[i], expected[i]), expected[i]);
         progress.add(expected[i].bytes);
         return [&, i, found] {
           context.progress.clear();
