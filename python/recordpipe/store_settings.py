@@ -13,6 +13,7 @@ import re
 from typing import Any, Literal
 
 from recordpipe.aws_profile import options_of_profile
+from recordpipe.errors import _make
 
 __all__ = ["VARIABLES", "Use", "options_of"]
 
@@ -74,14 +75,16 @@ def options_of(bucket: str, use: Use) -> dict[str, Any]:
         client |= {"timeout": _LONGEST[use], "read_timeout": _SILENCE}
     if scheme == "s3":
         options |= _amazon()
-        client["allow_http"] = _is_bare(options.get("endpoint") or _variable("AWS_ENDPOINT"))
+        client["allow_http"] = _is_bare(
+            options.get("endpoint") or _variable("AWS_ENDPOINT"), "AWS_ENDPOINT_URL"
+        )
     elif scheme == "gs":
         options |= _google()
         client["allow_http"] = True  # as obstore does
     elif scheme == "az":
         options |= _azure()
         endpoint = options.get("endpoint") or _variable("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
-        client["allow_http"] = _is_bare(endpoint)
+        client["allow_http"] = _is_bare(endpoint, "AZURE_STORAGE_ENDPOINT")
     else:
         client["allow_http"] = scheme == "http"
     if scheme in VARIABLES:
@@ -97,8 +100,15 @@ def _variable(*names: str) -> str:
     return next(filter(None, map(os.environ.get, names)), "")
 
 
-def _is_bare(endpoint: str) -> bool:
-    """Endpoints on this machine (MinIO, moto, Azurite) have no TLS."""
+def _is_bare(endpoint: str, variable: str) -> bool:
+    """Endpoints on this machine (MinIO, moto, Azurite) have no TLS.
+
+    obstore panics at what is no URL.
+    """
+    if endpoint and not re.match(r"https?://[^/?#\s]", endpoint):
+        reason = f"{variable} is not an http or https URL"
+        hint = "write http://HOST:PORT or https://HOST"
+        raise _make("invalid_argument", f"{reason} ({hint})", None, None, reason, hint)
     return endpoint.startswith("http://")
 
 

@@ -66,6 +66,22 @@ class Google(Settings):
         self.check()
 
 
+class Endpoints(unittest.TestCase):
+    def test_what_is_no_url(self):
+        for url, variables in (
+            ("s3://bucket", ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT")),
+            ("az://container", ("AZURE_STORAGE_ENDPOINT",)),
+        ):
+            for variable in variables:
+                for endpoint in ("127.0.0.1:9000", "localhost", "http://", "ftp://host"):
+                    with (
+                        self.subTest(variable, endpoint=endpoint),
+                        unittest.mock.patch.dict(os.environ, {variable: endpoint}),
+                        self.assertRaisesRegex(rp.InvalidArgumentError, "write http://HOST"),
+                    ):
+                        options_of(url, "read")
+
+
 class Azure(Settings):
     scheme = "az"
 
