@@ -24,7 +24,7 @@ bool is_of_word(char c) {
 // message itself stay.
 void conceal_in(std::string& text, const std::string& secret) {
   static constexpr std::string_view kConcealed = "...";
-  static constexpr size_t kLong = 8;
+  static constexpr size_t kLong = 4;
   for (size_t at = 0; (at = text.find(secret, at)) != text.npos;) {
     const size_t end = at + secret.size();
     const bool is_part = (at > 0 && is_of_word(text[at - 1]) && is_of_word(text[at])) ||
