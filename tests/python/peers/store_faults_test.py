@@ -1,15 +1,11 @@
-"""Reading and writing URLs of stores whose servers fail: the right bytes, or an error that says
-what to do; never other bytes, and never without end."""
+"""Reading URLs of stores whose servers fail: the right bytes, or an error that says what to do;
+never other bytes, and never without end."""
 
 # ruff: noqa: E402 (require() comes before the imports of what may be missing)
 
-import contextlib
-import datetime
 import pathlib
 import random
-import signal
 import sys
-import threading
 import time
 import types
 import unittest
@@ -23,85 +19,22 @@ from peers import require
 require("obstore")
 
 from obstore import exceptions
-from recordpipe import obstore_uploads, store_requests, store_settings
-from recordpipe.obstore_files import store_of
+from recordpipe import store_requests
 from store_cases import StoreTest, in_each_store
+from store_faults import (
+    BUSY,
+    LARGE,
+    OUTAGE,
+    Patched,
+    always,
+    for_a_while,
+    is_block,
+    is_read,
+    is_write,
+)
 from store_server import Fault
 
 RECORDS = [bytes([i + 1]) * 999_999 for i in range(9)]  # four ranges or more
-LARGE = [bytes([i + 1]) * 999_999 for i in range(18)]  # two parts
-BUSY = Fault(status=503, body="<Error><Code>SlowDown</Code><Message>s3cr3t</Message></Error>")
-LOST = Fault(is_lost=True)
-# Seconds. obstore itself gives up after about two.
-OUTAGE = 4
-
-
-def is_read(request):
-    return request.is_read
-
-
-def is_block(request):
-    """Of those that a pass reads one after another; fingerprints of files are shorter."""
-    first, last = (request.is_read and request.range()) or (0, 0)
-    return first > 0 and last - first > 100_000
-
-
-def is_write(request):
-    return request.method in ("PUT", "POST")
-
-
-def is_part(request):
-    return request.method == "PUT" and ("partNumber" in request.query or "block" in action(request))
-
-
-def is_completion(request):
-    """The last request of an upload in parts."""
-    return action(request) == "blocklist" or (
-        request.method == "POST" and "uploadId" in request.query
-    )
-
-
-def action(request):
-    return request.query.get("comp", "")
-
-
-def for_a_while(wanted, fault, seconds=OUTAGE):
-    """From the first of these requests on."""
-    begin = []
-
-    def fault_of(request):
-        if not wanted(request):
-            return None
-        begin.append(time.monotonic())
-        return fault if begin[-1] - begin[0] < seconds else None
-
-    return fault_of
-
-
-def always(wanted, fault):
-    return lambda request: fault if wanted(request) else None
-
-
-class Patched:
-    """Without the pauses, and without repetitions by obstore of what is repeated here."""
-
-    def setUp(self):
-        super().setUp()
-        pauses = {
-            "init_backoff": datetime.timedelta(seconds=0.01),
-            "max_backoff": datetime.timedelta(seconds=0.1),
-            "base": 2,
-        }
-        self.change(unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 0.01))
-        self.change(unittest.mock.patch.dict(store_settings._SHORT, max_retries=0))
-        self.change(unittest.mock.patch.dict(store_settings._PARTS, backoff=pauses))
-
-    def patience(self, seconds):
-        self.change(unittest.mock.patch.object(store_requests, "_PATIENCE", seconds))
-
-    def change(self, patch):
-        patch.start()
-        self.addCleanup(patch.stop)
 
 
 class Reads:
@@ -290,96 +223,6 @@ class Silence(Reads, Patched, StoreTest):
         self.assertIn("no connection", self.failure().reason)
 
 
-class SilenceOfUploads(Patched, StoreTest):
-    settings = types.MappingProxyType({"AWS_TIMEOUT": "1s"})  # by default, minutes
-
-    def test_a_request_is_repeated_however_long_it_took(self):
-        self.patience(0.5)
-        left = self.server.fail_next(lambda request: request.method == "PUT", Fault(wait=2))
-        rp.write_tfrecords(f"{self.url}/small", [b"abc"])
-        self.assertEqual(left, [])
-        self.assertEqual(list(rp.tfrecords(f"{self.url}/small")), [b"abc"])
-        left = self.server.fail_next(is_part, Fault(wait=2))
-        rp.write_tfrecords(f"{self.url}/large", LARGE)
-        self.assertEqual(left, [])
-        self.assertEqual(list(rp.tfrecords(f"{self.url}/large")), LARGE)
-
-
-class Stopped(Patched, StoreTest):
-    """Uploads that are stopped while the service doesn't answer them."""
-
-    def closing(self, fault):
-        """An upload that another thread is closing."""
-        path = f"{self.url}/a"
-        upload = store_of(path).open_writer(path)
-        upload.write(b"abc")
-        self.server.fault_of = always(is_write, fault)
-        thread = threading.Thread(target=self.closed, args=(upload,))
-        thread.start()
-        self.addCleanup(thread.join)
-        while not any(map(is_write, self.server.requests)):
-            time.sleep(0.01)
-        return upload
-
-    def closed(self, upload):
-        with contextlib.suppress(Exception):
-            upload.close()
-
-    def aborted(self, upload):
-        begin = time.monotonic()
-        upload.abort()
-        return time.monotonic() - begin
-
-    def test_a_pause_ends(self):
-        with unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 20):
-            self.assertLess(self.aborted(self.closing(BUSY)), 5)
-
-    def test_a_request_is_left_alone(self):
-        with unittest.mock.patch.object(obstore_uploads, "_END", 0.2):
-            self.assertLess(self.aborted(self.closing(Fault(wait=3))), 2)
-
-    def test_interrupts(self):
-        """Of the writer's thread, and of one that Python has not started."""
-        here = self.folder / "here"
-        for size in (1, 40):
-            records = [bytes(999_999)] * size
-            rp.write_tfrecords(here, records)
-            for write in (
-                lambda records=records: rp.write_tfrecords(f"{self.url}/a", records),
-                lambda: rp.convert(here, f"{self.url}/a"),
-            ):
-                self.server.fault_of = always(is_write, BUSY)
-                main = threading.main_thread().ident
-                timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
-                timer.start()
-                begin = time.monotonic()
-                with (
-                    unittest.mock.patch.object(store_requests, "_FIRST_PAUSE", 20),
-                    unittest.mock.patch.object(obstore_uploads, "_END", 1),
-                    unittest.mock.patch.dict(
-                        store_settings._PARTS,
-                        max_retries=100,
-                        retry_timeout=datetime.timedelta(20),
-                    ),
-                    self.assertRaises(KeyboardInterrupt),
-                ):
-                    write()
-                self.assertLess(time.monotonic() - begin, 8)
-                timer.join()
-        self.assertEqual(self.server.keys(), [])
-
-    def test_parts_after_an_abort(self):
-        path = f"{self.url}/a"
-        upload = store_of(path).open_writer(path)
-        for _ in range(3):
-            upload.write(bytes(16 << 20))
-        upload.abort()
-        self.assertEqual(self.server.unfinished(), [])
-        with self.assertRaises(Exception):  # noqa: B017
-            upload.write(b"x")
-        self.assertEqual(self.server.keys(), [])
-
-
 class GivenUp(unittest.TestCase):
     def test_requests_after_one_that_was_given_up(self):
         busy = exceptions.GenericError("Server returned non-2xx status code: 503 Busy: x")
@@ -398,87 +241,7 @@ class GivenUp(unittest.TestCase):
             self.assertEqual(requests.send(unittest.mock.Mock(side_effect=[busy, 7]), "k"), 7)
 
 
-class FaultsOfWrites(Patched):
-    def test_a_service_that_is_busy_for_a_while(self):
-        for name, records in (("small", [b"abc"]), ("large", LARGE)):
-            with self.subTest(name):
-                writer = rp.Writer(f"{self.url}/{name}")
-                left = self.server.fail_next(is_write, *[BUSY] * 3)
-                for record in records:
-                    writer.write(record)
-                writer.close()
-                self.assertEqual(left, [])
-                self.assertEqual(list(rp.tfrecords(f"{self.url}/{name}")), records)
-        self.assertEqual(self.server.unfinished(), [])
-
-    def test_connections_that_break(self):
-        """A server that has answered "no such object" is there."""
-        left = self.server.fail_next(is_write, *[LOST] * 3)
-        rp.write_tfrecords(f"{self.url}/a", [b"abc"])
-        self.assertEqual(left, [])
-
-    def test_no_such_bucket(self):
-        body = "<Error><Code>NoSuchBucket</Code><Message>s3cr3t</Message></Error>"
-        self.server.fault_of = always(lambda request: True, Fault(status=404, body=body))
-        for records in ([b"abc"], LARGE):
-            with self.assertRaisesRegex(rp.Error, f"^{self.url}/a: no such bucket") as raised:
-                rp.write_tfrecords(f"{self.url}/a", records)
-            self.assertEqual(raised.exception.kind, "not_found")
-            self.assertNotIn("s3cr3t", str(raised.exception))
-            self.assertLess(len(str(raised.exception)), 300)
-
-    def test_an_object_that_is_deleted_meanwhile(self):
-        self.server.put("a", b"old")
-        writer = rp.Writer(f"{self.url}/a")
-        writer.write(b"abc")
-        del self.server.objects["a"]
-        # As Cloud Storage answers a condition on an object that isn't there.
-        self.server.fault_of = always(is_write, Fault(status=404))
-        with self.assertRaisesRegex(rp.AlreadyExistsError, "another program"):
-            writer.close()
-
-    def test_an_answer_that_is_lost(self):
-        for before in (None, b"old"):
-            if before:
-                self.server.put("a", before)
-            self.server.fail_next(
-                lambda request: request.method == "PUT", Fault(is_carried_out=True)
-            )
-            rp.write_tfrecords(f"{self.url}/a", [b"abc"])
-            self.assertEqual(list(rp.tfrecords(f"{self.url}/a")), [b"abc"])
-
-    def test_an_answer_to_the_completion_that_is_lost(self):
-        for _ in range(2):
-            left = self.server.fail_next(is_completion, Fault(is_carried_out=True))
-            rp.write_tfrecords(f"{self.url}/a", LARGE)
-            self.assertEqual(left, [])
-            self.assertEqual(list(rp.tfrecords(f"{self.url}/a")), LARGE)
-
-    def test_a_completion_that_failed_beside_another_programs_object(self):
-        rp.write_tfrecords(f"{self.url}/mine", LARGE)
-        mine = self.data("mine")
-        for theirs in (mine[:-1] + b"x", mine[:-1], None):
-            # An object that was there before is not taken for the new one either.
-            self.server.put("a", mine)
-
-            def replace(theirs=theirs):
-                if theirs is not None:
-                    self.server.put("a", theirs)
-
-            self.server.fault_of = always(is_completion, Fault(status=404, before=replace))
-            with self.assertRaisesRegex(rp.Error, f"{self.url}/a: "):
-                rp.write_tfrecords(f"{self.url}/a", LARGE)
-
-    def test_a_service_that_stays_busy(self):
-        self.patience(0.5)
-        self.server.fault_of = always(lambda request: request.method == "PUT", BUSY)
-        with self.assertRaisesRegex(rp.FileSystemError, f"{self.url}/a: .*503.*SlowDown.*later"):
-            rp.write_tfrecords(f"{self.url}/a", [b"abc"])
-        self.assertEqual(self.server.keys(), [])
-
-
 globals().update(in_each_store(FaultsOfReads))
-globals().update(in_each_store(FaultsOfWrites))
 
 if __name__ == "__main__":
     unittest.main()
