@@ -68,9 +68,8 @@ ExitCode salvage_each(const Arguments& arguments, const CommandContext& context)
     writer.close();
     throw_if_stopped(shard.work.stop, shard.output);
     file.commit();
-    return ShardCounts{.records = totals.records,
-                       .regions_skipped = totals.regions,
-                       .bytes_skipped = totals.lost};
+    return ShardCounts{
+        .records = totals.records, .regions_skipped = totals.regions, .bytes_skipped = totals.lost};
   };
   const ExitCode status = run_shard_command(context, arguments.shards,
                                             {.name = "salvage",

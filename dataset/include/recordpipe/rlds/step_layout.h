@@ -78,8 +78,8 @@ std::optional<ByteRange> unit_at(const LeafLayout& leaf, std::span<const ByteRan
 // is not an Example, or if the leaves have different numbers of steps, or if row lengths don't fit
 // the values; Error{not_found} without a leaf, unless there are no steps at all (TFDS may leave out
 // what is empty); Error{unsupported} for a list of another kind. Takes no memory for more values
-// than the record has, whatever its bytes are. A leaf of the episode that is missing, or has another
-// number of values, is no error: it becomes one when it is read.
+// than the record has, whatever its bytes are. A leaf of the episode that is missing, or has
+// another number of values, is no error: it becomes one when it is read.
 EpisodeLayout lay_out_episode(std::span<const std::byte> example, std::span<const StepLeaf> leaves);
 
 }  // namespace recordpipe::rlds
