@@ -273,18 +273,20 @@ class Interrupts(FilesTest):
 
         before = signal.signal(signal.SIGALRM, handler)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
-        with Stream(self.endless().batch(200_000).take(6)) as stream:
+        with Stream(self.endless().batch(100_000).take(12)) as stream:
             arrays = []
             ended = False
             while not ended:
                 arrays.append(ArrowArray())  # kept, also if Stop comes when get_next() has returned
                 with contextlib.suppress(Stop):
                     if seconds:
-                        signal.setitimer(signal.ITIMER_REAL, 0.01)
+                        signal.setitimer(signal.ITIMER_REAL, 0.002)
                     code = stream._struct.get_next(stream._struct, arrays[-1])
                     ended = code == 0 and not arrays[-1].release
+                    # No signal comes elsewhere, if the batch was ready before it.
+                    signal.setitimer(signal.ITIMER_REAL, 0)
             arrays = [array for array in arrays if array.release]
-            self.assertEqual([array.length for array in arrays], [200_000] * 6)
+            self.assertEqual([array.length for array in arrays], [100_000] * 12)
             for array in arrays:
                 array.release(array)
         self.assertEqual(seconds, [])
