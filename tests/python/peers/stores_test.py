@@ -7,7 +7,6 @@ cloud_test.py has more of S3, with moto.
 
 import concurrent.futures
 import multiprocessing
-import os
 import pathlib
 import pickle
 import sys
@@ -262,5 +261,4 @@ globals().update(in_each_store(Reading))
 globals().update(in_each_store(Writing))
 
 if __name__ == "__main__":
-    os.environ["no_proxy"] = "*"
     unittest.main()
