@@ -38,6 +38,11 @@ class Resuming(Cifar10MainTest):
         result = self.train("--learning-rate", 0.05, steps=3)
         self.expect_done(result)
         self.assertIn("learning_rate was 0.1 and is now 0.05", result.stderr)
+        # These change on a GPU only.
+        with open(self.job / "checkpoint-3.safetensors", "rb") as checkpoint:
+            metadata = checkpoint.read(20000)
+        for setting in (b'"setting:precision":"fp32"', b'"setting:measure_algorithms":"false"'):
+            self.assertIn(setting, metadata)
         self.assertNotIn("the input starts over", result.stderr)
         result = self.train("--train-batch-size", 8, steps=4)
         self.expect_done(result)

@@ -165,6 +165,28 @@ class Stages(unittest.TestCase):
         self.assertEqual([line.split("s  ")[1].split(":")[0] for line in
                           (self.folder / "summary.txt").read_text().splitlines()], list(outcomes))
 
+    def test_a_stage_that_ends_at_its_last_moment_does_not_stop_the_next(self):
+        def mistake(_):
+            return {}["no key"]
+
+        def slowly():
+            time.sleep(1)  # the stage's time ends meanwhile
+            return "Traceback"
+
+        with mock.patch("stages.traceback.format_exc", slowly):
+            outcomes = stages.run(self.folder, [("mistaken", 0.5, mistake),
+                                                ("good", 900, lambda _: "a result")])
+        self.assertEqual(outcomes, {"mistaken": "FAILED: KeyError: 'no key'", "good": "a result"})
+
+    def test_a_failed_clean_up_does_not_stop_the_next_stage(self):
+        def clean_up():
+            raise OSError("not clean")
+
+        outcomes = stages.run(self.folder, [("first", 900, lambda _: "one"),
+                                            ("second", 900, lambda _: "two")], clean_up)
+        self.assertEqual(outcomes, {"first": "one", "second": "two"})
+        self.assertIn("not clean", (self.folder / "first.log").read_text())
+
     def test_children_of_a_program_that_is_too_slow_end_with_it(self):
         pid_file = self.folder / "pid"
         stage = stages.Stage(self.folder, "one", time.monotonic() + 900)

@@ -59,6 +59,29 @@ def raise_out_of_time(*_):
     raise OutOfTime
 
 
+def in_time(stage, work):
+    """Returns work(stage); raises OutOfTime in it when the stage's time is over."""
+    signal.setitimer(signal.ITIMER_REAL, max(0.1, stage.left()))
+    try:
+        return work(stage)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def outcome_of(stage, work):
+    """Returns a line about the result of work(). Raises nothing: a stage's own mistake must not
+    cost the others."""
+    try:
+        return work() or "done"
+    except OutOfTime:
+        return "OUT OF TIME"
+    except Failed as failure:
+        return f"FAILED: {failure}"
+    except Exception as error:
+        stage.write(traceback.format_exc())
+        return f"FAILED: {type(error).__name__}: {error}"
+
+
 def run(folder, stages, clean_up=lambda: None):
     """Runs the stages, a list of (name, seconds, function): each ends at the latest `seconds` after
     the first has begun. A function returns a line about its result, or raises Failed with one.
@@ -69,19 +92,11 @@ def run(folder, stages, clean_up=lambda: None):
     for name, until, work in stages:
         stage = Stage(folder, name, started + until)
         began = time.monotonic()
+        outcomes[name] = outcome_of(stage, lambda: in_time(stage, work))
         try:
-            signal.setitimer(signal.ITIMER_REAL, max(0.1, stage.left()))
-            outcomes[name] = work(stage) or "done"
-        except OutOfTime:
-            outcomes[name] = "OUT OF TIME"
-        except Failed as failure:
-            outcomes[name] = f"FAILED: {failure}"
-        except Exception as error:  # the stage's own mistake must not cost the others
-            outcomes[name] = f"FAILED: {type(error).__name__}: {error}"
-            stage.write(traceback.format_exc())
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
             clean_up()
+        except Exception:
+            stage.write(traceback.format_exc())
         stage.write(outcomes[name])
         stage.log.close()
         line = f"{began - started:5.0f} to {time.monotonic() - started:5.0f} s  {name}: " \

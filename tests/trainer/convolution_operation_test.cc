@@ -102,6 +102,22 @@ TEST_P(ConvolutionOperation, HasDeterministicEnginesForEachShapeAndPrecision) {
         }
 }
 
+// cuDNN says of some engines that their results differ from run to run, and that they round float32
+// factors: these notes must be seen, because such engines are left out.
+TEST_P(ConvolutionOperation, SeesWhatCudnnNotesAboutEngines) {
+  const CudnnDescriptor gpu = described_gpu(GetParam());
+  const ConvolutionShape shape = shapes(Element::float32, false).at(1);
+  bool deterministic = false, not_deterministic = false, exact = false, tensor_cores = false;
+  for (const CudnnEngineConfig& config :
+       cudnn_engine_configs(gpu, operation_of(Direction::backward_weights, shape, false))) {
+    const AlgorithmOffer offer = offer_of(config, Direction::backward_weights, shape);
+    (offer.deterministic ? deterministic : not_deterministic) = true;
+    (offer.tensor_cores ? tensor_cores : exact) = true;
+  }
+  EXPECT_TRUE(deterministic && not_deterministic && exact && tensor_cores)
+      << deterministic << not_deterministic << exact << tensor_cores;
+}
+
 INSTANTIATE_TEST_SUITE_P(Capability, ConvolutionOperation, testing::Values(800, 900));
 
 // A plan is found again by this text.

@@ -1,5 +1,8 @@
-// Tests which exceptions the statuses of CUDA, cuDNN and cuBLAS become. Needs their libraries, but
-// no GPU.
+// Tests which exceptions the statuses of CUDA, cuDNN and cuBLAS become, and which algorithms of
+// cuBLASLt may be used. Needs their libraries, but no GPU.
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +10,7 @@
 #include "tests/support/expect_error.h"
 #include "trainer/backend/cuda/check_cuda.h"
 #include "trainer/backend/cuda/device_handles.h"
+#include "trainer/backend/cuda/matmul_offers.h"
 
 namespace recordpipe::cuda {
 namespace {
@@ -68,6 +72,23 @@ TEST(CudaStatus, OfSuccessIsNone) {
   EXPECT_NO_THROW(check(cudaSuccess, "a call"));
   EXPECT_NO_THROW(check(CUDNN_STATUS_SUCCESS, "a call"));
   EXPECT_NO_THROW(check(CUBLAS_STATUS_SUCCESS, "a call"));
+}
+
+// An algorithm that cuBLASLt lists with an error isn't taken, whatever the rest of its entry says.
+TEST(MatmulOffers, OfFailedResultsAreNotTaken) {
+  std::vector<cublasLtMatmulHeuristicResult_t> results(2);
+  results[0].state = CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0].workspaceSize = 1;
+  results[1].workspaceSize = 100;
+  const std::vector<AlgorithmOffer> offers = offers_of(results);
+  const auto run = [](size_t) { return AlgorithmTrial(); };
+  EXPECT_EQ(choose_algorithm("a product", offers, {.workspace_bytes = 100}, false, run), 1u);
+  const std::string reason =
+      error_of([&] {
+        choose_algorithm("a product", offers, {.workspace_bytes = 99}, false, run);
+      }).reason();
+  EXPECT_THAT(reason, HasSubstr("algorithm 0"));
+  EXPECT_THAT(reason, HasSubstr(cublasLtGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED)));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Stands for NCCL's library in nccl_exchange_test: several emulated GPUs of one process.
 //
 // As in NCCL, an operation starts on a stream when the stream's work before it is done, and ends
-// when it has started on all of them. fake_nccl_break() makes all communicators fail
-// asynchronously.
+// when it has started on all of them. After fake_nccl_break(true) all communicators are in error,
+// and operations don't end until one is aborted.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include <nccl.h>
 
+#include "tests/trainer/cuda_emulation/machine.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/launch.h"
 
@@ -32,15 +33,18 @@ struct Operation {
 
 int group_depth = 0;
 std::vector<Operation> group;
-bool is_broken = false;
+bool is_broken = false, is_stuck = false;
 
 void run(std::vector<Operation> operations) {
   // They must live as long as the streams' work.
   static auto& events = *new std::vector<std::unique_ptr<Event>>;
   const cudaStream_t first = operations.front().stream;
   for (const Operation& operation : operations) {
+    make_current(operation.stream);
+    wait_until(operation.stream, [] { return !is_stuck; });
     events.push_back(std::make_unique<Event>());
     events.back()->record(operation.stream);
+    make_current(first);
     events.back()->wait_in(first);
   }
   run_on(first, [operations] {
@@ -56,7 +60,10 @@ void run(std::vector<Operation> operations) {
   });
   events.push_back(std::make_unique<Event>());
   events.back()->record(first);
-  for (const Operation& operation : operations) events.back()->wait_in(operation.stream);
+  for (const Operation& operation : operations) {
+    make_current(operation.stream);
+    events.back()->wait_in(operation.stream);
+  }
 }
 
 ncclResult_t add(const Operation& operation) {
@@ -69,7 +76,7 @@ ncclResult_t add(const Operation& operation) {
 
 extern "C" {
 
-void fake_nccl_break(bool broken) { is_broken = broken; }
+void fake_nccl_break(bool broken) { is_broken = is_stuck = broken; }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId*) { return ncclSuccess; }
 
@@ -82,7 +89,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   delete communicator;
   return ncclSuccess;
 }
-ncclResult_t ncclCommAbort(ncclComm_t communicator) { return ncclCommDestroy(communicator); }
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  is_stuck = false;
+  return ncclCommDestroy(communicator);
+}
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state) {
   if (!communicator) return ncclInvalidArgument;
   *state = is_broken ? ncclRemoteError : ncclSuccess;

@@ -1,6 +1,9 @@
 // Tests the calls of NCCL on emulated GPUs, with a library in place of NCCL's (fake_nccl.cc).
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -73,6 +76,46 @@ TEST_F(NcclExchange, FailsIfNcclFailsLater) {
               HasSubstr("communication between GPUs failed: remote process exited"));
   EXPECT_THROW(forward(), DeviceError);
   EXPECT_THROW(side.runner->backward(), DeviceError) << "its communicators are gone";
+}
+
+// The host may wait for a GPU that waits for another one in any call that reads or writes.
+TEST_F(NcclExchange, EndsEachWaitIfNcclFails) {
+  const auto load = [this](Side& side) { side.runner->load(random_batch(network_, kImages, 1)); };
+  const std::map<std::string, std::function<void(Side&)>> waits = {
+      {"forward", [&](Side& side) { side.runner->forward(); }},
+      {"load, when both slots are in use",
+       [&](Side& side) {
+         for (int batch = 0; batch < 8; ++batch) load(side);
+       }},
+      {"output", [](Side& side) { side.runner->output(1); }},
+      {"count_zeros", [](Side& side) { side.runner->count_zeros(1); }},
+      {"read", [](Side& side) { side.variables->read(0, Slot::value); }},
+      {"write",
+       [](Side& side) {
+         side.variables->write(0, std::vector<float>(side.variables->specs()[0].size()),
+                               Slot::value);
+       }},
+      {"gradient_norms", [](Side& side) { side.variables->gradient_norms(); }},
+      {"half_squared_norm", [](Side& side) { side.variables->half_squared_norm(); }},
+  };
+  for (const auto& [name, wait] : waits) {
+    SCOPED_TRACE(name);
+    const auto backend = on_gpus(2, GradientExchange::gpus);
+    Side side(*backend, network_, {.batch_size = kImages});
+    const auto train = [&] {
+      side.runner->backward();
+      side.variables->process_gradients({.clip_global_norm = 1});
+    };
+    load(side);
+    side.runner->forward();
+    train();
+    load(side);
+    side.runner->forward();
+    break_nccl(true);
+    train();
+    EXPECT_THROW(wait(side), DeviceError);
+    break_nccl(false);
+  }
 }
 
 }  // namespace

@@ -367,6 +367,42 @@ TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   other.run(6, std::move(list));  // each step may be retried as often
 }
 
+TEST(TrainingSession, RestoresAgainIfRestoringFails) {
+  TestRun whole, run, strict, stopped;
+  whole.run(6);
+  const auto failing_twice = [] {
+    Hooks list;
+    FunctionHook hook = failing(5, 1);
+    hook.on_created = [calls = 0](TrainingSession&) mutable {
+      if (++calls == 2) throw Error({.kind = ErrorKind::network, .reason = "the line is cut"});
+    };
+    list.push_back(std::make_unique<FunctionHook>(std::move(hook)));
+    return list;
+  };
+  run.save_every = 3;
+  run.run(6, failing_twice());
+  EXPECT_THAT(run.notes, Contains(HasSubstr("step 5 failed: the disk is tired")));
+  EXPECT_THAT(run.notes, Contains(HasSubstr("restoring the checkpoint failed: the line is cut")));
+  EXPECT_EQ(run.content(6), whole.content(6));
+
+  strict.save_every = 3;
+  strict.recoveries = 1;
+  EXPECT_EQ(error_of([&] { strict.run(6, failing_twice()); }).kind(), ErrorKind::network)
+      << "a failure to restore counts";
+
+  // A stop that is requested while the checkpoint is restored doesn't end the run before that.
+  stopped.save_every = 3;
+  FunctionHook asking;
+  asking.on_created = [calls = 0](TrainingSession& session) mutable {
+    if (++calls == 2) session.request_stop();
+  };
+  Hooks list = hooks(asking);
+  for (auto& hook : failing_twice()) list.push_back(std::move(hook));
+  stopped.run(9, std::move(list));
+  EXPECT_THAT(stopped.steps(), ElementsAre(3, 0));
+  EXPECT_EQ(stopped.content(3), whole.content(3));
+}
+
 TEST(TrainingSession, TriesNothingElseAgain) {
   TestRun run;
   EXPECT_EQ(error_of([&] { run.run(9, hooks(failing(2, 1, ErrorKind::corrupted))); }).kind(),

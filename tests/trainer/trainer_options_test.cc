@@ -317,6 +317,10 @@ TEST(TrainerOptions, RefuseWhatMakesNoSense) {
     EXPECT_THAT(reason({.clip_gradient_norm = limit}), testing::HasSubstr("clipping")) << limit;
     EXPECT_THAT(reason({.clip_global_norm = limit}), testing::HasSubstr("clipping")) << limit;
   }
+  for (const double number : {-0.1, std::nan(""), HUGE_VAL}) {
+    EXPECT_THAT(reason({.momentum = number}), testing::HasSubstr("momentum")) << number;
+    EXPECT_THAT(reason({.weight_decay = number}), testing::HasSubstr("weight decay")) << number;
+  }
   for (const double decay : {-0.1, 1.0, std::nan("")})
     EXPECT_THAT(reason({.average_decay = decay}), testing::HasSubstr("averages")) << decay;
 }

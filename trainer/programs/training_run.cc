@@ -55,7 +55,7 @@ void check_report(const std::string& report, const std::string& job_dir) {
                  .path = report,
                  .reason = "the report would overwrite a checkpoint",
                  .hint = "give it another name"});
-  AtomicFile(posix_file_system(), report);
+  AtomicFile(posix_file_system(), report);  // throws if it can't be created; writes nothing
 }
 
 bool is_interrupted() { return interrupted() != 0; }
@@ -176,7 +176,8 @@ int TrainingRun::train() {
   if (session.restored_step() && step() >= last_step)
     log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
   session.run();
-  // All processes call it: the first may have gone back to a checkpoint, the others not.
+  // All processes call it: the first may have gone back to a checkpoint (CheckpointSaverHook, for a
+  // variable that is not finite), the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
   log.note(fmt::format("interrupted at step {} of {}; {} to continue", step(), last_step,
@@ -204,7 +205,7 @@ uint64_t TrainingRun::measure_last_step() {
   trainer_.set_steps_done(first_step);
   const double start = steady_seconds();
   Iterator<ImageBatch> batches = options_.batches(options_.seed).iterate();
-  // At a rate of 0. What it changes nevertheless, the session's constructor restores.
+  // At a rate of 0. The session's constructor restores what these steps change all the same.
   const auto make_step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
   for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
   const double measured_from = steady_seconds();

@@ -34,12 +34,15 @@ struct TrainingRunOptions {
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
   // The schedule of a run with this last step.
   std::function<LearningRateSchedule(uint64_t last_step)> schedule;
-  bool schedule_has_end = false;  // depends on last_step, which is then a setting
+  bool schedule_has_end = false;  // the schedule depends on last_step, which is then a setting
   uint64_t last_step = 0;
-  double minutes = 0;  // above 0: replaces last_step by the steps that fit in this time
+  // Above 0: replaces last_step by the number of steps that fit in this time. Evaluations and
+  // checkpoints come on top.
+  double minutes = 0;
   NanPolicy nan = NanPolicy::fail;
-  uint64_t stop_grace_seconds = 0;  // after a signal: then the program ends at once; 0: no limit
-  bool synthetic = false;           // synthetic data: mentioned with every figure
+  // The program ends this long after a signal, even if it isn't done; 0: no limit.
+  uint64_t stop_grace_seconds = 0;
+  bool synthetic = false;  // synthetic data: mentioned with every figure
   LogWords words = LogWords::resnet;
   uint64_t log_frequency = 100;
 
@@ -65,7 +68,7 @@ class TrainingRun {
   // Trains to the last step. Returns the signal that interrupted any of the processes, or 0.
   int train();
 
-  // The following members are for the first process only.
+  // The following members but step() are for the first process only.
 
   // Uses the averages of the variables, if they exist. Throws Error{cancelled} after a signal.
   Evaluation evaluate(const Dataset<ImageBatch>& batches);

@@ -229,14 +229,18 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
                                   .momentum = 0,
                                   .weight_decay = weight_decay,
                                   .average_decay = average_decay};
+  const CheckpointSettings settings = {
+      {"batch_size", std::to_string(batch_size)},
+      {"device", backend->name()},
+      {"measure_algorithms", flags.measure_algorithms ? "true" : "false"},
+      {"precision", flags.precision},
+      {"seed", std::to_string(flags.seed)}};
   const TrainingRunOptions options = {.job_dir = flags.train_dir,
                                       .keep_checkpoints = flags.keep_checkpoints,
                                       .checkpoint_steps = flags.checkpoint_steps,
                                       .trainer = trainer,
                                       .seed = flags.seed,
-                                      .settings = {{"batch_size", std::to_string(batch_size)},
-                                                   {"device", backend->name()},
-                                                   {"seed", std::to_string(flags.seed)}},
+                                      .settings = settings,
                                       .batches = batches,
                                       .schedule = schedule,
                                       .last_step = flags.max_steps,

@@ -40,10 +40,17 @@ void TrainingSession::run() {
   uint64_t furthest = step();
   // Set if a stop was requested in a step that failed: it takes effect after the retry.
   std::optional<uint64_t> stop_at;
+  bool restored = true;  // false from a failure until the checkpoint is restored
   while (!is_to_stop()) {
     const uint64_t next = step() + 1;
     try {
-      run_step();
+      if (restored) {
+        run_step();
+      } else {
+        restore();
+        for (const auto& hook : hooks_) hook->after_create_session(*this);
+        restored = true;
+      }
       // Repeated steps don't reset the count: a step that always fails may be far from the
       // checkpoint.
       if (step() > furthest) {
@@ -52,12 +59,13 @@ void TrainingSession::run() {
       }
     } catch (const Error& error) {
       if (!can_recover(error) || ++failures > options_.recoveries) throw;
-      note(std::string("step ") + std::to_string(next) + " failed: " + error.what());
-      if (std::exchange(stop_requested_, false) && !stop_at) stop_at = next;
-      restore();
-      for (const auto& hook : hooks_) hook->after_create_session(*this);
+      note((restored ? "step " + std::to_string(next) : std::string("restoring the checkpoint")) +
+           " failed: " + error.what());
+      // (end() of the hooks must not see variables that are restored in part.)
+      if (std::exchange(stop_requested_, false) && !stop_at) stop_at = restored ? next : 0;
+      restored = false;
     }
-    if (stop_at && step() >= *stop_at) stop_requested_ = true;
+    if (restored && stop_at && step() >= *stop_at) stop_requested_ = true;
   }
   end_hooks();
 }
@@ -180,10 +188,10 @@ void TrainingSession::note_changes(const TrainingState& state) const {
   }
 }
 
-// An iterator's state includes values kept on the way to its position, which depend on how far its
-// threads have read ahead and on where it started. A new iterator restored to this position keeps
-// only the position and the files that it opened on the way; a second one restored from that state
-// opens no others.
+// The bytes must depend on the position only, not on how the run came there. But an iterator's
+// state also includes values that depend on how far its threads have read ahead and on where it
+// started. A new iterator restored to this position keeps only the position and the files that it
+// opened on the way; a second one restored from that state opens no others.
 std::string TrainingSession::input_state() const {
   const auto at = [this](const std::string& state) {
     Iterator<ImageBatch> there = dataset_->iterate();

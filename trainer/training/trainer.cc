@@ -14,6 +14,9 @@ const TrainerOptions& checked(const TrainerOptions& options) {
   const auto require = [](bool condition, const char* reason) {
     if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
   };
+  for (const double number : {options.momentum, options.weight_decay})
+    require(std::isfinite(number) && number >= 0,
+            "momentum and weight decay must be finite and not negative");
   for (const auto& limit : {options.clip_gradient_norm, options.clip_global_norm})
     require(!limit || (std::isfinite(*limit) && *limit > 0),
             "the norm for gradient clipping must be finite and above 0");

@@ -1,7 +1,8 @@
-// Emulates a GPU for the CUDA backend's tests. Work on a stream is deferred until the host waits
-// for something. Then one piece of work at a time, from a random stream, is executed as far as
-// events allow. A copy that doesn't wait for its input, or memory that is reused too early,
-// therefore shows as a wrong result. The emulation doesn't cover CUDA's libraries.
+// Emulates GPUs for the CUDA backend's tests. Work is refused for a GPU that is not the thread's
+// current one. It is deferred until the host waits for something. Then one piece of work at a time,
+// from a random stream, is executed as far as events allow. A copy that doesn't wait for its input,
+// or memory that is reused too early, therefore shows as a wrong result. The emulation doesn't
+// cover CUDA's libraries.
 #include "trainer/backend/cuda/device.h"
 
 #include <algorithm>
@@ -19,18 +20,26 @@
 #include "tests/trainer/cuda_emulation/machine.h"
 #include "trainer/backend/cuda/launch.h"
 
+namespace {
+// The handles of the device that was activated last.
+thread_local const void* current_device = nullptr;
+}  // namespace
+
 struct CUevent_st {
   uint64_t recorded = 0;  // number of recordings
   uint64_t passed = 0;
 };
 
 struct CUstream_st {
+  const void* owner = nullptr;  // the device's handles
   // Work that returns whether it was done: false while it waits for an event.
   std::deque<std::function<bool()>> work;
   // The destination of the stream's work while a graph is captured.
   std::vector<std::function<bool()>>* graph = nullptr;
 
   void put(std::function<bool()> next) {
+    if (owner != current_device)
+      throw std::logic_error("work for a GPU that is not the thread's current one");
     if (graph)
       graph->push_back(std::move(next));
     else
@@ -96,6 +105,12 @@ void run_on(Stream stream, std::function<void()> work) {
   });
 }
 
+void wait_until(Stream stream, std::function<bool()> condition) {
+  stream->put(std::move(condition));
+}
+
+void make_current(Stream stream) { current_device = stream->owner; }
+
 struct Device::Handles {
   uint64_t id = 0;
   CUstream_st compute, copies;
@@ -110,6 +125,8 @@ Device::Device(const DeviceOptions& options) : handles_(std::make_unique<Handles
                  .reason = "there is no GPU " + std::to_string(options.index)});
   machine.open_device();
   handles_->id = machine.first_gpu + options.index;
+  handles_->compute.owner = handles_->copies.owner = handles_.get();
+  activate();
   scheduler().streams.push_back(&handles_->compute);
   scheduler().streams.push_back(&handles_->copies);
 }
@@ -120,13 +137,13 @@ Device::~Device() {
   std::erase(scheduler().streams, &handles_->copies);
 }
 
-void Device::activate() const {}
+void Device::activate() const { current_device = handles_.get(); }
 std::string Device::gpu_name() const { return "emulated"; }
 uint64_t Device::id() const { return handles_->id; }
 std::string Device::library_versions() const { return "no CUDA"; }
 Stream Device::compute() const { return &handles_->compute; }
 Stream Device::copies() const { return &handles_->copies; }
-void Device::synchronize() const {
+void Device::wait_for_compute() const {
   scheduler().run_until([this] { return handles_->compute.work.empty(); });
 }
 void* Device::workspace() const { return nullptr; }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <functional>
 
+#include "trainer/backend/cuda/device.h"
+
 namespace recordpipe::cuda {
 
 struct EmulatedMachine {
@@ -16,5 +18,10 @@ struct EmulatedMachine {
 };
 
 EmulatedMachine& emulated_machine();
+
+// Activates the device of `stream`.
+void make_current(Stream stream);
+// Later work on `stream` waits until the condition holds.
+void wait_until(Stream stream, std::function<bool()> condition);
 
 }  // namespace recordpipe::cuda

@@ -167,7 +167,7 @@ void CudaRunner::launch() {
 }
 
 BatchResult CudaRunner::wait_for_result() const {
-  result_is_there_.wait();
+  device_->wait(result_is_there_);
   const LossSums& sums = *result_.as<LossSums>();
   return {
       .loss = sums.loss / static_cast<double>(images_), .correct = sums.correct, .images = images_};
@@ -188,8 +188,7 @@ std::vector<float> CudaRunner::output(NodeId node) const {
   device_->activate();
   const Tensor& tensor = *tensors_.at(node);
   std::vector<std::byte> bytes(tensor.bytes());
-  copy_from_device(bytes.data(), tensor.data(), bytes.size(), device_->compute());
-  device_->synchronize();
+  device_->read(bytes.data(), tensor.data(), bytes.size());
   const size_t channels = tensor.shape().channels, pixels = tensor.shape().pixels();
   std::vector<float> values(images_ * channels * pixels);
   with_element(tensor.element(), [&]<class T>(T*) {
@@ -216,8 +215,7 @@ size_t CudaRunner::count_zeros(NodeId node) const {
                      .values = tensor.data(),
                      .partial_counts = counts + 1,
                      .result = counts});
-  copy_from_device(zeros_.as<uint32_t>(), counts, sizeof(uint32_t), device_->compute());
-  device_->synchronize();
+  device_->read(zeros_.as<uint32_t>(), counts, sizeof(uint32_t));
   return *zeros_.as<uint32_t>();
 }
 

@@ -26,7 +26,6 @@ class CudaRunner final : public Runner {
   // forward() in two parts. launch() enqueues all work on the stream, including the backward pass,
   // so that other GPUs can start while this one computes.
   void launch();
-  bool has_result() const { return result_is_there_.passed(); }
   BatchResult wait_for_result() const;
   void backward() override;
   void update_statistics() override;

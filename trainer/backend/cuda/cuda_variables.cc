@@ -127,9 +127,7 @@ void CudaVariables::convert_gradients() const {
 std::vector<float> CudaVariables::read(VariableId id, Slot slot) const {
   device_->activate();
   std::vector<float> device_order(layouts_[id].padded_size());
-  copy_from_device(device_order.data(), at(id, slot), device_order.size() * sizeof(float),
-                   device_->compute());
-  device_->synchronize();
+  device_->read(device_order.data(), at(id, slot), device_order.size() * sizeof(float));
   return from_device_order(layouts_[id], device_order);
 }
 
@@ -141,16 +139,14 @@ void CudaVariables::write(VariableId id, std::span<const float> values, Slot slo
   device_->activate();
   std::vector<float> device_order(layouts_[id].padded_size());
   to_device_order(layouts_[id], values, device_order);
-  copy_to_device(to, device_order.data(), device_order.size() * sizeof(float), device_->compute());
-  device_->synchronize();
+  device_->write(to, device_order.data(), device_order.size() * sizeof(float));
 }
 
 std::optional<LossScale> CudaVariables::loss_scale() const {
   if (!scales_loss()) return {};
   device_->activate();
   DeviceLossScale scale;
-  copy_from_device(&scale, loss_scale_.data(), sizeof(scale), device_->compute());
-  device_->synchronize();
+  device_->read(&scale, loss_scale_.data(), sizeof(scale));
   return LossScale{.scale = scale.scale, .good_steps = scale.good_steps};
 }
 
@@ -164,8 +160,7 @@ void CudaVariables::set_loss_scale(const std::optional<LossScale>& scale) {
 void CudaVariables::write_loss_scale(const LossScale& scale) {
   const DeviceLossScale on_device = {
       .scale = scale.scale, .inverse = 1 / scale.scale, .good_steps = scale.good_steps};
-  copy_to_device(loss_scale_.data(), &on_device, sizeof(on_device), device_->compute());
-  device_->synchronize();
+  device_->write(loss_scale_.data(), &on_device, sizeof(on_device));
 }
 
 void CudaVariables::apply_momentum(const MomentumOptions& options) {
@@ -232,9 +227,7 @@ double CudaVariables::half_squared_norm() const {
     sum_squares(device_->compute(), static_cast<uint32_t>(run.end - run.begin),
                 values_.as<float>() + run.begin, squares_.as<double>() + run.first_square);
   std::vector<double> squares(squares_count_);
-  copy_from_device(squares.data(), squares_.data(), squares.size() * sizeof(double),
-                   device_->compute());
-  device_->synchronize();
+  device_->read(squares.data(), squares_.data(), squares.size() * sizeof(double));
   double sum = 0;
   for (const Run& run : runs_)
     for (size_t i = 0; i < squares_size(static_cast<uint32_t>(run.end - run.begin)); ++i)

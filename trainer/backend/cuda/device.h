@@ -1,6 +1,6 @@
 // The GPU and driver functions of the CUDA backend: memory, streams, events, graphs. There are two
 // implementations: device_cudart.cc with the CUDA runtime, and tests/trainer/cuda_emulation with
-// plain memory and loops, for tests on machines without a GPU.
+// plain memory and loops, for tests on machines without a GPU. device_waits.cc is common to both.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@ namespace recordpipe::cuda {
 
 // A queue of work on the device, executed in order and asynchronously.
 using Stream = CUstream_st*;
+
+class Event;
 
 struct DeviceOptions {
   size_t index = 0;  // CUDA's index, among the devices in CUDA_VISIBLE_DEVICES
@@ -48,6 +50,13 @@ class Device {
   Stream copies() const;  // for uploads, concurrent with computation
   // Waits for all work on the compute stream.
   void synchronize() const;
+  void wait(const Event& event) const;
+  // Copy to and from host memory in the order of the compute stream, and wait until that is done.
+  void read(void* to, const void* from, size_t bytes) const;
+  void write(void* to, const void* from, size_t bytes) const;
+  // `watch` is called repeatedly while one of the four functions above waits, and an exception from
+  // it ends the wait: for work that needs other GPUs, which may fail. Empty: they only wait.
+  void set_watch(std::function<void()> watch);
 
   void* workspace() const;
   size_t workspace_bytes() const;
@@ -57,7 +66,11 @@ class Device {
   const Handles& handles() const { return *handles_; }
 
  private:
+  void wait_for_compute() const;  // synchronize(), unwatched
+
   std::unique_ptr<Handles> handles_;
+  std::function<void()> watch_;
+  std::unique_ptr<Event> computed_;  // if there is a watch: for synchronize()
 };
 
 // Device memory, initially zero, aligned to 256 bytes. Throws Error{limit_exceeded}.

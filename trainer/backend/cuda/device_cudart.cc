@@ -144,7 +144,7 @@ std::string Device::library_versions() const {
 Stream Device::compute() const { return handles_->compute; }
 Stream Device::copies() const { return handles_->copies; }
 
-void Device::synchronize() const {
+void Device::wait_for_compute() const {
   check(cudaStreamSynchronize(handles_->compute), "what was put on the GPU");
 }
 

@@ -9,8 +9,7 @@ namespace {
 template <class T>
 Buffer copy_of(const std::vector<T>& values, const Device& device) {
   Buffer buffer(values.size() * sizeof(T));
-  copy_to_device(buffer.data(), values.data(), buffer.bytes(), device.compute());
-  device.synchronize();
+  device.write(buffer.data(), values.data(), buffer.bytes());
   return buffer;
 }
 
@@ -56,9 +55,7 @@ void GradientProcessor::process(const GradientOptions& options, std::span<const 
         .frozen = is_in(options.frozen, id) ? 1u : 0u};
   // They are constant during a training run and so copied only once.
   if (treatments != treatments_) {
-    copy_to_device(device_treatments_.data(), treatments.data(), device_treatments_.bytes(),
-                   device_.compute());
-    device_.synchronize();
+    device_.write(device_treatments_.data(), treatments.data(), device_treatments_.bytes());
     treatments_ = std::move(treatments);
   }
   work_.values = values;
@@ -71,8 +68,7 @@ void GradientProcessor::process(const GradientOptions& options, std::span<const 
 
 std::span<const double> GradientProcessor::norms() {
   if (!norms_are_here_) {
-    copy_from_device(norms_.data(), device_norms_.data(), device_norms_.bytes(), device_.compute());
-    device_.synchronize();
+    device_.read(norms_.data(), device_norms_.data(), device_norms_.bytes());
     norms_are_here_ = true;
   }
   return norms_;

@@ -37,14 +37,12 @@ class HostExchange final : public ReplicaExchange {
   void read(size_t i, std::span<float* const> buffers, size_t size) {
     copy_.resize(size);
     devices_[i]->activate();
-    copy_from_device(copy_.data(), buffers[i], size * sizeof(float), devices_[i]->compute());
-    devices_[i]->synchronize();
+    devices_[i]->read(copy_.data(), buffers[i], size * sizeof(float));
   }
 
   void write(size_t i, std::span<float* const> buffers) {
     devices_[i]->activate();
-    copy_to_device(buffers[i], sum_.data(), sum_.size() * sizeof(float), devices_[i]->compute());
-    devices_[i]->synchronize();
+    devices_[i]->write(buffers[i], sum_.data(), sum_.size() * sizeof(float));
   }
 
   const Devices devices_;

@@ -2,12 +2,13 @@
 // its transpose: cᵀ = bᵀ · aᵀ, with b first.
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "trainer/backend/cuda/algorithm_choice.h"
 #include "trainer/backend/cuda/device_handles.h"
 #include "trainer/backend/cuda/matmul.h"
+#include "trainer/backend/cuda/matmul_offers.h"
 
 namespace recordpipe::cuda {
 namespace {
@@ -80,14 +81,8 @@ struct Matmul::Plan {
     // NOT_SUPPORTED: none is listed.
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "choosing a matrix product");
 
-    std::vector<AlgorithmOffer> offers;
-    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-      // Nothing else of the result is valid if its state isn't success.
-      const bool valid = found[i].state == CUBLAS_STATUS_SUCCESS;
-      offers.push_back({.name = "algorithm " + std::to_string(i),
-                        .problem = valid ? "" : cublasLtGetStatusString(found[i].state),
-                        .workspace_bytes = valid ? found[i].workspaceSize : 0});
-    }
+    const std::vector<AlgorithmOffer> offers =
+        offers_of(std::span(found).first(static_cast<size_t>(count)));
     const size_t chosen = choose_algorithm(
         "a product of [" + std::to_string(shape.rows) + "][" + std::to_string(shape.depth) +
             "] and [" + std::to_string(shape.depth) + "][" + std::to_string(shape.columns) + "]",

@@ -96,9 +96,7 @@ class MultiGpuRunner final : public ReplicaRunner {
  private:
   void start(Runner& gpu) override { static_cast<cuda::CudaRunner&>(gpu).launch(); }
   BatchResult result_of(Runner& gpu) override {
-    const auto& runner = static_cast<cuda::CudaRunner&>(gpu);
-    while (!runner.has_result()) exchange_.check();
-    return runner.wait_for_result();
+    return static_cast<cuda::CudaRunner&>(gpu).wait_for_result();
   }
 
   cuda::MultiGpuVariables& variables_;

@@ -86,13 +86,16 @@ class NcclExchange final : public ReplicaExchange {
                                 static_cast<int>(processes.size() * devices_.size()), id,
                                 static_cast<int>(first + i));
       });
+      for (const auto& device : devices_) device->set_watch([this] { check(); });
     } catch (...) {
+      end_watch();
       leave(nccl().abort);
       throw;
     }
   }
   // Does not wait for the others if this process fails: they may never arrive.
   ~NcclExchange() override {
+    end_watch();
     leave(std::uncaught_exceptions() == exceptions_ ? nccl().destroy : nccl().abort);
   }
   NcclExchange(const NcclExchange&) = delete;
@@ -112,8 +115,10 @@ class NcclExchange final : public ReplicaExchange {
     });
   }
 
-  // The work on the GPUs ends with the communicators; it would wait forever.
-  void check() override {
+ private:
+  // Throws if communication has failed since the calls above. The work on the GPUs ends with the
+  // communicators; it would wait forever.
+  void check() {
     for (const ncclComm_t communicator : communicators_) {
       ncclResult_t state = ncclSuccess;
       nccl().check(nccl().async_error(communicator, &state), "asking NCCL for its state");
@@ -123,7 +128,10 @@ class NcclExchange final : public ReplicaExchange {
     }
   }
 
- private:
+  void end_watch() {
+    for (const auto& device : devices_) device->set_watch({});
+  }
+
   // One thread calls NCCL for several GPUs. The calls must be grouped; otherwise the first one
   // would wait for the others.
   template <class Call>

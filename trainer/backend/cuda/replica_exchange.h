@@ -25,20 +25,16 @@ class ReplicaExchange {
   virtual void average(std::span<float* const> buffers, size_t size) = 0;
   // Replaces the values by those on the first device of the first process.
   virtual void share(std::span<float* const> buffers, size_t size) = 0;
-
-  // Throws DeviceError if communication has failed after the calls above have returned. Must be
-  // called again and again while the host waits for the devices: without it they may wait for each
-  // other forever.
-  virtual void check() {}
 };
 
 // Through host memory: each process adds the values of its devices, and the communicator adds those
 // sums. Synchronous and slow; the plain twin of exchange_by_nccl().
 std::unique_ptr<ReplicaExchange> exchange_on_host(Devices devices, Communicator& processes);
 
-// With NCCL, directly between GPUs; asynchronous. The first call loads NCCL's library, so a program
-// that trains on one GPU doesn't need it. Throws Error{unsupported} in all processes if one can't
-// load it, or in a build without NCCL's header; DeviceError if NCCL fails.
+// With NCCL, directly between GPUs; asynchronous. While the result exists it watches the devices:
+// if a GPU can't be reached, waits for them throw DeviceError. The first call loads NCCL's library,
+// so a program that trains on one GPU doesn't need it. Throws Error{unsupported} in all processes
+// if one can't load it, or in a build without NCCL's header; DeviceError if NCCL fails.
 std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator& processes);
 
 }  // namespace recordpipe::cuda

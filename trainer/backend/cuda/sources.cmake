@@ -8,6 +8,7 @@ set(recordpipe_cuda_common
   cuda_runner.cc
   cuda_variables.cc
   dense_layer.cc
+  device_waits.cc
   gradient_processor.cc
   host_exchange.cc
   kernel_layers.cc

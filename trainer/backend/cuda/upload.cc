@@ -29,7 +29,7 @@ Upload::Upload(const Device& device, const InputOp& op, Tensor& to)
 
 Upload::Slot& Upload::wait_for_slot() {
   Slot& slot = slots_[next_++ % slots_.size()];
-  slot.sent.wait();
+  device_.wait(slot.sent);
   return slot;
 }
 

@@ -41,8 +41,8 @@ void for_each_of_channel(const BatchNormShape& shape, size_t channel, Visit visi
       visit((b * shape.channels + channel) * shape.pixels + p);
 }
 
-// The batch's statistics. If replicas share statistics, the mean is averaged over the replicas, and
-// then the variance around this mean.
+// The batch's statistics. If several processes share them, the mean is averaged over the processes,
+// and then the variance around this mean.
 template <class T>
 void batch_norm_mean(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean) {
   for (size_t c = 0; c < shape.channels; ++c) {

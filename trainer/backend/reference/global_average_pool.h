@@ -1,4 +1,5 @@
 // The mean over all pixels: x [images · channels][pixels] → y [images · channels].
+// Backward: dx[i][pixel] += dy[i] / pixels.
 #pragma once
 
 #include <cstddef>

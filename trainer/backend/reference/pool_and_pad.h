@@ -4,7 +4,8 @@
 //   y  [images][out channels][height / stride][width / stride]
 //
 // Channel before + c of y is the average of channel c of x over stride × stride windows, where
-// before = (out channels - in channels) / 2; the other channels of y are zero.
+// before = (out channels - in channels) / 2; the other channels of y are zero. Backward, each x
+// gets 1 / stride² of the gradient of its average: dx += dy / stride².
 #pragma once
 
 #include <algorithm>

@@ -40,11 +40,10 @@ enum class Mode {
 struct RunnerOptions {
   size_t batch_size = 128;
   Mode mode = Mode::training;
-  // Synchronised batch norm in training: the statistics cover the batches loaded by all these
-  // processes, which must be of the same size (replicated/communicator.h). null (default): the
-  // statistics of this runner's batch. With processes, a runner computes its share of the
-  // gradients: the mean of the shares is the gradient of the mean loss. Throws Error{unsupported}
-  // if the backend can't do it.
+  // null (default): batch norm's statistics in training are those of this runner's batch. Else the
+  // processes that train this network together (replicated/communicator.h): the statistics cover
+  // the batches that all of them load, which must be of the same size, and this runner computes its
+  // share of the gradients; the mean of the shares is the gradient of the mean loss.
   Communicator* shared_statistics = nullptr;
 };
 
@@ -95,7 +94,8 @@ class Backend {
   virtual std::unique_ptr<Variables> make_variables(const Network& network) = 0;
   // Several runners may share the variables of one network. The variables must outlive the runners.
   // Throws Error{invalid_argument} for a network without a loss, for variables of another network
-  // or backend, and for a batch size of 0; Error{limit_exceeded} if memory is insufficient.
+  // or backend, and for a batch size of 0; Error{unsupported} if the backend can't share
+  // statistics; Error{limit_exceeded} if memory is insufficient.
   virtual std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                               const RunnerOptions& options) = 0;
 };

@@ -20,8 +20,9 @@ struct ResNetOptions {
 // A 3x3 convolution to 16 channels with batch norm and ReLU; three stages of n blocks with 16, 32
 // and 64 channels, the first block of the second and third stage with stride 2; global average
 // pooling; a dense layer. A block is conv, batch norm, ReLU, conv, batch norm, plus the shortcut,
-// ReLU. The shortcut is the block's input; if the shape changes, it is average-pooled and padded
-// with zero channels. All 3x3 convolutions pad 1 on each side and have no bias.
+// ReLU. The shortcut is the block's input; if the shape changes, it is average-pooled, as in the
+// tutorial (He et al. 2015 take every second pixel), and padded with zero channels. All 3x3
+// convolutions pad 1 on each side and have no bias.
 //
 // 44 layers: 658,651 parameters, 97.2 million multiply-adds per image. Throws
 // Error{invalid_argument} for a number of layers other than 8, 14, 20, ...

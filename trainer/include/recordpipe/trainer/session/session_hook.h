@@ -12,7 +12,8 @@
 //     begin                   of every hook; nothing is restored yet
 //     (initial values, or the newest intact checkpoint)
 //     after_create_session    of every hook; again whenever a session is restored after a failure
-//     before_run, (step), after_run    of every hook, once per step
+//     before_run              of every hook, before each step
+//     after_run               of every hook, after it
 //     end                     of every hook, unless an exception has ended the run
 //
 // Hooks are called in the order in which they were given, by the training thread. An exception from

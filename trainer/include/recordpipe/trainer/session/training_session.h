@@ -42,7 +42,8 @@ struct SessionOptions {
   // checkpoints, so that a resumed run can report changes.
   CheckpointSettings settings = {};
   // How often a step that failed with Error{io} or Error{network} is retried, each time from the
-  // newest checkpoint. Needs a checkpoint. The count restarts after the step succeeds. With several
+  // newest checkpoint. Needs a checkpoint. A failure to restore it counts as one of the step; the
+  // count restarts after the step succeeds. With several
   // processes there are no retries: the others are not aware of the failure.
   int recoveries = 3;
   // The processes that train together, with a ReplicatedBackend; null (default): this process

@@ -102,7 +102,7 @@ class Trainer {
   // step.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
-  // The trained variables and the backend, for inspection.
+  // The variables and the network prepared for training, for inspection.
   const Variables& variables() const { return variables_; }
   const Runner& runner() const { return *runner_; }
   // Records the load, forward, backward and update of each step (category "step") and the work of

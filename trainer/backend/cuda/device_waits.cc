@@ -1,0 +1,42 @@
+// How the host waits for a GPU.
+#include <memory>
+#include <utility>
+
+#include "trainer/backend/cuda/device.h"
+
+namespace recordpipe::cuda {
+
+void Device::set_watch(std::function<void()> watch) {
+  if (watch && !computed_) {
+    activate();
+    computed_ = std::make_unique<Event>();
+  }
+  watch_ = std::move(watch);
+}
+
+void Device::wait(const Event& event) const {
+  if (!watch_) return event.wait();
+  while (!event.passed()) watch_();
+}
+
+void Device::synchronize() const {
+  if (!watch_) return wait_for_compute();
+  computed_->record(compute());
+  wait(*computed_);
+}
+
+// With host memory that isn't pinned, the driver may block until the work before the copy is done,
+// where nothing can end the wait.
+void Device::read(void* to, const void* from, size_t bytes) const {
+  if (watch_) synchronize();
+  copy_from_device(to, from, bytes, compute());
+  synchronize();
+}
+
+void Device::write(void* to, const void* from, size_t bytes) const {
+  if (watch_) synchronize();
+  copy_to_device(to, from, bytes, compute());
+  synchronize();
+}
+
+}  // namespace recordpipe::cuda
