@@ -72,6 +72,7 @@ Error system_error(int code, std::string_view action, std::string path) {
     case ENOENT:
     case ENOTDIR:
       kind = ErrorKind::not_found;
+      if (path.find("://") != path.npos) hint = "URLs begin with http://, https://, s3:// or gs://";
       break;
     case EACCES:
     case EPERM:

@@ -121,7 +121,8 @@ PythonFilePtr file_of(const PythonFiles& files, const std::string& path, const n
   if (status.is_none()) {
     throw Error({.kind = ErrorKind::not_found,
                  .path = path,
-                 .reason = files.is_object_store ? "no such object" : "no such file"});
+                 .reason = files.is_object_store ? "no such object" : "no such file",
+                 .hint = files.is_object_store ? "check the names of its bucket and key" : ""});
   }
   const auto [kind, size, version] =
       nb::cast<std::tuple<std::string, uint64_t, std::string>>(status);

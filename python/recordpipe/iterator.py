@@ -8,7 +8,7 @@ import binascii
 import os
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from recordpipe import _native
@@ -96,6 +96,10 @@ class Iterator(_native.Iterator):
         files, names and sizes are compared, and of those that were opened, the content: all of it
         up to 72 KiB, 18 blocks of 4 KiB of a larger one.
         """
+        if not isinstance(state_dict, Mapping):
+            raise _refusal(
+                f"the state is {type(state_dict).__name__!r}, where state_dict() returns a dict"
+            )
         try:
             version = state_dict["version"]
             if version != _VERSION:

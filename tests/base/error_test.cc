@@ -37,6 +37,9 @@ TEST(Error, MessageIsOneLineWhateverTheReason) {
 
 TEST(Error, SystemErrorsKeepTheirKind) {
   EXPECT_EQ(system_error(ENOENT, "open", "x").kind(), ErrorKind::not_found);
+  EXPECT_EQ(system_error(ENOENT, "open", "x").hint(), "");
+  EXPECT_NE(system_error(ENOENT, "open", "az://container/x").hint().find("s3://"),
+            std::string::npos);
   EXPECT_EQ(system_error(ENOSPC, "write", "x").kind(), ErrorKind::no_space);
   EXPECT_EQ(system_error(EIO, "read", "x").kind(), ErrorKind::io);
   EXPECT_NE(std::string(system_error(ENOSPC, "write", "x").what()).find("write failed"),

@@ -161,6 +161,8 @@ class State(FilesTest):
         ):
             with self.subTest(bad=bad), self.assertRaises(rp.InvalidArgumentError):
                 iterator.load_state_dict(bad)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "'NoneType', where state_dict"):
+            iterator.load_state_dict(None)
         self.assertEqual(list(iterator), [1])
 
     def test_refuses_fields_that_contradict_the_state(self):
