@@ -72,7 +72,9 @@ Error system_error(int code, std::string_view action, std::string path) {
     case ENOENT:
     case ENOTDIR:
       kind = ErrorKind::not_found;
-      if (path.find("://") != path.npos) hint = "URLs begin with http://, https://, s3:// or gs://";
+      if (path.find("://") != path.npos)
+        hint =
+            "the URLs that C++ and the tfrecord command read are http://, https://, s3://, gs://";
       break;
     case EACCES:
     case EPERM:

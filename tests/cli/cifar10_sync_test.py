@@ -112,6 +112,8 @@ class Usage(SyncTest):
         result = mpirun.run_each(self.resnet_command("job", 8, "--sync", "--train-steps", 1000000),
                                  ["false"])
         self.assertNotEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("cifar10_main", result.stderr)  # it has only waited
+        self.assertFalse((self.jobs / "job").exists())
 
 
 class Training(SyncTest):

@@ -92,11 +92,13 @@ def run(folder, stages, clean_up=lambda: None):
     for name, until, work in stages:
         stage = Stage(folder, name, started + until)
         began = time.monotonic()
-        outcomes[name] = outcome_of(stage, lambda: in_time(stage, work))
         try:
-            clean_up()
-        except Exception:
-            stage.write(traceback.format_exc())
+            outcomes[name] = outcome_of(stage, lambda: in_time(stage, work))
+        finally:  # also at Ctrl-C
+            try:
+                clean_up()
+            except Exception:
+                stage.write(traceback.format_exc())
         stage.write(outcomes[name])
         stage.log.close()
         line = f"{began - started:5.0f} to {time.monotonic() - started:5.0f} s  {name}: " \

@@ -1,6 +1,7 @@
 // Tests training sessions: the order of calls, stopped and resumed runs, failing steps.
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "recordpipe/trainer/session/stop_at_step_hook.h"
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
 #include "tests/trainer/test_run.h"
 
 namespace recordpipe {
@@ -390,6 +392,17 @@ TEST(TrainingSession, RestoresAgainIfRestoringFails) {
   EXPECT_EQ(error_of([&] { strict.run(6, failing_twice()); }).kind(), ErrorKind::network)
       << "a failure to restore counts";
 
+  // A step that is saved before it fails isn't a success: the count goes on.
+  TestRun saved;
+  saved.recoveries = 2;
+  FunctionHook failing_always;
+  failing_always.on_after = [](TrainingSession&, const RunValues&) {
+    throw Error({.kind = ErrorKind::io, .reason = "the disk is gone"});
+  };
+  saved.more_hooks = [&](CheckpointFolder&) { return hooks(failing_always); };
+  EXPECT_EQ(error_of([&] { saved.run(9); }).reason(), "the disk is gone");
+  EXPECT_EQ(saved.steps().front(), 3u);
+
   // A stop that is requested while the checkpoint is restored doesn't end the run before that.
   stopped.save_every = 3;
   FunctionHook asking;
@@ -401,6 +414,36 @@ TEST(TrainingSession, RestoresAgainIfRestoringFails) {
   stopped.run(9, std::move(list));
   EXPECT_THAT(stopped.steps(), ElementsAre(3, 0));
   EXPECT_EQ(stopped.content(3), whole.content(3));
+}
+
+// As long as a share of the network is gone, listing the job folder fails, too.
+TEST(TrainingSession, TriesAgainIfTheFolderIsOutOfReach) {
+  TestRun whole, run;
+  whole.run(6);
+  FaultyFileSystem files(posix_file_system());
+  run.files = &files;
+  FunctionHook hook;
+  hook.on_after = [&, failures = 0](TrainingSession&, const RunValues& values) mutable {
+    if (values.result.step != 3 || ++failures > 1) return;
+    files.fail_call(files.calls() + 1, FaultyFileSystem::Fault::error, EIO);
+    throw Error({.kind = ErrorKind::io, .reason = "the share is gone"});
+  };
+  run.run(6, hooks(hook));
+  EXPECT_THAT(run.notes, Contains(HasSubstr("step 3 failed: the share is gone")));
+  EXPECT_THAT(run.notes, Contains(HasSubstr("restoring the checkpoint failed: ")));
+  EXPECT_EQ(run.content(6), whole.content(6));
+}
+
+TEST(TrainingSession, DoesNotBeginAnewWhereTheCheckpointsAreGone) {
+  TestRun run;
+  FunctionHook hook = failing(3, 1);
+  hook.on_before = [&](TrainingSession&, RunContext& context) {
+    if (context.step != 2) return;
+    for (const uint64_t step : run.steps()) std::filesystem::remove(run.path(step));
+  };
+  const Error error = error_of([&] { run.run(6, hooks(hook)); });
+  EXPECT_EQ(error.reason(), "the checkpoints are gone");
+  EXPECT_EQ(error.path(), run.job_dir);
 }
 
 TEST(TrainingSession, TriesNothingElseAgain) {

@@ -46,23 +46,23 @@ void TrainingSession::run() {
     try {
       if (restored) {
         run_step();
+        // Repeated steps don't reset the count: a step that always fails may be far from the
+        // checkpoint.
+        if (step() > furthest) {
+          furthest = step();
+          failures = 0;
+        }
       } else {
-        restore();
-        for (const auto& hook : hooks_) hook->after_create_session(*this);
+        go_back();
         restored = true;
-      }
-      // Repeated steps don't reset the count: a step that always fails may be far from the
-      // checkpoint.
-      if (step() > furthest) {
-        furthest = step();
-        failures = 0;
       }
     } catch (const Error& error) {
       if (!can_recover(error) || ++failures > options_.recoveries) throw;
       note((restored ? "step " + std::to_string(next) : std::string("restoring the checkpoint")) +
            " failed: " + error.what());
       // (end() of the hooks must not see variables that are restored in part.)
-      if (std::exchange(stop_requested_, false) && !stop_at) stop_at = restored ? next : 0;
+      const uint64_t after = restored ? next : 0;
+      if (std::exchange(stop_requested_, false)) stop_at = std::min(stop_at.value_or(after), after);
       restored = false;
     }
     if (restored && stop_at && step() >= *stop_at) stop_requested_ = true;
@@ -126,6 +126,17 @@ void TrainingSession::run_step() {
   last_step_end_ = now;
   for (const auto& hook : hooks_) hook->after_run(*this, values);
   if (not_finite && !stop_requested_) throw *not_finite;
+}
+
+// After a failure: to the newest intact checkpoint.
+void TrainingSession::go_back() {
+  restore();
+  if (!restored_step_)
+    throw Error({.kind = ErrorKind::not_found,
+                 .path = checkpoints_->directory(),
+                 .reason = "the checkpoints are gone",
+                 .hint = "run it again to begin with the first step"});
+  for (const auto& hook : hooks_) hook->after_create_session(*this);
 }
 
 // Restores the newest intact checkpoint, or the initial state.

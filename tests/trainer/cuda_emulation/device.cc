@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -91,6 +94,20 @@ Scheduler& scheduler() {
   return of_thread;
 }
 
+std::mutex pinned_mutex;
+std::map<const std::byte*, size_t> pinned;  // the size of each PinnedBuffer
+
+// As a driver may, with host memory that isn't pinned: waits for the work before the copy.
+void block_unless_pinned(const void* host, Stream stream) {
+  const auto* at = static_cast<const std::byte*>(host);
+  {
+    const std::lock_guard lock(pinned_mutex);
+    const auto after = pinned.upper_bound(at);
+    if (after != pinned.begin() && at < std::prev(after)->first + std::prev(after)->second) return;
+  }
+  scheduler().run_until([=] { return stream->work.empty(); });
+}
+
 }  // namespace
 
 EmulatedMachine& emulated_machine() {
@@ -167,14 +184,22 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 PinnedBuffer::PinnedBuffer(size_t bytes) : data_(::operator new(bytes)) {
   std::memset(data_, 0, bytes);
+  const std::lock_guard lock(pinned_mutex);
+  pinned[static_cast<std::byte*>(data_)] = bytes;
 }
-PinnedBuffer::~PinnedBuffer() { ::operator delete(data_); }
+PinnedBuffer::~PinnedBuffer() {
+  const std::lock_guard lock(pinned_mutex);
+  pinned.erase(static_cast<std::byte*>(data_));
+  ::operator delete(data_);
+}
 
 void copy_to_device(void* to, const void* from, size_t bytes, Stream stream) {
+  block_unless_pinned(from, stream);
   run_on(stream, [=] { std::memcpy(to, from, bytes); });
 }
 void copy_from_device(void* to, const void* from, size_t bytes, Stream stream) {
   emulated_machine().bytes_read += bytes;
+  block_unless_pinned(to, stream);
   run_on(stream, [=] { std::memcpy(to, from, bytes); });
 }
 void copy_on_device(void* to, const void* from, size_t bytes, Stream stream) {

@@ -82,13 +82,7 @@ std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network
 }
 
 // Waits, because work in progress may still use the memory.
-CudaRunner::~CudaRunner() {
-  try {
-    device_->activate();
-    device_->synchronize();
-  } catch (const Error&) {  // no work is running then
-  }
-}
+CudaRunner::~CudaRunner() { device_->finish(); }
 
 std::unique_ptr<Layer> CudaRunner::make_layer(NodeId node) {
   struct Make {

@@ -51,10 +51,13 @@ class Device {
   // Waits for all work on the compute stream.
   void synchronize() const;
   void wait(const Event& event) const;
+  // The same as synchronize() for destructors: doesn't throw, and waits also after a failure, while
+  // work that is still running may use memory.
+  void finish() const noexcept;
   // Copy to and from host memory in the order of the compute stream, and wait until that is done.
   void read(void* to, const void* from, size_t bytes) const;
   void write(void* to, const void* from, size_t bytes) const;
-  // `watch` is called repeatedly while one of the four functions above waits, and an exception from
+  // `watch` is called repeatedly while one of the functions above waits, and an exception from
   // it ends the wait: for work that needs other GPUs, which may fail. Empty: they only wait.
   void set_watch(std::function<void()> watch);
 

@@ -1,5 +1,7 @@
 // How the host waits for a GPU.
+#include <exception>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "trainer/backend/cuda/device.h"
@@ -16,7 +18,20 @@ void Device::set_watch(std::function<void()> watch) {
 
 void Device::wait(const Event& event) const {
   if (!watch_) return event.wait();
-  while (!event.passed()) watch_();
+  for (; !event.passed(); std::this_thread::yield()) watch_();
+}
+
+void Device::finish() const noexcept {
+  try {
+    activate();
+    synchronize();
+    return;
+  } catch (const std::exception&) {  // of the watch, which has ended the work that can't end
+  }
+  try {
+    wait_for_compute();
+  } catch (const std::exception&) {  // the GPU has failed: no work is running
+  }
 }
 
 void Device::synchronize() const {

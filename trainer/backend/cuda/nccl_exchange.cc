@@ -1,6 +1,7 @@
 // Averages gradients with NCCL, directly between GPUs.
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -119,10 +120,12 @@ class NcclExchange final : public ReplicaExchange {
   // Throws if communication has failed since the calls above. The work on the GPUs ends with the
   // communicators; it would wait forever.
   void check() {
+    if (failed_) nccl().check(*failed_, "communication between GPUs");
     for (const ncclComm_t communicator : communicators_) {
       ncclResult_t state = ncclSuccess;
       nccl().check(nccl().async_error(communicator, &state), "asking NCCL for its state");
       if (state == ncclSuccess || state == ncclInProgress) continue;
+      failed_ = state;
       leave(nccl().abort);
       nccl().check(state, "communication between GPUs");
     }
@@ -154,6 +157,7 @@ class NcclExchange final : public ReplicaExchange {
 
   const Devices devices_;
   std::vector<ncclComm_t> communicators_;  // one per device
+  std::optional<ncclResult_t> failed_;     // what check() has found
   const int exceptions_ = std::uncaught_exceptions();
 };
 

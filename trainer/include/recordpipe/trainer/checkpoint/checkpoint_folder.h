@@ -59,7 +59,9 @@ class CheckpointFolder {
   // The validation accuracy of best.safetensors; empty if the file is missing or unreadable.
   std::optional<double> best_accuracy() const;
 
-  bool has_checkpoint() const { return !list_checkpoints(file_system_, directory_).empty(); }
+  // Whether this object has saved or restored one, best.safetensors aside. Reads nothing: the
+  // folder may be out of reach at the moment.
+  bool has_checkpoint() const { return newest_whole_.has_value(); }
   // restore_newest(), then removes the oldest checkpoints beyond `keep`.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 

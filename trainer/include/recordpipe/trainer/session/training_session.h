@@ -43,8 +43,8 @@ struct SessionOptions {
   CheckpointSettings settings = {};
   // How often a step that failed with Error{io} or Error{network} is retried, each time from the
   // newest checkpoint. Needs a checkpoint. A failure to restore it counts as one of the step; the
-  // count restarts after the step succeeds. With several
-  // processes there are no retries: the others are not aware of the failure.
+  // count restarts after the step succeeds. With several processes there are no retries: the others
+  // are not aware of the failure.
   int recoveries = 3;
   // The processes that train together, with a ReplicatedBackend; null (default): this process
   // alone. All begin with the state of the first one. A stop requested in any process ends run() in
@@ -96,6 +96,7 @@ class TrainingSession {
   bool is_to_stop();
   void end_hooks();
   bool can_recover(const Error& error) const;
+  void go_back();
   void restore();
   void open_batches();
   void restore_batches(const TrainingState& state);
