@@ -107,7 +107,7 @@ class Usage(SyncTest):
                 self.assertEqual(result.returncode, 1, result.stderr)
                 self.assertIn("the processes have different settings", result.stderr)
 
-    def test_a_process_that_does_not_start(self):
+    def test_a_process_that_never_joins(self):
         mpirun.skip_without_mpi(self)
         result = mpirun.run_each(self.resnet_command("job", 8, "--sync", "--train-steps", 1000000),
                                  ["false"])
