@@ -367,6 +367,17 @@ TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   for (const uint64_t at : {2, 3, 4, 5})
     list.push_back(std::make_unique<FunctionHook>(failing(at, 2)));
   other.run(6, std::move(list));  // each step may be retried as often
+
+  // A step that is saved before it fails isn't a success: the count goes on.
+  TestRun saved;
+  saved.recoveries = 2;
+  FunctionHook failing_always;
+  failing_always.on_after = [](TrainingSession&, const RunValues&) {
+    throw Error({.kind = ErrorKind::io, .reason = "the disk is gone"});
+  };
+  saved.more_hooks = [&](CheckpointFolder&) { return hooks(failing_always); };
+  EXPECT_EQ(error_of([&] { saved.run(9); }).reason(), "the disk is gone");
+  EXPECT_EQ(saved.steps().front(), 3u);
 }
 
 TEST(TrainingSession, RestoresAgainIfRestoringFails) {
@@ -391,17 +402,6 @@ TEST(TrainingSession, RestoresAgainIfRestoringFails) {
   strict.recoveries = 1;
   EXPECT_EQ(error_of([&] { strict.run(6, failing_twice()); }).kind(), ErrorKind::network)
       << "a failure to restore counts";
-
-  // A step that is saved before it fails isn't a success: the count goes on.
-  TestRun saved;
-  saved.recoveries = 2;
-  FunctionHook failing_always;
-  failing_always.on_after = [](TrainingSession&, const RunValues&) {
-    throw Error({.kind = ErrorKind::io, .reason = "the disk is gone"});
-  };
-  saved.more_hooks = [&](CheckpointFolder&) { return hooks(failing_always); };
-  EXPECT_EQ(error_of([&] { saved.run(9); }).reason(), "the disk is gone");
-  EXPECT_EQ(saved.steps().front(), 3u);
 
   // A stop that is requested while the checkpoint is restored doesn't end the run before that.
   stopped.save_every = 3;
