@@ -16,6 +16,7 @@
 //   fed      the input pipeline's batches, made by THREADS threads (default: 1); also prints
 //            the share of the time that was spent waiting for the next batch
 //
+// WORD/profiled: a profiler of the GPU that doesn't profile from the start does so in these steps.
 // Exits with status 77 if there is no such device.
 #include <chrono>
 #include <cstdio>
@@ -26,10 +27,15 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#ifdef RECORDPIPE_CUDA
+#include <cuda_profiler_api.h>
+#endif
 
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
@@ -41,11 +47,19 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kFirstSteps = 3;
+constexpr std::string_view kProfiled = "/profiled";
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Without a GPU there is no profiler either.
+void profile([[maybe_unused]] bool on) {
+#ifdef RECORDPIPE_CUDA
+  on ? cudaProfilerStart() : cudaProfilerStop();
+#endif
 }
 
 struct Turn {
@@ -94,11 +108,14 @@ class Turns {
     return loss;
   }
 
-  Turn turn(const std::string& word, size_t steps) {
+  Turn turn(std::string word, size_t steps) {
+    const bool profiled = word.ends_with(kProfiled);
+    if (profiled) word.resize(word.size() - kProfiled.size());
     if (word != "held" && word != "loaded" && word != "fed")
       throw std::invalid_argument("unknown word \"" + word + "\": held, loaded or fed");
     if (word == "fed" && !iterator_) iterator_.emplace(batches_.iterate());
     wait_for_device();
+    if (profiled) profile(true);
     const Clock::time_point start = Clock::now();
     double waited = 0;
     for (size_t i = 0; i < steps; ++i) {
@@ -114,6 +131,7 @@ class Turns {
     }
     wait_for_device();
     const double seconds = seconds_since(start);
+    if (profiled) profile(false);
     // A later "held" turn needs the fixed batch on the device.
     if (word == "fed") runner_->load(batch_);
     return {1e3 * seconds / static_cast<double>(steps), waited / seconds};

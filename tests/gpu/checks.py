@@ -89,7 +89,6 @@ def by_kernel(output):
     total = sum(times.values())
     if not total:
         return ""
-    return (f"{total:.0f} in all, in ncu's unit, {sum(counts.values())} launches: the trial of "
-            "each convolution, then three steps\n" +
+    return (f"{total:.0f} in all, in ncu's unit, {sum(counts.values())} launches\n" +
             "".join(f"{100 * spent / total:5.1f}% {spent:12.0f} {counts[name]:6d} x {name}\n"
                     for name, spent in times.most_common()))

@@ -29,17 +29,17 @@ class Stage:
     def write(self, text):
         print(text, file=self.log, flush=True)
 
-    def call(self, *command, env=None, seconds=None, quiet=False):
+    def call(self, *command, env=None, seconds=None, quiet=False, stdin=""):
         """Runs a program, at most for the given time or the rest of the stage's. Returns its exit
         status, or "too slow", and its output, which also goes to the log unless `quiet`."""
         seconds = self.left() if seconds is None else min(seconds, self.left())
         command = [str(word) for word in command]
         started = time.monotonic()
         # In a session of its own: the children of a program that is too slow must end with it.
-        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, start_new_session=True) as process:
             try:
-                output, _ = process.communicate(timeout=max(0.1, seconds))
+                output, _ = process.communicate(stdin.encode(), timeout=max(0.1, seconds))
                 status = process.returncode
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)

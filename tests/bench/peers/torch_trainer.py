@@ -7,10 +7,12 @@ NETWORK and START as in trainer_turns (tests/bench/trainer_turns.cc); DEVICE is 
 PRECISION fp32, tf32 or bf16. VARIANTs: those of VARIANTS below (default: channels_first and
 channels_last). For each, prints its name, the number of parameters and the losses of the first
 steps, or its name, "failed" and the reason. Then, for each line "VARIANT STEPS" of standard input,
-prints the milliseconds per step.
+prints the milliseconds per step. VARIANT/profiled: a profiler of the GPU that doesn't profile from
+the start does so in these steps.
 
 On a GPU the loss is read only after the last step of a turn, which is PyTorch's fastest mode.
 """
+import contextlib
 import sys
 import time
 
@@ -129,8 +131,11 @@ def main():
         trainings[variant] = training
         print(variant, training.parameters(), *(f"{loss:.9g}" for loss in losses), flush=True)
     for line in sys.stdin:
-        variant, steps = line.split()
-        print(trainings[variant].milliseconds(int(steps)), flush=True)
+        word, steps = line.split()
+        variant, _, profiled = word.partition("/")
+        on_gpu = profiled and torch.cuda.is_available()
+        with torch.cuda.profiler.profile() if on_gpu else contextlib.nullcontext():
+            print(trainings[variant].milliseconds(int(steps)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Trains ResNet completely in PyTorch, on the files of our training. Can be interrupted and
 resumed.
 
-usage: torch_training.py DATA_DIR JOB_DIR LAYERS STEPS SEED DEVICE PRECISION
+usage: torch_training.py DATA_DIR JOB_DIR LAYERS STEPS SEED DEVICE PRECISION [CHECKPOINT_STEPS]
 
 The tutorial's recipe, with cifar10_main's defaults: batches of 128, images padded by 4, cropped and
 flipped at random, momentum 0.9, weight decay 2e-4 on all variables, learning rates for 82, 123 and
 300 epochs, Glorot's initial weights. Images stay on the device and are distorted there.
-JOB_DIR/checkpoint.pt holds the state and is written atomically, also after SIGTERM, which ends the
-program with status 143. The last line is "eval accuracy P% (correct/total) at step N".
+JOB_DIR/checkpoint.pt holds the state and is written atomically: every CHECKPOINT_STEPS (default:
+5000), with the accuracy on the eval images on standard error; at the end; and after SIGTERM, which
+ends the program with status 143. The last line is "eval accuracy P% (correct/total) at step N".
 """
 import os
 import pathlib
@@ -23,7 +24,6 @@ from torch_networks import make
 
 BATCH = 128
 PAD = 4
-CHECKPOINT_STEPS = 5000
 IMAGE_BYTES = 3 * 32 * 32
 
 
@@ -55,32 +55,33 @@ class Batches:
         self._padded = F.pad(images.to(device), (PAD, PAD, PAD, PAD))
         self._labels = labels.to(device)
         self._seed, self._device, self._count = seed, device, len(labels)
-        self._epoch, self._order = None, None
+        self._epoch, self._distorted = None, None
 
-    def _at(self, epoch):
+    def _of(self, epoch):
+        """Returns the images and labels of an epoch in its order, distorted. All at once, because
+        a step on a GPU takes less time than launching the kernels that distort its batch."""
         if epoch != self._epoch:
             generator = torch.Generator().manual_seed((self._seed << 32) + epoch)
-            self._epoch = epoch
-            self._order = torch.randperm(self._count, generator=generator).to(self._device)
-        return self._order
+            order = torch.randperm(self._count, generator=generator).to(self._device)
+            top, left = torch.randint(0, 2 * PAD + 1, (2, self._count, 1), generator=generator)
+            flip = torch.randint(0, 2, (self._count, 1), generator=generator)
+            across = torch.arange(32).expand(self._count, 32)
+            rows = (top + across).to(self._device)
+            columns = (left + torch.where(flip > 0, 31 - across, across)).to(self._device)
+            channels = torch.arange(3, device=self._device)
+            images = self._padded[order[:, None, None, None], channels[None, :, None, None],
+                                  rows[:, None, :, None], columns[:, None, None, :]]
+            self._epoch, self._distorted = epoch, (images, self._labels[order])
+        return self._distorted
 
     def __call__(self, step):
-        begin = step * BATCH
-        epoch, at = divmod(begin, self._count)
-        chosen = self._at(epoch)[at:at + BATCH]
-        if len(chosen) < BATCH:
-            chosen = torch.cat([chosen, self._at(epoch + 1)[:BATCH - len(chosen)]])
-        generator = torch.Generator().manual_seed((self._seed << 32) + (1 << 31) + step)
-        top, left = torch.randint(0, 2 * PAD + 1, (2, BATCH), generator=generator)
-        flip = torch.randint(0, 2, (BATCH, 1), generator=generator)
-        across = torch.arange(32).expand(BATCH, 32)
-        rows = (top[:, None] + across).to(self._device, non_blocking=True)
-        columns = (left[:, None] + torch.where(flip > 0, 31 - across, across)).to(
-            self._device, non_blocking=True)
-        images = self._padded[chosen[:, None, None, None],
-                              torch.arange(3, device=self._device)[None, :, None, None],
-                              rows[:, None, :, None], columns[:, None, None, :]]
-        return scaled(images), self._labels[chosen]
+        epoch, at = divmod(step * BATCH, self._count)
+        images, labels = (values[at:at + BATCH] for values in self._of(epoch))
+        missing = BATCH - len(labels)
+        if missing:
+            more, their_labels = (values[:missing] for values in self._of(epoch + 1))
+            images, labels = torch.cat([images, more]), torch.cat([labels, their_labels])
+        return scaled(images), labels
 
 
 def initialize(network, seed):
@@ -112,7 +113,8 @@ class Training:
             self.network.load_state_dict(state["network"])
             self._optimizer.load_state_dict(state["optimizer"])
             self.step, self.seconds = state["step"], state["seconds"]
-        self._loss_of = self._loss if device == "cpu" else torch.compile(self._loss)
+        self._loss_of = self._loss if device == "cpu" else torch.compile(
+            self._loss, mode="reduce-overhead")
 
     def save(self):
         partial = self._path.with_suffix(".partial")
@@ -125,6 +127,7 @@ class Training:
             return F.cross_entropy(self.network(images).float(), labels)
 
     def train_step(self, images, labels, rate):
+        """Returns the loss, a tensor that the next step may overwrite."""
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         self._optimizer.zero_grad(set_to_none=True)
@@ -147,8 +150,9 @@ class Training:
 
 
 def main():
-    data, job, layers, steps, seed, device, precision = sys.argv[1:]
+    data, job, layers, steps, seed, device, precision, *rest = sys.argv[1:]
     steps, seed, job = int(steps), int(seed), pathlib.Path(job)
+    checkpoint_steps = int(rest[0]) if rest else 5000
     job.mkdir(parents=True, exist_ok=True)
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.benchmark = True
@@ -156,25 +160,25 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: stop.append(True))
 
     images, labels = read(pathlib.Path(data, "train.tfrecords"))
+    held_out = read(pathlib.Path(data, "eval.tfrecords"))
     batches = Batches(images, labels, seed, device)
     training = Training(job, layers, seed, device, precision)
     print(f"from step {training.step} of {steps}", file=sys.stderr, flush=True)
     started, before = time.monotonic(), training.seconds
     while training.step < steps and not stop:
         loss = training.train_step(*batches(training.step), learning_rate(training.step, len(labels)))
-        if training.step % CHECKPOINT_STEPS == 0 or training.step == steps:
+        if training.step % checkpoint_steps == 0:
             training.seconds = before + time.monotonic() - started
             training.save()
-            print(f"step {training.step}, loss = {loss.item():.4f}, {training.seconds:.0f} s",
-                  file=sys.stderr, flush=True)
+            print(f"step {training.step}, loss = {loss.item():.4f}, {training.seconds:.0f} s, "
+                  f"{training.correct(*held_out)} of {len(held_out[1])} correct", file=sys.stderr,
+                  flush=True)
+    training.seconds = before + time.monotonic() - started
+    training.save()
     if training.step < steps:
-        training.seconds = before + time.monotonic() - started
-        training.save()
         sys.exit(143)
-    images, labels = read(pathlib.Path(data, "eval.tfrecords"))
-    right = training.correct(images, labels)
-    print(f"eval accuracy {100 * right / len(labels):.2f}% ({right}/{len(labels)}) "
-          f"at step {training.step}")
+    right, count = training.correct(*held_out), len(held_out[1])
+    print(f"eval accuracy {100 * right / count:.2f}% ({right}/{count}) at step {training.step}")
 
 
 if __name__ == "__main__":
