@@ -63,8 +63,8 @@ const Attributes& attributes_of(Direction direction) {
 }
 
 // By ConvolutionEngines.ComputeTheSameInTheTutorialCnn, with cuDNN 9.14 on an H200 and with 9.19 on
-// an H100: the errors of these gradients are up to 2e-3 in fp32, and 3.3e-3 in TF32, where the other
-// engines stay below 3e-3. The engine has no note that says so, and the cause is not known.
+// an H100: the errors of these gradients are up to 2e-3 in fp32, and 3.3e-3 in TF32, where the
+// other engines stay below 3e-3. The engine has no note that says so, and the cause is not known.
 bool is_inaccurate(const CudnnEngineConfig& config, Direction direction) {
   return direction == Direction::backward_weights && config.engine == 17;
 }
@@ -120,8 +120,8 @@ AlgorithmOffer offer_of(const CudnnEngineConfig& config, Direction direction,
                         const ConvolutionShape& shape) {
   const bool float32 = shape.element == Element::float32;
   return {.name = "engine " + std::to_string(config.engine),
-          .problem = config.rounds_sums           ? "adds in 16 bits"
-                     : float32 && config.converts ? "converts float32 to 16 bits"
+          .problem = config.rounds_sums                            ? "adds in 16 bits"
+                     : float32 && config.converts                  ? "converts float32 to 16 bits"
                      : float32 && is_inaccurate(config, direction) ? "is inaccurate"
                      : config.compiles ? "takes seconds to compile its kernel"
                                        : "",
