@@ -16,7 +16,8 @@
 //   fed      the input pipeline's batches, made by THREADS threads (default: 1); also prints
 //            the share of the time that was spent waiting for the next batch
 //
-// WORD/profiled: a profiler of the GPU that doesn't profile from the start does so in these steps.
+// WORD/profiled: a profiler of the GPU that doesn't profile from the start does so in these steps
+// (and in one more kernel, which waits for them).
 // Exits with status 77 if there is no such device.
 #include <chrono>
 #include <cstdio>
@@ -35,6 +36,7 @@
 
 #ifdef RECORDPIPE_CUDA
 #include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
 #endif
 
 #include "recordpipe/error.h"
@@ -55,16 +57,17 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Without a GPU there is no profiler either.
 void profile([[maybe_unused]] bool on) {
 #ifdef RECORDPIPE_CUDA
-  on ? cudaProfilerStart() : cudaProfilerStop();
+  if (const cudaError_t status = on ? cudaProfilerStart() : cudaProfilerStop())
+    fmt::print(stderr, "trainer_turns: no profile: {}\n", cudaGetErrorString(status));
 #endif
 }
 
 struct Turn {
   double milliseconds;  // per step
-  double waiting = 0;   // the share of the time that was spent waiting for the next batch
+  // The share of the time that was spent waiting for the next batch, if the pipeline makes them.
+  std::optional<double> waiting = {};
 };
 
 class Turns {
@@ -132,9 +135,12 @@ class Turns {
     wait_for_device();
     const double seconds = seconds_since(start);
     if (profiled) profile(false);
-    // A later "held" turn needs the fixed batch on the device.
-    if (word == "fed") runner_->load(batch_);
-    return {1e3 * seconds / static_cast<double>(steps), waited / seconds};
+    Turn turn = {.milliseconds = 1e3 * seconds / static_cast<double>(steps)};
+    if (word == "fed") {
+      turn.waiting = waited / seconds;
+      runner_->load(batch_);  // a later "held" turn needs it on the device
+    }
+    return turn;
   }
 
  private:
@@ -168,7 +174,7 @@ void serve(const std::vector<std::string>& arguments) {
   for (size_t steps; std::cin >> word >> steps;) {
     const Turn turn = turns.turn(word, steps);
     fmt::print("{}", turn.milliseconds);
-    if (word == "fed") fmt::print(" {}", turn.waiting);
+    if (turn.waiting) fmt::print(" {}", *turn.waiting);
     fmt::print("\n");
     std::fflush(stdout);
   }

@@ -253,7 +253,8 @@ class FirstLight(unittest.TestCase):
                       "sanitizer: FAILED: memcheck clean, racecheck 1, initcheck clean, ",
                       "same: 1 runs repeated and resumed; /no/python",
                       "times: resnet8 fp32 predicted: ", "; resnet8 fp32 measured: ",
-                      "profile: profile-resnet8-fp32-ours: 2000 in all, in ncu's unit, 3 launches\n",
+                      "profile: resnet8-fp32-ours: 2 steps, 2000 in all, in ncu's unit, 3 "
+                      "launches; /no/python: ",
                       "pytorch: FAILED: /no/python"):
             self.assertIn(words, summary)
         # What didn't pass beside others runs again alone.
@@ -262,8 +263,8 @@ class FirstLight(unittest.TestCase):
         tests = (results_folder / "tests.log").read_text()
         self.assertIn("blocking: \n", tests)
         self.assertIn("blocking: 1\n", tests)
-        self.assertEqual((results_folder / "profile-resnet8-fp32-ours.txt").read_text().splitlines()[1],
-                         " 75.0%         1500      2 x first(int)")
+        profile = (results_folder / "profile-resnet8-fp32-ours.txt").read_text()
+        self.assertEqual(profile.splitlines()[1], " 75.0%         1500      2 x first(int)")
         with tarfile.open(ROOT / "first-light.tar.gz") as tar:
             self.assertIn("first-light/summary.txt", tar.getnames())
 
@@ -325,6 +326,9 @@ class OnTheCpu(unittest.TestCase):
         result = run("train", *arguments)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertRegex(result.stdout, r"\| 2 \| [0-9.]+%, \d+ s \| not trained to the end \|")
+        result = run("train", *arguments, "--trainers", "torch")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("NOT COMPARED WITH PYTORCH: /no/python", result.stdout)
         done = json.loads((ROOT / "training/results.json").read_text())["runs"]
         self.assertEqual([(one["who"], one["seed"], one["step"], one["images"]) for one in done],
                          [("ours", 1, 2, ROWS), ("ours", 2, 2, ROWS)])

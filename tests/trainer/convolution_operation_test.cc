@@ -118,8 +118,7 @@ TEST_P(ConvolutionOperation, SeesWhatCudnnNotesAboutEngines) {
       << deterministic << not_deterministic << exact << tensor_cores;
 }
 
-// A GPU showed the errors of this engine's gradients of weights: 2e-3 in fp32, 3.3e-3 in TF32. It
-// isn't listed for a GPU that is only described.
+// Found on GPUs; this engine isn't listed for one that is only described.
 TEST_P(ConvolutionOperation, LeavesOutTheInaccurateEngineForFloat32) {
   for (const bool tf32 : {false, true}) {
     const ConvolutionShape shape = shapes(Element::float32, tf32).back();

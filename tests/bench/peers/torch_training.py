@@ -58,8 +58,8 @@ class Batches:
         self._epoch, self._distorted = None, None
 
     def _of(self, epoch):
-        """Returns the images and labels of an epoch in its order, distorted. All at once, because
-        a step on a GPU takes less time than launching the kernels that distort its batch."""
+        """Returns the images and labels of an epoch in its order, distorted. All at once: with one
+        batch at a time, a GPU would wait for the host's indices and launches."""
         if epoch != self._epoch:
             generator = torch.Generator().manual_seed((self._seed << 32) + epoch)
             order = torch.randperm(self._count, generator=generator).to(self._device)
@@ -103,6 +103,7 @@ class Training:
     def __init__(self, job_dir, layers, seed, device, precision):
         self._path = job_dir / "checkpoint.pt"
         self._device, self._bf16 = device, precision == "bf16"
+        self._run = f"resnet{layers}, seed {seed}, {precision}"
         self.network = make(f"resnet{layers}")
         initialize(self.network, seed)
         self.network.to(device, memory_format=torch.channels_last)
@@ -110,6 +111,8 @@ class Training:
         self.step, self.seconds = 0, 0.0
         if self._path.exists():
             state = torch.load(self._path, map_location=device, weights_only=True)
+            if state["run"] != self._run:
+                raise SystemExit(f"{self._path} is of {state['run']}, not of {self._run}")
             self.network.load_state_dict(state["network"])
             self._optimizer.load_state_dict(state["optimizer"])
             self.step, self.seconds = state["step"], state["seconds"]
@@ -118,7 +121,7 @@ class Training:
 
     def save(self):
         partial = self._path.with_suffix(".partial")
-        torch.save({"network": self.network.state_dict(), "step": self.step,
+        torch.save({"run": self._run, "network": self.network.state_dict(), "step": self.step,
                     "optimizer": self._optimizer.state_dict(), "seconds": self.seconds}, partial)
         os.replace(partial, self._path)
 
@@ -166,7 +169,8 @@ def main():
     print(f"from step {training.step} of {steps}", file=sys.stderr, flush=True)
     started, before = time.monotonic(), training.seconds
     while training.step < steps and not stop:
-        loss = training.train_step(*batches(training.step), learning_rate(training.step, len(labels)))
+        loss = training.train_step(*batches(training.step),
+                                   learning_rate(training.step, len(labels)))
         if training.step % checkpoint_steps == 0:
             training.seconds = before + time.monotonic() - started
             training.save()

@@ -62,9 +62,10 @@ const Attributes& attributes_of(Direction direction) {
   return kAttributes[static_cast<size_t>(direction)];
 }
 
-// By ConvolutionEngines.ComputeTheSameInTheTutorialCnn, with cuDNN 9.14 on an H200 and with 9.19 on
-// an H100: the errors of these gradients are up to 2e-3 in fp32, and 3.3e-3 in TF32, where the
-// other engines stay below 3e-3. The engine has no note that says so, and the cause is not known.
+// By ConvolutionEngines.ComputeTheSameInTheTutorialCnn: the errors of these gradients are up to
+// 2e-3 in fp32, with cuDNN 9.14 on an H200, and 3.3e-3 in TF32, with 9.19 on an H100, where those
+// of the other engines are below 3e-3. The engine has no note that says so, and the cause is not
+// known.
 bool is_inaccurate(const CudnnEngineConfig& config, Direction direction) {
   return direction == Direction::backward_weights && config.engine == 17;
 }
