@@ -16,8 +16,8 @@
 //   fed      the input pipeline's batches, made by THREADS threads (default: 1); also prints
 //            the share of the time that was spent waiting for the next batch
 //
-// WORD/profiled: a profiler of the GPU that doesn't profile from the start does so in these steps
-// (and in one more kernel, which waits for them).
+// With WORD/profiled, a GPU profiler that was told not to profile from the start records these
+// steps, and one more kernel, whose result is read to wait for their end.
 // Exits with status 77 if there is no such device.
 #include <chrono>
 #include <cstdio>

@@ -168,7 +168,7 @@ def data(programs, given, env):
         try:
             (scratch / "new").rename(made)
         except OSError:
-            if not is_data(made):  # as another program has made them meanwhile
+            if not is_data(made):  # another program may have made them meanwhile
                 raise
     return made, what
 

@@ -7,8 +7,8 @@ NETWORK and START as in trainer_turns (tests/bench/trainer_turns.cc); DEVICE is 
 PRECISION fp32, tf32 or bf16. VARIANTs: those of VARIANTS below (default: channels_first and
 channels_last). For each, prints its name, the number of parameters and the losses of the first
 steps, or its name, "failed" and the reason. Then, for each line "VARIANT STEPS" of standard input,
-prints the milliseconds per step. VARIANT/profiled: a profiler of the GPU that doesn't profile from
-the start does so in these steps.
+prints the milliseconds per step. With VARIANT/profiled, a GPU profiler that was told not to profile
+from the start records these steps.
 
 On a GPU the loss is read only after the last step of a turn, which is PyTorch's fastest mode.
 """

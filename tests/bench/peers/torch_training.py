@@ -111,8 +111,9 @@ class Training:
         self.step, self.seconds = 0, 0.0
         if self._path.exists():
             state = torch.load(self._path, map_location=device, weights_only=True)
-            if state["run"] != self._run:
-                raise SystemExit(f"{self._path} is of {state['run']}, not of {self._run}")
+            if state.get("run") != self._run:
+                raise SystemExit(f"{self._path} is a checkpoint of another training "
+                                 f"({state.get('run')}), not of {self._run}")
             self.network.load_state_dict(state["network"])
             self._optimizer.load_state_dict(state["optimizer"])
             self.step, self.seconds = state["step"], state["seconds"]
