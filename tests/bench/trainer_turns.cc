@@ -4,7 +4,7 @@
 // usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS
 // [ALGORITHMS]]]]
 //
-// NETWORK: see trainer_input.h. DEVICE and PRECISION: as for make_backend() (default: cpu, fp32).
+// NETWORK: see trainer_input.h. DEVICE and PRECISION: as in TrainingDevice (default: cpu, fp32).
 // ALGORITHMS: measured on the GPU, as by --measure-algorithms, or predicted (default).
 // Writes the initial state of the training to the safetensors file START: all variables, and the
 // fixed batch as batch/images [images][channels][height][width] and batch/labels. Then prints the
@@ -161,7 +161,9 @@ void serve(const std::vector<std::string>& arguments) {
     return index < arguments.size() ? arguments[index] : otherwise;
   };
   const bool measured = argument(7, "predicted") == std::string("measured");
-  const auto backend = make_backend(argument(4, "cpu"), 0, argument(5, "fp32"), measured);
+  const auto backend = make_backend({.type = argument(4, "cpu"),
+                                     .precision = argument(5, "fp32"),
+                                     .measure_algorithms = measured});
   Turns turns(*backend, arguments[1], arguments[0], std::stoul(arguments[2]),
               std::stoul(argument(6, "1")));
   turns.write_start(arguments[3]);

@@ -90,19 +90,20 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
 }
 
 void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
-  add_device(app, flags.device);
-  add_precision(app, flags.precision);
-  add_measure_algorithms(app, flags.measure_algorithms);
-  add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
+  TrainingDevice& device = flags.device;
+  add_device(app, device.type);
+  add_precision(app, device.precision);
+  add_measure_algorithms(app, device.measure_algorithms);
+  add_number<size_t>(app, "--num-gpus", device.num_gpus, 0, 1024,
                      "GPUs that share each batch; 0: none, as --device cpu. On other devices "
                      "towers, which run one after the other");
   add_sync(app, flags.sync);
-  add_boolean(app, "--sync-batch-norm", flags.sync_batch_norm,
+  add_boolean(app, "--sync-batch-norm", device.sync_batch_norm,
               "Batch norm uses the statistics of all towers and processes together");
-  add_choice(app, "--variable-strategy", flags.variable_strategy, {"CPU", "GPU"},
+  add_choice(app, "--variable-strategy", device.variable_strategy, {"CPU", "GPU"},
              "Where the gradients of several GPUs are averaged: CPU (on the host) or GPU (by "
              "NCCL). Default: GPU if NCCL is available. Every GPU has a copy of the variables");
-  add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
+  add_threads(app, device.threads, flags.num_inter_threads);
   add_stop_grace(app, flags.stop_grace_period_secs);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_number<uint64_t>(
@@ -135,21 +136,23 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_training_flags(app, flags);
   add_run_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
-    if (flags.num_gpus == 0) {
-      if (flags.device == "cuda") throw ArgumentError("--num-gpus", "0 excludes --device cuda");
-      if (flags.device == "auto") flags.device = "cpu";
+    TrainingDevice& device = flags.device;
+    if (device.num_gpus == 0) {
+      if (device.type == "cuda") throw ArgumentError("--num-gpus", "0 excludes --device cuda");
+      if (device.type == "auto") device.type = "cpu";
+      device.num_gpus = 1;
     }
-    if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
+    if (device.variable_strategy == "GPU" && device.type != "cuda" && device.type != "auto")
       throw ArgumentError("--variable-strategy", "GPU needs --device cuda");
-    check_gpu_flags(flags.precision, flags.measure_algorithms, flags.device);
+    check_gpu_flags(device);
     // The loss scale grows until gradients overflow occasionally; those steps are skipped.
     const bool checks =
         flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
-    if (flags.precision == "fp16" && checks)
+    if (device.precision == "fp16" && checks)
       throw ArgumentError("--precision",
                           "fp16 can't be combined with --check-numerics or clipping, which fail "
                           "at the first gradient that is not finite: use bf16");
-    if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
+    if (device.num_gpus > 1 && flags.train_batch_size % device.num_gpus != 0)
       throw ArgumentError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
       throw ArgumentError("--warmup-steps", "needs --learning-rate-schedule cosine or one-cycle");

@@ -6,15 +6,14 @@
 #include <string>
 
 #include "recordpipe/image/image_batch.h"
+#include "trainer/programs/device.h"
 
 namespace recordpipe {
 
 struct Cifar10Flags {
   std::string data_dir;
   std::string job_dir;
-  std::string device = "auto";      // or "cpu", "cuda", "reference"
-  std::string precision = "fp32";   // or "tf32", "bf16", "fp16": on a GPU
-  bool measure_algorithms = false;  // of cuDNN
+  TrainingDevice device;
   uint64_t seed = 7;
 
   size_t num_layers = 44;
@@ -40,7 +39,6 @@ struct Cifar10Flags {
   bool check_numerics = false;
   bool stop_on_nan = false;
 
-  size_t num_intra_threads = 0;
   size_t num_inter_threads = 0;
 
   uint64_t checkpoint_steps = 1000;
@@ -52,10 +50,7 @@ struct Cifar10Flags {
   uint64_t stop_grace_period_secs = 0;  // after a signal; 0: no limit
   bool log_device_placement = false;
   bool confusion_matrix = false;
-  size_t num_gpus = 1;            // GPUs, or towers on another device; 0: the CPU
-  std::string variable_strategy;  // "CPU", "GPU", or empty: see TrainingDevice
-  bool sync = false;              // train in all processes started by mpirun
-  bool sync_batch_norm = false;
+  bool sync = false;          // train in all processes started by mpirun
   std::string report;         // empty: none
   std::string analyze_model;  // "text" or "json": print the network's cost and exit
 };

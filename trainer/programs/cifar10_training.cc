@@ -110,10 +110,10 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"label_smoothing", fmt::format("{}", flags.label_smoothing)},
           {"learning_rate", fmt::format("{}", flags.learning_rate)},
           {"learning_rate_schedule", flags.learning_rate_schedule},
-          {"measure_algorithms", flags.measure_algorithms ? "true" : "false"},
+          {"measure_algorithms", flags.device.measure_algorithms ? "true" : "false"},
           {"momentum", fmt::format("{}", flags.momentum)},
           {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
-          {"precision", flags.precision},
+          {"precision", flags.device.precision},
           {"seed", std::to_string(flags.seed)},
           {"warmup_steps", std::to_string(flags.warmup_steps)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
@@ -133,15 +133,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
   const size_t batch_size = flags.train_batch_size * processes->size();
   const Cifar10Data data = open_data(flags, batch_size);
-  const std::unique_ptr<Backend> backend =
-      make_training_backend({.device = flags.device,
-                             .threads = flags.num_intra_threads,
-                             .precision = flags.precision,
-                             .measure_algorithms = flags.measure_algorithms,
-                             .num_gpus = std::max<size_t>(1, flags.num_gpus),
-                             .variable_strategy = flags.variable_strategy,
-                             .sync_batch_norm = flags.sync_batch_norm},
-                            *processes);
+  const std::unique_ptr<Backend> backend = make_training_backend(flags.device, *processes);
   TrainerOptions trainer = {.batch_size = flags.train_batch_size,
                             .momentum = flags.momentum,
                             .weight_decay = flags.weight_decay,

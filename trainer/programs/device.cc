@@ -48,8 +48,8 @@ void require_fp32(const std::string& precision, const std::string& reason) {
 using Make = std::function<std::unique_ptr<Backend>()>;
 
 std::unique_ptr<Backend> make_for(const TrainingDevice& device, const Make& make_cuda) {
-  if (device.device == "cuda") return make_cuda();
-  if (device.device == "auto") {
+  if (device.type == "cuda") return make_cuda();
+  if (device.type == "auto") {
     try {
       auto backend = make_cuda();
       log_info("device auto: {}", backend->name());
@@ -63,8 +63,8 @@ std::unique_ptr<Backend> make_for(const TrainingDevice& device, const Make& make
       log_info("device auto: cpu, because {}", error.reason());
     }
   }
-  require_fp32(device.precision, "the device is " + device.device);
-  if (device.device == "reference") return std::make_unique<ReferenceBackend<>>();
+  require_fp32(device.precision, "the device is " + device.type);
+  if (device.type == "reference") return std::make_unique<ReferenceBackend<>>();
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = device.threads});
 }
 
@@ -89,13 +89,8 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
-                                      const std::string& precision, bool measure_algorithms) {
-  const TrainingDevice wanted = {.device = device,
-                                 .threads = threads,
-                                 .precision = precision,
-                                 .measure_algorithms = measure_algorithms};
-  return make_for(wanted, [&] { return make_cuda_backend(wanted); });
+std::unique_ptr<Backend> make_backend(const TrainingDevice& device) {
+  return make_for(device, [&] { return make_cuda_backend(device); });
 }
 
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,

@@ -1,4 +1,4 @@
-// The backend selected by --device and --precision.
+// The backend selected by --device and the flags that go with it.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,13 @@
 
 namespace recordpipe {
 
-// `device` is auto, cpu, cuda or reference; `threads` as in CpuBackendOptions; `precision` is fp32,
-// tf32, bf16 or fp16, see CudaPrecision; `measure_algorithms` as in CudaBackendOptions. For auto,
-// the choice and its reason are logged. Throws Error{unsupported}, with the missing part, if the
-// device can't be used or doesn't support this precision: all but cuda support fp32 only. Throws
-// DeviceError if a GPU fails, also for auto.
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
-                                      const std::string& precision = "fp32",
-                                      bool measure_algorithms = false);
-
+// The flags' values.
 struct TrainingDevice {
-  std::string device = "cpu";
-  size_t threads = 0;
-  std::string precision = "fp32";
-  bool measure_algorithms = false;  // see CudaBackendOptions; on a GPU only
-  // The copies of the network in this process: GPUs if the device is cuda, else towers.
+  std::string type = "auto";        // or "cpu", "cuda", "reference"
+  size_t threads = 0;               // for computation: see CpuBackendOptions
+  std::string precision = "fp32";   // or "tf32", "bf16", "fp16", on a GPU only: see CudaPrecision
+  bool measure_algorithms = false;  // on a GPU only: see CudaBackendOptions
+  // The copies of the network in this process: GPUs if the type is cuda, else towers.
   size_t num_gpus = 1;
   // The place where the gradients of several GPUs are averaged: "CPU" (host), "GPU" (NCCL), or
   // empty (NCCL if available).
@@ -32,6 +24,12 @@ struct TrainingDevice {
   // Batch norm uses the statistics of all copies in all processes. Not supported on several GPUs.
   bool sync_batch_norm = false;
 };
+
+// The backend for one copy of a network in one process; ignores the last three members. For auto,
+// the choice and its reason are logged. Throws Error{unsupported}, with the missing part, if the
+// device can't be used or doesn't support this precision. Throws DeviceError if a GPU fails, also
+// for auto.
+std::unique_ptr<Backend> make_backend(const TrainingDevice& device);
 
 // The backend for `processes`, which must outlive it, to train on together: that of make_backend()
 // in a ReplicatedBackend, or on several GPUs a MultiGpuBackend. Throws the errors of

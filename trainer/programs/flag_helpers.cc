@@ -94,13 +94,12 @@ void add_measure_algorithms(ArgumentParser& app, bool& measure_algorithms) {
               "instead of those it predicts to be fastest. Runs then don't repeat bit for bit");
 }
 
-void check_gpu_flags(const std::string& precision, bool measure_algorithms,
-                     const std::string& device) {
-  if (device == "cuda" || device == "auto") return;
-  if (precision != "fp32")
-    throw ArgumentError("--precision", precision + " needs --device cuda: --device " + device +
-                                           " supports fp32 only");
-  if (measure_algorithms) throw ArgumentError("--measure-algorithms", "needs --device cuda");
+void check_gpu_flags(const TrainingDevice& device) {
+  if (device.type == "cuda" || device.type == "auto") return;
+  if (device.precision != "fp32")
+    throw ArgumentError("--precision", device.precision + " needs --device cuda: --device " +
+                                           device.type + " supports fp32 only");
+  if (device.measure_algorithms) throw ArgumentError("--measure-algorithms", "needs --device cuda");
 }
 
 void add_confusion_matrix(ArgumentParser& app, bool& confusion_matrix) {

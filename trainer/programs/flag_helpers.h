@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataset/applications/command_line/argument_parser.h"
+#include "trainer/programs/device.h"
 #include "trainer/programs/usage_error.h"
 
 namespace recordpipe {
@@ -45,9 +46,8 @@ void add_sync(ArgumentParser& app, bool& sync);
 void add_precision(ArgumentParser& app, std::string& precision);
 // --measure-algorithms
 void add_measure_algorithms(ArgumentParser& app, bool& measure_algorithms);
-// Throws ArgumentError if no such device supports this precision, or measures algorithms.
-void check_gpu_flags(const std::string& precision, bool measure_algorithms,
-                     const std::string& device);
+// Throws ArgumentError if no device of this type supports the precision, or measures algorithms.
+void check_gpu_flags(const TrainingDevice& device);
 // --confusion-matrix
 void add_confusion_matrix(ArgumentParser& app, bool& confusion_matrix);
 // --seed

@@ -41,10 +41,10 @@ void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
 }
 
 void add_our_flags(ArgumentParser& app, TutorialFlags& flags) {
-  add_device(app, flags.device);
-  add_precision(app, flags.precision);
+  add_device(app, flags.device.type);
+  add_precision(app, flags.device.precision);
   add_seed(app, flags.seed);
-  add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
+  add_threads(app, flags.device.threads, flags.num_inter_threads);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
 }
 
@@ -61,11 +61,11 @@ void parse(const std::string& program, const char* description, const char* foot
   add_our_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
     if (flags.use_fp16) {
-      if (app.find("--precision")->was_given() && flags.precision != "fp16")
-        throw ArgumentError("--use-fp16", "--precision says " + flags.precision);
-      flags.precision = "fp16";
+      if (app.find("--precision")->was_given() && flags.device.precision != "fp16")
+        throw ArgumentError("--use-fp16", "--precision says " + flags.device.precision);
+      flags.device.precision = "fp16";
     }
-    check_gpu_flags(flags.precision, flags.measure_algorithms, flags.device);
+    check_gpu_flags(flags.device);
   });
 }
 
@@ -78,7 +78,7 @@ void add_train_flags(ArgumentParser& app, TutorialTrainFlags& flags) {
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between log lines");
   add_sync(app, flags.sync);
-  add_measure_algorithms(app, flags.measure_algorithms);
+  add_measure_algorithms(app, flags.device.measure_algorithms);
   add_stop_grace(app, flags.stop_grace_period_secs);
   app.add_option("--report", flags.report, "File for a report of the run's curves as an HTML page")
       .type_name("FILE");
@@ -100,7 +100,7 @@ TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
       "cifar10_multi_gpu_train", train_description, train_footer, flags,
       [&](ArgumentParser& app) {
         add_train_flags(app, flags);
-        add_number<size_t>(app, "--num-gpus", flags.num_gpus, 1, most_devices,
+        add_number<size_t>(app, "--num-gpus", flags.device.num_gpus, 1, most_devices,
                            "Devices to train on, each with its own batch");
       },
       argc, argv);

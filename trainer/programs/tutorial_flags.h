@@ -9,22 +9,21 @@
 #include <cstdint>
 #include <string>
 
+#include "trainer/programs/device.h"
+
 namespace recordpipe {
 
 // Common to all three programs.
 struct TutorialFlags {
   size_t batch_size = 128;
   std::string data_dir = "/tmp/cifar10_data";
-  bool use_fp16 = false;  // the tutorial's flag; sets `precision` to "fp16"
+  bool use_fp16 = false;  // the tutorial's flag; sets the precision "fp16"
 
-  std::string device = "auto";      // or "cpu", "cuda", "reference"
-  std::string precision = "fp32";   // or "tf32", "bf16", "fp16": on a GPU
-  bool measure_algorithms = false;  // of cuDNN, for training
+  TrainingDevice device;
   uint64_t seed = 7;
   // Unused in evaluations, which write no checkpoints.
   uint64_t checkpoint_steps = 1000;
   size_t keep_checkpoints = 5;
-  size_t num_intra_threads = 0;  // for computing; 0: one per core
   size_t num_inter_threads = 0;  // for batches; 0: one
 };
 
@@ -33,9 +32,7 @@ struct TutorialTrainFlags : TutorialFlags {
       "/tmp/cifar10_train";        // checkpoints and event files; resumed, not deleted
   uint64_t max_steps = 1'000'000;  // in total, including earlier runs in train_dir
   bool log_device_placement = false;
-  uint64_t log_frequency = 10;  // steps between log lines
-  // Devices to train on, a batch for each; a flag of cifar10_multi_gpu_train only.
-  size_t num_gpus = 1;
+  uint64_t log_frequency = 10;          // steps between log lines
   bool sync = false;                    // train in all processes started by mpirun, a batch in each
   uint64_t stop_grace_period_secs = 0;  // after a signal; 0: no limit
   std::string report;                   // file for an HTML report; empty: none

@@ -81,7 +81,7 @@ class TutorialEvaluation {
   explicit TutorialEvaluation(const TutorialEvalFlags& flags)
       : flags_(flags),
         network_(tutorial_cnn()),
-        backend_(make_backend(flags.device, flags.num_intra_threads, flags.precision)),
+        backend_(make_backend(flags.device)),
         variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
@@ -197,7 +197,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
   const std::vector<std::string> files = training_files(flags.data_dir);
   const size_t images = cifar10_count(files);
-  const size_t share = flags.batch_size * flags.num_gpus;  // of a process, in the batch
+  const size_t share = flags.batch_size * flags.device.num_gpus;  // of a process, in the batch
   const size_t batch_size = share * processes->size();
   if (images < batch_size)
     throw Error(
@@ -205,13 +205,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend =
-      make_training_backend({.device = flags.device,
-                             .threads = flags.num_intra_threads,
-                             .precision = flags.precision,
-                             .measure_algorithms = flags.measure_algorithms,
-                             .num_gpus = flags.num_gpus},
-                            *processes);
+  const std::unique_ptr<Backend> backend = make_training_backend(flags.device, *processes);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = share,
                                             .seed = seed,
@@ -232,8 +226,8 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const CheckpointSettings settings = {
       {"batch_size", std::to_string(batch_size)},
       {"device", backend->name()},
-      {"measure_algorithms", flags.measure_algorithms ? "true" : "false"},
-      {"precision", flags.precision},
+      {"measure_algorithms", flags.device.measure_algorithms ? "true" : "false"},
+      {"precision", flags.device.precision},
       {"seed", std::to_string(flags.seed)}};
   const TrainingRunOptions options = {.job_dir = flags.train_dir,
                                       .keep_checkpoints = flags.keep_checkpoints,

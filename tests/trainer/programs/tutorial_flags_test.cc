@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trainer/programs/parsed_flags.h"
 #include "trainer/programs/flag_helpers.h"
 
 namespace recordpipe {
@@ -17,16 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Parses `arguments` as in main().
-template <class Parse>
-auto parsed(Parse parse, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "program");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  return parse(static_cast<int>(arguments.size()), argv.data());
-}
 
 TutorialTrainFlags train(std::vector<std::string> arguments) {
   return parsed(parse_cifar10_train_flags, std::move(arguments));
@@ -67,8 +58,8 @@ TEST(TutorialFlags, OfTrainingHaveTheTutorialsDefaults) {
     EXPECT_EQ(flags.max_steps, 1'000'000u);
     EXPECT_FALSE(flags.log_device_placement);
     EXPECT_EQ(flags.log_frequency, 10u);
-    EXPECT_EQ(flags.num_gpus, 1u);
-    EXPECT_EQ(flags.device, "auto") << "a GPU, as with the tutorial, if there is one";
+    EXPECT_EQ(flags.device.num_gpus, 1u);
+    EXPECT_EQ(flags.device.type, "auto") << "a GPU, as with the tutorial, if there is one";
     EXPECT_EQ(flags.stop_grace_period_secs, 0u);
     EXPECT_EQ(flags.checkpoint_steps, 1000u);
     EXPECT_EQ(flags.keep_checkpoints, 5u);
@@ -111,11 +102,11 @@ TEST(TutorialFlags, MayBeSpelledInBothWays) {
     EXPECT_EQ(flags.max_steps, 70u);
     EXPECT_EQ(flags.log_frequency, 5u);
     EXPECT_TRUE(flags.log_device_placement);
-    EXPECT_EQ(flags.num_intra_threads, 3u);
+    EXPECT_EQ(flags.device.threads, 3u);
   }
   EXPECT_EQ(train({"--train_dir", "--data_dir"}).train_dir, "--data_dir") << "a value, no name";
   EXPECT_EQ(eval({"--eval_data", "train_eval"}).eval_data, "train_eval");
-  EXPECT_EQ(train_on_several({"--num_gpus=4"}).num_gpus, 4u);
+  EXPECT_EQ(train_on_several({"--num_gpus=4"}).device.num_gpus, 4u);
 }
 
 TEST(TutorialFlags, BooleansMayStandAlone) {
@@ -128,15 +119,15 @@ TEST(TutorialFlags, BooleansMayStandAlone) {
 }
 
 TEST(TutorialFlags, HalfPrecisionHasTwoNames) {
-  EXPECT_EQ(train({}).precision, "fp32");
-  EXPECT_EQ(train({"--use_fp16", "--device=cuda"}).precision, "fp16");
-  EXPECT_EQ(eval({"--use_fp16", "--precision=fp16", "--device=auto"}).precision, "fp16");
-  EXPECT_EQ(train({"--precision", "bf16", "--device", "cuda"}).precision, "bf16");
+  EXPECT_EQ(train({}).device.precision, "fp32");
+  EXPECT_EQ(train({"--use_fp16", "--device=cuda"}).device.precision, "fp16");
+  EXPECT_EQ(eval({"--use_fp16", "--precision=fp16", "--device=auto"}).device.precision, "fp16");
+  EXPECT_EQ(train({"--precision", "bf16", "--device", "cuda"}).device.precision, "bf16");
 }
 
 TEST(TutorialFlags, OfTrainingMayMeasureAlgorithms) {
-  EXPECT_FALSE(train({"--device=cuda"}).measure_algorithms);
-  EXPECT_TRUE(train({"--measure-algorithms", "--device=cuda"}).measure_algorithms);
+  EXPECT_FALSE(train({"--device=cuda"}).device.measure_algorithms);
+  EXPECT_TRUE(train({"--measure-algorithms", "--device=cuda"}).device.measure_algorithms);
 }
 
 TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
