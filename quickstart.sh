@@ -76,20 +76,19 @@ synthetic_words=""
 [[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
 say "Training for about $minutes minutes$synthetic_words; results go to $job_dir"
 # The settings with the best accuracy after five minutes on two cores.
-train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes"
+train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir"
   --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
   --warmup-steps 200 --batch-norm-decay 0.99 --report "$job_dir/report.html")
-status=0
-"${train[@]}" || status=$?
-if ((status == 130)) && [[ -d "$job_dir" ]]; then
-  echo "To resume the training for $minutes more minutes:"
-  printf ' %q' "${train[@]}"
-  echo
-fi
-((status == 0)) || exit "$status"
 
 # Quotes the arguments so that the printed commands can be pasted into a shell.
 quoted() { printf ' %q' "$@"; }
+status=0
+"${train[@]}" --minutes "$minutes" || status=$?
+if ((status == 130)) && [[ -d "$job_dir" ]]; then
+  echo "To resume the training, with the N of the message above (\"--train-steps N\"):"
+  echo "$(quoted "${train[@]}") --train-steps N"
+fi
+((status == 0)) || exit "$status"
 cat <<END
 
 ==> Done. Training report (HTML):
@@ -104,6 +103,6 @@ Three things to try next:
 - Start a program of your own from examples/records_to_batches.cc:
  $(quoted cmake --build "$programs" --target records_to_batches)
  $(quoted "$programs/records_to_batches" "$data_dir/points.tfrecords")
-- Continue the training for $minutes more minutes:
- $(quoted "${train[@]}")
+- Train for $minutes more minutes (the learning rate rises again, and falls to zero at the new end):
+ $(quoted "${train[@]}" --minutes "$minutes")
 END

@@ -20,6 +20,7 @@ uint64_t hash(std::string_view text) {
   return value;
 }
 
+// Epoch and index, by which the input pipeline draws for each image of each epoch, aren't needed.
 Random random_of(const VariableSpec& variable, uint64_t seed) {
   return {derive_key(seed, hash(variable.name)), /*epoch=*/0, /*index=*/0};
 }
@@ -40,8 +41,9 @@ std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
 }
 
 // Von Neumann's rejection sampling: a value x from [-2, 2) is accepted with probability exp(-x²/2).
-// Unlike a transformation of uniform numbers by logarithms and cosines, this depends on the math
-// library only where exp() decides on a value, so practically never.
+// A transformation of uniform numbers by logarithms and cosines (Box-Muller) would give other last
+// bits with another math library. Here only the comparison with exp() depends on the library, so
+// values are practically the same everywhere.
 std::vector<float> truncated_normal(const VariableSpec& variable, double deviation, uint64_t seed) {
   std::vector<float> values(variable.size());
   Random random = random_of(variable, seed);

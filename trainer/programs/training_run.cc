@@ -205,7 +205,8 @@ uint64_t TrainingRun::measure_last_step() {
   trainer_.set_steps_done(first_step);
   const double start = steady_seconds();
   Iterator<ImageBatch> batches = options_.batches(options_.seed).iterate();
-  // At a rate of 0. The session's constructor restores what these steps change all the same.
+  // At a rate of 0 only momenta, averages and batch norm's statistics change; the session's
+  // constructor resets them.
   const auto make_step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
   for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
   const double measured_from = steady_seconds();

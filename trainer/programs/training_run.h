@@ -34,7 +34,7 @@ struct TrainingRunOptions {
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
   // The schedule of a run with this last step.
   std::function<LearningRateSchedule(uint64_t last_step)> schedule;
-  bool schedule_has_end = false;  // the schedule depends on last_step, which is then a setting
+  bool schedule_has_end = false;  // the schedule depends on last_step, which is then saved too
   uint64_t last_step = 0;
   // Above 0: replaces last_step by the number of steps that fit in this time. Evaluations and
   // checkpoints come on top.

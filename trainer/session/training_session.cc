@@ -1,5 +1,6 @@
 #include "recordpipe/trainer/session/training_session.h"
 
+#include <algorithm>
 #include <exception>
 #include <limits>
 #include <utility>
@@ -38,8 +39,8 @@ void TrainingSession::run() {
   last_step_end_ = steady_seconds();
   int failures = 0;
   uint64_t furthest = step();
-  // Set if a stop was requested in a step that failed: it takes effect after the retry.
-  std::optional<uint64_t> stop_at;
+  // A stop requested in a step that fails takes effect when the step has been repeated.
+  uint64_t stop_at = std::numeric_limits<uint64_t>::max();
   bool restored = true;  // false from a failure until the checkpoint is restored
   while (!is_to_stop()) {
     const uint64_t next = step() + 1;
@@ -53,19 +54,19 @@ void TrainingSession::run() {
           failures = 0;
         }
       } else {
-        go_back();
+        restore_after_failure();
         restored = true;
       }
     } catch (const Error& error) {
       if (!can_recover(error) || ++failures > options_.recoveries) throw;
       note((restored ? "step " + std::to_string(next) : std::string("restoring the checkpoint")) +
            " failed: " + error.what());
-      // (end() of the hooks must not see variables that are restored in part.)
-      const uint64_t after = restored ? next : 0;
-      if (std::exchange(stop_requested_, false)) stop_at = std::min(stop_at.value_or(after), after);
+      // A stop requested in a restore that fails takes effect when one succeeds: end() of the hooks
+      // must not see variables that are restored in part.
+      if (std::exchange(stop_requested_, false)) stop_at = std::min(stop_at, restored ? next : 0);
       restored = false;
     }
-    if (restored && stop_at && step() >= *stop_at) stop_requested_ = true;
+    if (restored && step() >= stop_at) stop_requested_ = true;
   }
   end_hooks();
 }
@@ -128,8 +129,7 @@ void TrainingSession::run_step() {
   if (not_finite && !stop_requested_) throw *not_finite;
 }
 
-// After a failure: to the newest intact checkpoint.
-void TrainingSession::go_back() {
+void TrainingSession::restore_after_failure() {
   restore();
   if (!restored_step_)
     throw Error({.kind = ErrorKind::not_found,

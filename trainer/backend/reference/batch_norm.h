@@ -5,15 +5,18 @@
 //
 //   x̂ = (x - mean) / sqrt(variance + epsilon)       y = max(0, gamma · x̂ + beta + residual)
 //
+// The residual and max(0, ...), which is ReLU, are optional. In training, mean and variance are
+// those of a channel's n = images · pixels values in the batch. The moving ones are updated from
+// them, with the unbiased variance (n / (n - 1)), as in cuDNN, TensorFlow's fused batch norm and
+// PyTorch. In inference the moving ones are used.
+//
+// With g = dy, but 0 where ReLU gave 0, and sums over the n values of a channel:
+//
 //   dbeta = Σ g    dgamma = Σ g · x̂    dresidual = g
 //   dx = gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
 //
-// The residual and max(0, ...), which is ReLU, are optional; g is dy where y > 0 or without ReLU,
-// 0 elsewhere.
-//
-// In training, mean and variance are those of a channel's n = images · pixels values in the batch.
-// The moving ones are updated from them, with the unbiased variance (n / (n - 1)), as in cuDNN,
-// TensorFlow's fused batch norm and PyTorch. In inference the moving ones are used.
+// The last one is Σ_j gamma · g_j · ∂x̂_j/∂x_i, where mean and variance depend on x_i too:
+// ∂x̂_j/∂x_i = (δ_ij - 1/n - x̂_i · x̂_j / n) / sqrt(variance + epsilon).
 #pragma once
 
 #include <algorithm>
@@ -31,6 +34,10 @@ struct BatchNormShape {
   double epsilon;
 
   size_t values_per_channel() const { return images * pixels; }
+  template <class T>
+  T inverse_deviation(T variance) const {
+    return 1 / std::sqrt(variance + static_cast<T>(epsilon));
+  }
 };
 
 // Calls visit(index in x) for all values of a channel.
@@ -85,10 +92,10 @@ void batch_norm_forward(const BatchNormShape& shape, std::span<const T> x,
                         std::span<const T> variance, std::span<const T> gamma,
                         std::span<const T> beta, std::span<T> y) {
   for (size_t c = 0; c < shape.channels; ++c) {
-    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    const T inverse_deviation = shape.inverse_deviation(variance[c]);
     for_each_of_channel(shape, c, [&](size_t i) {
-      const T sum =
-          gamma[c] * ((x[i] - mean[c]) * scale) + beta[c] + (residual.empty() ? T{0} : residual[i]);
+      const T sum = gamma[c] * ((x[i] - mean[c]) * inverse_deviation) + beta[c] +
+                    (residual.empty() ? T{0} : residual[i]);
       y[i] = shape.relu ? std::max(sum, T{0}) : sum;
     });
   }
@@ -102,12 +109,12 @@ void batch_norm_backward_parameters(const BatchNormShape& shape, std::span<const
                                     std::span<T> dresidual, std::span<T> dgamma,
                                     std::span<T> dbeta) {
   for (size_t c = 0; c < shape.channels; ++c) {
-    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    const T inverse_deviation = shape.inverse_deviation(variance[c]);
     dbeta[c] = dgamma[c] = 0;
     for_each_of_channel(shape, c, [&](size_t i) {
       const T g = shape.relu && y[i] <= 0 ? T{0} : dy[i];
       dbeta[c] += g;
-      dgamma[c] += g * ((x[i] - mean[c]) * scale);
+      dgamma[c] += g * ((x[i] - mean[c]) * inverse_deviation);
       if (!dresidual.empty()) dresidual[i] += g;
     });
   }
@@ -122,11 +129,11 @@ void batch_norm_backward_data(const BatchNormShape& shape, std::span<const T> x,
                               std::span<T> dx) {
   const T n = static_cast<T>(shape.values_per_channel());
   for (size_t c = 0; c < shape.channels; ++c) {
-    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    const T inverse_deviation = shape.inverse_deviation(variance[c]);
     for_each_of_channel(shape, c, [&](size_t i) {
       const T g = shape.relu && y[i] <= 0 ? T{0} : dy[i];
-      const T normalized = (x[i] - mean[c]) * scale;
-      dx[i] += gamma[c] * scale * (g - dbeta[c] / n - normalized * dgamma[c] / n);
+      const T normalized = (x[i] - mean[c]) * inverse_deviation;
+      dx[i] += gamma[c] * inverse_deviation * (g - dbeta[c] / n - normalized * dgamma[c] / n);
     });
   }
 }

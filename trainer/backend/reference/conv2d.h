@@ -55,7 +55,8 @@ void for_each_product(const Conv2dShape& shape, Visit visit) {
           for (size_t s = 0; s < kernel; ++s) {
             const size_t w = ((o * in.channels + c) * kernel + r) * kernel + s;
             for (size_t i = 0; i < out.height; ++i) {
-              const size_t row = i * stride + r - padding;  // wraps around outside the image
+              // A negative row or column wraps around to a huge one, which is skipped too.
+              const size_t row = i * stride + r - padding;
               if (row >= in.height) continue;
               for (size_t j = 0; j < out.width; ++j) {
                 const size_t column = j * stride + s - padding;

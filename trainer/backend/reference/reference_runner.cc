@@ -72,14 +72,14 @@ BatchResult ReferenceRunner<T>::forward() {
 template <class T>
 void ReferenceRunner<T>::backward() {
   require_training(options_);
-  // forward() of the loss has written the gradient of the logits. These are the last node but one:
-  // every other node has a reader, and the loss reads only the logits. Each layer adds to the
-  // gradients of its inputs, so an input with several readers gets the sum.
-  const NodeId logits = inputs_of(network_.nodes().back()).front();
-  for (NodeId node = 0; node < logits; ++node)
+  // The loss is the last node, and reads only the logits. Every other node has a later reader, so
+  // the logits are the node before the loss; forward() has written their gradient already. Each
+  // layer adds to the gradients of its inputs, so an input with several readers gets the sum.
+  const NodeId loss = network_.nodes().size() - 1;
+  for (NodeId node = 0; node + 1 < loss; ++node)
     std::fill(tensors_[node].gradient.begin(), tensors_[node].gradient.end(), T{0});
   TracePhases phases(trace_.get(), "backward");
-  for (NodeId node = logits + 1; node-- > 0;) {
+  for (NodeId node = loss; node-- > 0;) {
     phases.begin(network_.nodes()[node].name);
     std::visit([&](const auto& op) { backward(node, op); }, network_.nodes()[node].op);
   }
@@ -169,16 +169,14 @@ void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
                                            shape_of(node).pixels(), op.relu, op.epsilon};
   const std::span<const T> x = output_of(op.input);
   const std::span<const T> residual = op.residual ? output_of(*op.residual) : std::span<T>();
-  const bool training = options_.mode == Mode::training;
-  const std::span<T> mean =
-      training ? std::span(tensors_[node].mean) : variables_.at(op.moving_mean);
-  const std::span<T> variance =
-      training ? std::span(tensors_[node].variance) : variables_.at(op.moving_variance);
-  if (training) {
-    reference::batch_norm_mean<T>(shape, x, mean);
-    std::ranges::copy(shared_mean(mean), mean.begin());
-    reference::batch_norm_variance<T>(shape, x, mean, variance);
-    std::ranges::copy(shared_mean(variance), variance.begin());
+  std::span<const T> mean = variables_.at(op.moving_mean);
+  std::span<const T> variance = variables_.at(op.moving_variance);
+  if (options_.mode == Mode::training) {
+    auto& batch = tensors_[node];
+    reference::batch_norm_mean<T>(shape, x, batch.mean);
+    mean = batch.mean = shared_mean(batch.mean);
+    reference::batch_norm_variance<T>(shape, x, mean, batch.variance);
+    variance = batch.variance = shared_mean(batch.variance);
   }
   reference::batch_norm_forward<T>(shape, x, residual, mean, variance, variables_.at(op.gamma),
                                    variables_.at(op.beta), output_of(node));

@@ -114,19 +114,21 @@ template <class T>
 void ReferenceVariables<T>::update_averages(double decay) {
   require_averages();
   const T take = static_cast<T>(1 - decay);
-  for (Slots& slots : variables_)
+  for (VariableId id = 0; id < variables_.size(); ++id) {
+    if (!specs()[id].trained) continue;
+    Slots& slots = variables_[id];
     for (size_t i = 0; i < slots.average.size(); ++i)
       slots.average[i] += take * (slots.value[i] - slots.average[i]);
+  }
 }
 
 template <class T>
 double ReferenceVariables<T>::half_squared_norm() const {
   double sum = 0;
   for (VariableId id = 0; id < variables_.size(); ++id) {
-    const Slots& slots = variables_[id];
-    for (size_t i = 0; i < slots.gradient.size(); ++i)
-      sum += specs()[id].decay_factor * static_cast<double>(slots.value[i]) *
-             static_cast<double>(slots.value[i]);
+    if (!specs()[id].trained) continue;
+    for (const T value : variables_[id].value)
+      sum += specs()[id].decay_factor * static_cast<double>(value) * static_cast<double>(value);
   }
   return sum / 2;
 }

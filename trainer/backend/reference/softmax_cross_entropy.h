@@ -5,7 +5,8 @@
 //   p_k = exp(logit_k) / Σ_j exp(logit_j)      t_k = s / classes, plus 1 - s at the label
 //   loss = mean over the images of -Σ_k t_k · log p_k      dlogit_k = (p_k - t_k) / images
 //
-// s is the label smoothing (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567).
+// s is the label smoothing (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567). The gradient
+// follows from ∂ log p_j / ∂ logit_k = δ_jk - p_k and Σ t = 1.
 #pragma once
 
 #include <algorithm>

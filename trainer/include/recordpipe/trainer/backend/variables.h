@@ -18,10 +18,10 @@ enum class Slot { value, gradient, momentum, average };
 struct MomentumOptions {
   double learning_rate = 0.1;
   double momentum = 0.9;
-  // The factor of the penalty weight_decay · Σ decay_factor · ½ ‖w‖² (see VariableSpec), whose
-  // gradient is added.
+  // Adds weight_decay · decay_factor · w to each gradient (see VariableSpec): the gradient of the
+  // penalty weight_decay · Σ decay_factor · ½ ‖w‖².
   double weight_decay = 2e-4;
-  // Trained variables that are not updated; their momentum stays too. In ascending order.
+  // Trained variables that are not updated, nor their momentum. In ascending order.
   std::span<const VariableId> frozen = {};
 };
 
@@ -72,9 +72,10 @@ class Variables {
   // `values` must have as many values as the variable.
   virtual void write(VariableId id, std::span<const float> values, Slot slot = Slot::value) = 0;
 
-  // One step of gradient descent with momentum (Polyak 1964; Sutskever et al. 2013) for all trained
-  // variables that are not frozen: v = momentum · v + (gradient + weight_decay · decay_factor · w),
-  // then w = w - learning_rate · v.
+  // One step of gradient descent with momentum (Polyak 1964) for all trained variables that are not
+  // frozen: v = momentum · v + (gradient + weight_decay · decay_factor · w), then
+  // w = w - learning_rate · v. As in TensorFlow's MomentumOptimizer and torch.optim.SGD, v doesn't
+  // contain the rate, so that a new rate takes effect at once.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
   // Processes the gradients of all trained variables that are not frozen.

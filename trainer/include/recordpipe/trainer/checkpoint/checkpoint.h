@@ -6,12 +6,12 @@
 //   NAME/ExponentialMovingAverage    for trained variables, if the run keeps averages
 //   input_pipeline/state  bytes: the input position (Iterator::state())
 //
-// The metadata holds the step, the seeds, a hash of the pipeline's plan, the loss scale of a run
-// that scales gradients, "setting:NAME" for each setting, and a CRC-32C of everything; without the
-// CRC a flipped bit would be undetectable in a weight. The file's bytes depend on nothing else: no
-// clock, host name or path. (An input position has several encodings and includes the points where
-// a run was resumed: the files of two equal runs have the same meaning, but not always the same
-// bytes.)
+// The metadata holds the step, the seeds, a hash of the pipeline's plan, the accuracy on the
+// validation split if it was measured, the loss scale of a run that scales gradients,
+// "setting:NAME" for each setting, and a CRC-32C of everything; without the CRC a flipped bit would
+// be undetectable in a weight. The file's bytes depend on nothing else: no clock, host name or
+// path. (An input position has several encodings: TrainingSession::state() reduces them to one, so
+// that equal runs write equal bytes, also if one was resumed.)
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,8 @@ struct NetworkNode {
 // The nodes whose outputs a node reads, in the order of the op's members.
 std::vector<NodeId> inputs_of(const NetworkNode& node);
 
-// The initial values of a layer's weights or biases, and whether they decay.
+// The initial values of a layer's weights or biases, and their share of the weight decay
+// (VariableSpec::decay_factor).
 struct ParameterOptions {
   Initializer initializer = ConstantValue{0};
   double decay_factor = 1;
@@ -214,7 +215,7 @@ class Network {
   std::span<const NetworkNode> nodes() const { return nodes_; }
   std::span<const VariableSpec> variables() const { return variables_; }
   const FeatureShape& input_shape() const { return nodes_.front().shape; }
-  // Of the loss, whose node has one channel for each.
+  // The number of classes, which are the channels of the loss's node.
   size_t classes() const { return nodes_.back().shape.channels; }
 
   // The number of trained values.

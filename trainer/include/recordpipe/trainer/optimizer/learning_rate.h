@@ -8,8 +8,9 @@
 
 namespace recordpipe {
 
-// The learning rate after `step` steps: 0 for the first step. (StepResult::step counts the step
-// itself too.) A pure function, so that a resumed run continues with the same rates.
+// The learning rate of the step that follows `step` completed steps: f(0) is that of the first
+// one. (StepResult::step counts the step itself too.) A pure function, so that a resumed run
+// continues with the same rates.
 using LearningRateSchedule = std::function<double(uint64_t step)>;
 
 // values[i] up to and including step boundaries[i], the last value after them (as TensorFlow's

@@ -96,7 +96,7 @@ class TrainingSession {
   bool is_to_stop();
   void end_hooks();
   bool can_recover(const Error& error) const;
-  void go_back();
+  void restore_after_failure();
   void restore();
   void open_batches();
   void restore_batches(const TrainingState& state);
