@@ -243,6 +243,16 @@ class Endings(SyncTest):
         self.assertEqual(len(re.findall("interrupted at step", printed)), 1)
         self.goes_on()
 
+    def test_a_process_that_fails(self):
+        """The others, which wait for it, end too."""
+        flags = ("--sync", "--train-steps", 1000000)
+        result = mpirun.run_each(
+            self.resnet_command("job", 8, *flags),
+            self.resnet_command("job", 8, *flags, "--data-dir", self.jobs / "missing"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("missing", result.stderr)
+        self.assertNotIn("step =", result.stderr)
+
     def test_a_process_that_is_killed(self):
         for rank in (1, 0):
             status, printed = self.end(lambda _, ranks: os.kill(ranks[rank], signal.SIGKILL))

@@ -1,4 +1,3 @@
-// Tests the results that only evaluate_in_detail() has. trainer_test.cc tests evaluate().
 #include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
@@ -60,10 +59,10 @@ Evaluation evaluate_pixels(Backend& backend, const std::vector<Pixel>& pixels,
       from_vector(pixels).batch(options.batch_size).map([dtype](const std::vector<Pixel>& rows) {
         return batch_of(rows, dtype);
       });
-  return evaluate_in_detail(backend, network, *variables, batches, options);
+  return evaluate(backend, network, *variables, batches, options);
 }
 
-TEST(EvaluateInDetail, AgreesWithEvaluate) {
+TEST(Evaluate, AgreesWithTheRunner) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CpuBackend cpu;
   ReferenceBackend<float> reference;
@@ -71,22 +70,31 @@ TEST(EvaluateInDetail, AgreesWithEvaluate) {
     const auto variables = backend->make_variables(network);
     randomize(*variables, 1);
     const std::vector<size_t> images = {8, 8, 8, 5};
-    const auto batches = from_vector(images).map(
-        [&network](size_t size) { return random_batch(network, size, size); });
-    const BatchResult plain = evaluate(*backend, network, *variables, batches, 8);
-    const Evaluation detailed =
-        evaluate_in_detail(*backend, network, *variables, batches, {.batch_size = 8});
-    EXPECT_EQ(detailed.total.loss, plain.loss);
-    EXPECT_EQ(detailed.total.correct, plain.correct);
-    EXPECT_EQ(detailed.total.images, plain.images);
-    EXPECT_EQ(detailed.confusion.classes(), 11u);
-    EXPECT_EQ(detailed.confusion.images(), 29u);
-    EXPECT_EQ(detailed.confusion.correct(), plain.correct);
-    EXPECT_EQ(detailed.mistakes.size(), 29 - plain.correct);
+    const auto batch_of_size = [&network](size_t size) {
+      return random_batch(network, size, size);
+    };
+    const auto runner =
+        backend->make_runner(network, *variables, {.batch_size = 8, .mode = Mode::inference});
+    BatchResult expected;
+    for (const size_t size : images) {
+      runner->load(batch_of_size(size));
+      const BatchResult result = runner->forward();
+      expected.loss += result.loss * static_cast<double>(size) / 29;
+      expected.correct += result.correct;
+    }
+    const Evaluation got = evaluate(*backend, network, *variables,
+                                    from_vector(images).map(batch_of_size), {.batch_size = 8});
+    EXPECT_NEAR(got.total.loss, expected.loss, 1e-12);
+    EXPECT_EQ(got.total.correct, expected.correct);
+    EXPECT_EQ(got.total.images, 29u);
+    EXPECT_EQ(got.confusion.classes(), 11u);
+    EXPECT_EQ(got.confusion.images(), 29u);
+    EXPECT_EQ(got.confusion.correct(), expected.correct);
+    EXPECT_EQ(got.mistakes.size(), 29 - expected.correct);
   }
 }
 
-TEST(EvaluateInDetail, TakesTheFirstOfEqualLogitsAsTheRunnerDoes) {
+TEST(Evaluate, TakesTheFirstOfEqualLogitsAsTheRunnerDoes) {
   CpuBackend cpu;
   ReferenceBackend<float> reference;
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -104,7 +112,7 @@ TEST(EvaluateInDetail, TakesTheFirstOfEqualLogitsAsTheRunnerDoes) {
   }
 }
 
-TEST(EvaluateInDetail, KeepsTheMostConfidentMistakes) {
+TEST(Evaluate, KeepsTheMostConfidentMistakes) {
   CpuBackend backend;
   const std::vector<Pixel> pixels = {
       {.label = 0, .values = {0, 1, 0}},              // wrong, unsure
@@ -135,7 +143,7 @@ TEST(EvaluateInDetail, KeepsTheMostConfidentMistakes) {
 
 using Pixels = std::vector<uint8_t>;
 
-TEST(EvaluateInDetail, KeepsMistakesToLookAt) {
+TEST(Evaluate, KeepsMistakesToLookAt) {
   CpuBackend backend;
   const auto pixels = [&](std::vector<float> values, DType dtype) {
     return evaluate_pixels(backend, {{.label = 0, .values = std::move(values)}}, {}, dtype)
@@ -148,7 +156,7 @@ TEST(EvaluateInDetail, KeepsMistakesToLookAt) {
 }
 
 // The channels of a pixel are adjacent, for any layout of the batch.
-TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
+TEST(Evaluate, KeepsPixelsInTheOrderOfImageFiles) {
   Network network({2, 1, 3}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 2));
   CpuBackend backend;
@@ -165,7 +173,7 @@ TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
       }
       return batch;
     });
-    const Evaluation evaluation = evaluate_in_detail(backend, network, *variables, batches);
+    const Evaluation evaluation = evaluate(backend, network, *variables, batches);
     ASSERT_EQ(evaluation.mistakes.size(), 2u);
     EXPECT_EQ(evaluation.mistakes[1].pixels, layout == Layout::nhwc
                                                  ? (Pixels{10, 11, 12, 13, 14, 15})
@@ -173,7 +181,7 @@ TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
   }
 }
 
-TEST(EvaluateInDetail, HasNothingToSayOfNoImages) {
+TEST(Evaluate, HasNothingToSayOfNoImages) {
   CpuBackend backend;
   const Evaluation evaluation = evaluate_pixels(backend, {});
   EXPECT_EQ(evaluation.total.images, 0u);
@@ -181,7 +189,7 @@ TEST(EvaluateInDetail, HasNothingToSayOfNoImages) {
   EXPECT_TRUE(evaluation.mistakes.empty());
 }
 
-TEST(EvaluateInDetail, CanBeStopped) {
+TEST(Evaluate, CanBeStopped) {
   CpuBackend backend;
   const EvaluationOptions options = {.stop = [] { return true; }};
   EXPECT_EQ(error_of([&] {

@@ -264,9 +264,11 @@ TEST(Evaluate, CountsEachImageOnce) {
   const Dataset<ImageBatch> batches = from_vector(images).batch(4).map(join);
   size_t asked = 0;
   const auto stop = [&] { return ++asked == 3; };
-  EXPECT_EQ(error_of([&] { evaluate(backend, network, *variables, batches, 4, stop); }).kind(),
+  const EvaluationOptions until_stop = {.batch_size = 4, .stop = stop};
+  EXPECT_EQ(error_of([&] { evaluate(backend, network, *variables, batches, until_stop); }).kind(),
             ErrorKind::cancelled);
-  const BatchResult result = evaluate(backend, network, *variables, batches, 4);
+  const BatchResult result =
+      evaluate(backend, network, *variables, batches, {.batch_size = 4}).total;
   EXPECT_EQ(result.images, 11u);
   EXPECT_EQ(result.correct, one_by_one.correct);
   EXPECT_NEAR(result.loss, one_by_one.loss, 1e-5);

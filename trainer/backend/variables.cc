@@ -83,6 +83,21 @@ void Variables::require_averages() const {
                .hint = "train with an average decay to get them"});
 }
 
+void Variables::require_slot(VariableId id, Slot slot) const {
+  if (!specs_.at(id).trained && slot != Slot::value)
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = specs_[id].name + " is not trained: it has no gradient, momentum or average"});
+  if (slot == Slot::average) require_averages();
+}
+
+void Variables::require_size(VariableId id, size_t size) const {
+  if (size != specs_.at(id).size())
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = specs_[id].name + " has " + std::to_string(specs_[id].size()) +
+                           " values, not " + std::to_string(size)});
+}
+
 bool is_valid(const LossScale& scale) {
   int exponent = 0;
   return scale.scale >= 1 && scale.scale <= 1 << 24 && std::frexp(scale.scale, &exponent) == 0.5f;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -15,6 +14,7 @@
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
+#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {
@@ -41,16 +41,6 @@ std::vector<Slot> slots_of(const VariableSpec& spec, bool averages) {
   if (!spec.trained) return {Slot::value};
   if (!averages) return {Slot::value, Slot::momentum};
   return {Slot::value, Slot::momentum, Slot::average};
-}
-
-// Parses the whole of `text` as a number.
-template <class Number, class... Base>
-std::optional<Number> parse(std::string_view text, Base... base) {
-  Number number{};
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, base...);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
 }
 
 // The CRC-32C of a checkpoint's contents, in hexadecimal: the format has no checksum of its own. It
@@ -112,7 +102,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
                                         auto... base) -> Number {
     const auto found = metadata.find(key);
     if (found == metadata.end()) return otherwise;
-    const auto value = parse<Number>(found->second, base...);
+    const auto value = parse_number<Number>(found->second, base...);
     if (!value) throw fail("its " + std::string(key) + " is not a number");
     return *value;
   };
@@ -153,7 +143,7 @@ TrainingState state_in(const SafetensorsReader& reader) {
 std::optional<LossScale> loss_scale_in(const SafetensorsReader& reader) {
   const auto find = [&]<class Number>(std::string_view key, Number) -> std::optional<Number> {
     const auto found = reader.metadata().find(key);
-    return found == reader.metadata().end() ? std::nullopt : parse<Number>(found->second);
+    return found == reader.metadata().end() ? std::nullopt : parse_number<Number>(found->second);
   };
   if (!reader.metadata().contains(loss_scale_key)) return {};
   const auto factor = find(loss_scale_key, 0.0f);

@@ -1,11 +1,11 @@
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "recordpipe/atomic_file.h"
+#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {
@@ -21,14 +21,7 @@ std::optional<uint64_t> step_of(std::string_view name) {
   const std::string_view text =
       name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   if (text.size() > 1 && text.front() == '0') return {};  // not a name that save() makes
-  uint64_t step = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return step;
-}
-
-bool is_unreadable(ErrorKind kind) {
-  return is_damage(kind) || kind == ErrorKind::io || kind == ErrorKind::unsupported;
+  return parse_number<uint64_t>(text);
 }
 
 bool is_another_networks(ErrorKind kind) {
@@ -36,6 +29,11 @@ bool is_another_networks(ErrorKind kind) {
 }
 
 }  // namespace
+
+bool is_unreadable(const Error& error) {
+  return is_damage(error.kind()) || error.kind() == ErrorKind::io ||
+         error.kind() == ErrorKind::unsupported;
+}
 
 std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system,
                                              const std::string& directory) {
@@ -71,7 +69,7 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
                      .hint =
                          "is it the checkpoint of another network? use another job folder, or the "
                          "number of layers of that network"});
-      if (!is_unreadable(error.kind())) throw;
+      if (!is_unreadable(error)) throw;
       restored.damaged.push_back(error);
     }
   }
@@ -156,7 +154,7 @@ std::optional<double> CheckpointFolder::best_accuracy() const {
   try {
     return read_training_state(file_system_, best_path()).validation_accuracy;
   } catch (const Error& error) {
-    if (!is_unreadable(error.kind())) throw;
+    if (!is_unreadable(error)) throw;
     return {};  // the next one will replace it
   }
 }

@@ -172,8 +172,12 @@ int train_cifar10(const Cifar10Flags& flags) {
   log_info("ResNet of {} layers, {} parameters, on {}", flags.num_layers, network.parameter_count(),
            backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
-  if (const int signal = run.train()) return 128 + signal;
-  if (processes->rank() > 0) return 0;
+  const int signal = run.train();
+  if (processes->rank() > 0) return signal ? 128 + signal : 0;
+  if (signal) {
+    run.write_report({});
+    return 128 + signal;
+  }
   try {
     log_info("evaluating {} images", data.eval_images);
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
@@ -184,6 +188,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
     log_info("{}; run it again for the accuracy", error.what());
+    run.write_report({});
     return 128 + interrupted();
   }
   return 0;

@@ -23,11 +23,10 @@ void flush_standard_output() {
 
 Evaluation evaluate_averaged(Backend& backend, const Network& network, Variables& variables,
                              const Dataset<ImageBatch>& batches, const EvaluationOptions& options) {
-  if (!variables.has_averages())
-    return evaluate_in_detail(backend, network, variables, batches, options);
+  if (!variables.has_averages()) return evaluate(backend, network, variables, batches, options);
   const std::unique_ptr<Variables> averaged = backend.make_variables(network);
   copy_averages(variables, *averaged);
-  return evaluate_in_detail(backend, network, *averaged, batches, options);
+  return evaluate(backend, network, *averaged, batches, options);
 }
 
 void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic) {

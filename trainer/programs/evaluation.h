@@ -8,7 +8,7 @@
 
 namespace recordpipe {
 
-// evaluate_in_detail() with the averages of the variables, if they exist.
+// evaluate() with the averages of the variables, if they exist.
 Evaluation evaluate_averaged(Backend& backend, const Network& network, Variables& variables,
                              const Dataset<ImageBatch>& batches, const EvaluationOptions& options);
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/version.h"
-#include "trainer/programs/parse_number.h"
+#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {

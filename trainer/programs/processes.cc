@@ -12,8 +12,8 @@
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "trainer/parse_number.h"
 #include "trainer/programs/log.h"
-#include "trainer/programs/parse_number.h"
 #include "trainer/programs/usage_error.h"
 
 namespace recordpipe {

@@ -114,7 +114,9 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     EvalOptions validation = {.every = {.steps = options_.validation_steps}};
     validation.evaluate = [this] {
       return evaluate_averaged(backend_, network_, *variables_, options_.validation_batches(),
-                               {.batch_size = options_.eval_batch_size, .stop = is_interrupted})
+                               {.batch_size = options_.eval_batch_size,
+                                .most_mistakes = 0,
+                                .stop = is_interrupted})
           .total;
     };
     validation.listener = [this, &log, note, &events](uint64_t step, const BatchResult& result,

@@ -25,7 +25,7 @@ constexpr const char* eval_description =
 
 constexpr const char* eval_footer =
     "Flags may be written with _ or -: --eval_dir is --eval-dir.\n"
-    "--seed, --checkpoint-steps and --keep-checkpoints are accepted for uniformity and ignored.\n\n"
+    "\n"
     "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted.";
 
 constexpr uint64_t most_images_in_all = 1'000'000'000'000;
@@ -43,9 +43,7 @@ void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
 void add_our_flags(ArgumentParser& app, TutorialFlags& flags) {
   add_device(app, flags.device.type);
   add_precision(app, flags.device.precision);
-  add_seed(app, flags.seed);
   add_threads(app, flags.device.threads, flags.num_inter_threads);
-  add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
 }
 
 // The common frame of the three programs: `add` adds the program's own flags between the common
@@ -79,6 +77,8 @@ void add_train_flags(ArgumentParser& app, TutorialTrainFlags& flags) {
                        "Steps between log lines");
   add_sync(app, flags.sync);
   add_measure_algorithms(app, flags.device.measure_algorithms);
+  add_seed(app, flags.seed);
+  add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_stop_grace(app, flags.stop_grace_period_secs);
   app.add_option("--report", flags.report, "File for a report of the run's curves as an HTML page")
       .type_name("FILE");

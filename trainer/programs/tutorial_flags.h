@@ -20,10 +20,6 @@ struct TutorialFlags {
   bool use_fp16 = false;  // the tutorial's flag; sets the precision "fp16"
 
   TrainingDevice device;
-  uint64_t seed = 7;
-  // Unused in evaluations, which write no checkpoints.
-  uint64_t checkpoint_steps = 1000;
-  size_t keep_checkpoints = 5;
   size_t num_inter_threads = 0;  // for batches; 0: one
 };
 
@@ -32,7 +28,10 @@ struct TutorialTrainFlags : TutorialFlags {
       "/tmp/cifar10_train";        // checkpoints and event files; resumed, not deleted
   uint64_t max_steps = 1'000'000;  // in total, including earlier runs in train_dir
   bool log_device_placement = false;
-  uint64_t log_frequency = 10;          // steps between log lines
+  uint64_t log_frequency = 10;  // steps between log lines
+  uint64_t seed = 7;
+  uint64_t checkpoint_steps = 1000;
+  size_t keep_checkpoints = 5;
   bool sync = false;                    // train in all processes started by mpirun, a batch in each
   uint64_t stop_grace_period_secs = 0;  // after a signal; 0: no limit
   std::string report;                   // file for an HTML report; empty: none

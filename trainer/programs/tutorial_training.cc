@@ -64,12 +64,6 @@ Error with_hint(const Error& error, std::string hint) {
                 .hint = std::move(hint)});
 }
 
-// Errors that may be temporary and don't tell whose checkpoint it is.
-bool cannot_be_read(const Error& error) {
-  return is_damage(error.kind()) || error.kind() == ErrorKind::io ||
-         error.kind() == ErrorKind::unsupported;
-}
-
 // A single checkpoint, not a folder.
 bool names_a_checkpoint(const std::string& path) {
   const auto status = posix_file_system().status(path);
@@ -109,7 +103,7 @@ class TutorialEvaluation {
     try {
       step = read_checkpoint(posix_file_system(), path, *variables_).step;
     } catch (const Error& error) {
-      if (cannot_be_read(error) || !posix_file_system().status(path)) throw;
+      if (is_unreadable(error) || !posix_file_system().status(path)) throw;
       throw with_hint(error, "is it a checkpoint of cifar10_train?");
     }
     evaluate(path, step);
@@ -141,7 +135,7 @@ class TutorialEvaluation {
         for (const Error& damaged : restored->damaged) warn_once(damaged);
       return restored;
     } catch (const Error& error) {
-      if (!cannot_be_read(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
+      if (!is_unreadable(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
       if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is intact");
       warn_once(error);
       return {};
@@ -177,7 +171,7 @@ class TutorialEvaluation {
                                        .stop = [] { return interrupted() != 0; }};
     return flags_.moving_averages
                ? evaluate_averaged(*backend_, network_, *variables_, batches, options)
-               : evaluate_in_detail(*backend_, network_, *variables_, batches, options);
+               : recordpipe::evaluate(*backend_, network_, *variables_, batches, options);
   }
 
   const TutorialEvalFlags flags_;

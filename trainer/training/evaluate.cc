@@ -10,28 +10,6 @@
 namespace recordpipe {
 namespace {
 
-// Runs the network over all batches; calls `each` with the runner after every forward pass.
-template <class Each>
-BatchResult run_over(Backend& backend, const Network& network, Variables& variables,
-                     const Dataset<ImageBatch>& batches, size_t batch_size,
-                     const std::function<bool()>& stop, const Each& each) {
-  const auto runner =
-      backend.make_runner(network, variables, {.batch_size = batch_size, .mode = Mode::inference});
-  BatchResult total;
-  for (const ImageBatch& batch : batches) {
-    if (stop())
-      throw Error({.kind = ErrorKind::cancelled, .reason = "the evaluation was interrupted"});
-    runner->load(batch);
-    const BatchResult result = runner->forward();
-    each(batch, *runner);
-    total.loss += result.loss * static_cast<double>(result.images);
-    total.correct += result.correct;
-    total.images += result.images;
-  }
-  if (total.images > 0) total.loss /= static_cast<double>(total.images);
-  return total;
-}
-
 // The softmax of the largest logit; NaN if any logit is.
 double greatest_probability(std::span<const float> logits, float greatest) {
   double sum = 0;
@@ -75,38 +53,39 @@ class MistakeList {
 
 }  // namespace
 
-BatchResult evaluate(Backend& backend, const Network& network, Variables& variables,
-                     const Dataset<ImageBatch>& batches, size_t batch_size,
-                     const std::function<bool()>& stop) {
-  return run_over(backend, network, variables, batches, batch_size, stop,
-                  [](const ImageBatch&, const Runner&) {});
-}
-
-Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variables& variables,
-                              const Dataset<ImageBatch>& batches,
-                              const EvaluationOptions& options) {
+Evaluation evaluate(Backend& backend, const Network& network, Variables& variables,
+                    const Dataset<ImageBatch>& batches, const EvaluationOptions& options) {
+  const auto runner = backend.make_runner(
+      network, variables, {.batch_size = options.batch_size, .mode = Mode::inference});
   const size_t classes = network.classes();
+  const NodeId logits_node = inputs_of(network.nodes().back()).front();
   Evaluation evaluation = {.confusion = ConfusionMatrix(classes), .image = network.input_shape()};
+  BatchResult& total = evaluation.total;
   MistakeList mistakes(options.most_mistakes);
-  uint64_t images = 0;
-  const auto look = [&](const ImageBatch& batch, const Runner& runner) {
-    const std::vector<float> logits = runner.output(inputs_of(network.nodes().back()).front());
-    for (size_t row = 0; row < batch.size(); ++row, ++images) {
+  for (const ImageBatch& batch : batches) {
+    if (options.stop())
+      throw Error({.kind = ErrorKind::cancelled, .reason = "the evaluation was interrupted"});
+    runner->load(batch);
+    const BatchResult result = runner->forward();
+    const std::vector<float> logits = runner->output(logits_node);
+    for (size_t row = 0; row < batch.size(); ++row) {
       const auto of_row = std::span(logits).subspan(row * classes, classes);
       const auto greatest = std::ranges::max_element(of_row);
       const auto label = static_cast<size_t>(batch.labels()[row]);
       const auto prediction = static_cast<size_t>(greatest - of_row.begin());
       evaluation.confusion.add(label, prediction);
       if (prediction != label)
-        mistakes.offer({.image = images,
+        mistakes.offer({.image = total.images + row,
                         .label = label,
                         .prediction = prediction,
                         .probability = greatest_probability(of_row, *greatest)},
                        batch, row);
     }
-  };
-  evaluation.total =
-      run_over(backend, network, variables, batches, options.batch_size, options.stop, look);
+    total.loss += result.loss * static_cast<double>(result.images);
+    total.correct += result.correct;
+    total.images += result.images;
+  }
+  if (total.images > 0) total.loss /= static_cast<double>(total.images);
   evaluation.mistakes = mistakes.take();
   return evaluation;
 }

@@ -16,13 +16,14 @@ CpuBatchNorm::CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the input images can't be a residual: they have another layout"});
   const size_t channels = output.channel_blocks() * output.lanes();
-  for (AlignedBuffer* buffer : {&mean_, &inverse_deviation_, &scale_, &shift_, &a_, &b_, &c_})
-    *buffer = AlignedBuffer(channels);
+  for (internal::AlignedVector<float>* buffer :
+       {&mean_, &inverse_deviation_, &scale_, &shift_, &a_, &b_, &c_})
+    *buffer = internal::AlignedVector<float>(channels);
   batch_mean_.resize(output.shape().channels);
   batch_variance_.resize(output.shape().channels);
   gradient_sums_.resize(2 * output.shape().channels);
-  for (AlignedBuffer& buffer : plane_sums_)
-    buffer = AlignedBuffer(output.planes() * output.lanes());
+  for (internal::AlignedVector<float>& buffer : plane_sums_)
+    buffer = internal::AlignedVector<float>(output.planes() * output.lanes());
 }
 
 void CpuBatchNorm::forward() {
@@ -62,7 +63,8 @@ void CpuBatchNorm::take_batch_statistics() {
                      plane_sums_[0].data() + plane * lanes, plane_sums_[1].data() + plane * lanes);
 
   const size_t channels = input_.shape().channels;
-  const auto of_plane = [&](const AlignedBuffer& sums, size_t image, size_t channel) {
+  const auto of_plane = [&](const internal::AlignedVector<float>& sums, size_t image,
+                            size_t channel) {
     const size_t plane = image * blocks + channel / lanes;
     return static_cast<double>(sums.data()[plane * lanes + channel % lanes]);
   };

@@ -40,12 +40,12 @@ class CpuBatchNorm final : public CpuLayer {
                                                      // unbiased
   std::vector<double> gradient_sums_;                // per channel Σ g, then Σ g · (x - mean)
   // One value per channel, including the padding channels of the last block.
-  AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
-  AlignedBuffer scale_, shift_;             // normalisation: x · scale + shift
-  AlignedBuffer a_, b_, c_;                 // the gradient: a · g + b · x + c
+  internal::AlignedVector<float> mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
+  internal::AlignedVector<float> scale_, shift_;             // normalisation: x · scale + shift
+  internal::AlignedVector<float> a_, b_, c_;                 // the gradient: a · g + b · x + c
   // One value per lane of each plane. These sums are added in plane order, so that the result
   // doesn't depend on the number of threads.
-  AlignedBuffer plane_sums_[2];
+  internal::AlignedVector<float> plane_sums_[2];
 };
 
 }  // namespace recordpipe

@@ -35,24 +35,21 @@ CpuVariables::CpuVariables(std::span<const VariableSpec> specs) : Variables(spec
   }
   gradient_norms_.resize(specs.size());
   gradient_factors_.resize(specs.size());
-  values_ = AlignedBuffer(trained);
-  gradients_ = AlignedBuffer(trained);
-  momenta_ = AlignedBuffer(trained);
-  statistics_ = AlignedBuffer(statistics);
+  values_ = internal::AlignedVector<float>(trained);
+  gradients_ = internal::AlignedVector<float>(trained);
+  momenta_ = internal::AlignedVector<float>(trained);
+  statistics_ = internal::AlignedVector<float>(statistics);
 }
 
 std::span<const float> CpuVariables::at(VariableId id, Slot slot) const {
+  require_slot(id, slot);
   const VariableSpec& spec = specs()[id];
-  if (!spec.trained && slot != Slot::value)
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = spec.name + " is not trained: it has no gradient, momentum or average"});
-  if (slot == Slot::average) require_averages();
-  const AlignedBuffer& buffer = !spec.trained            ? statistics_
-                                : slot == Slot::value    ? values_
-                                : slot == Slot::gradient ? gradients_
-                                : slot == Slot::momentum ? momenta_
-                                                         : averages_;
-  return buffer.span().subspan(offsets_[id], spec.size());
+  const internal::AlignedVector<float>& buffer = !spec.trained            ? statistics_
+                                                 : slot == Slot::value    ? values_
+                                                 : slot == Slot::gradient ? gradients_
+                                                 : slot == Slot::momentum ? momenta_
+                                                                          : averages_;
+  return std::span(buffer).subspan(offsets_[id], spec.size());
 }
 
 std::span<float> CpuVariables::at(VariableId id, Slot slot) {
@@ -66,12 +63,8 @@ std::vector<float> CpuVariables::read(VariableId id, Slot slot) const {
 }
 
 void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot) {
-  const std::span<float> target = at(id, slot);
-  if (values.size() != target.size())
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = specs()[id].name + " has " + std::to_string(target.size()) +
-                           " values, not " + std::to_string(values.size())});
-  std::copy(values.begin(), values.end(), target.begin());
+  require_size(id, values.size());
+  std::ranges::copy(values, at(id, slot).begin());
   ++version_;
 }
 
@@ -158,9 +151,9 @@ void CpuVariables::add_decay_and_multiply(const GradientOptions& options) {
 }
 
 void CpuVariables::start_averages() {
-  if (!has_averages_) averages_ = AlignedBuffer(values_.size());
+  if (!has_averages_) averages_ = internal::AlignedVector<float>(values_.size());
   has_averages_ = true;
-  std::ranges::copy(values_.span(), averages_.data());
+  std::ranges::copy(values_, averages_.data());
 }
 
 void CpuVariables::update_averages(double decay) {
@@ -176,7 +169,7 @@ void CpuVariables::update_averages(double decay) {
 double CpuVariables::half_squared_norm() const {
   double sum = 0;
   for (const Run& run : runs_)
-    for (const float value : values_.span().subspan(run.begin, run.end - run.begin))
+    for (const float value : std::span(values_).subspan(run.begin, run.end - run.begin))
       sum += run.decay_factor * static_cast<double>(value) * static_cast<double>(value);
   return sum / 2;
 }

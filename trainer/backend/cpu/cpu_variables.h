@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/trainer/backend/variables.h"
-#include "trainer/backend/cpu/aligned_buffer.h"
 
 namespace recordpipe {
 
@@ -58,10 +58,10 @@ class CpuVariables final : public Variables {
   std::vector<Run> runs_;        // all trained variables
   std::vector<Piece> pieces_;    // all trained variables
   std::vector<double> gradient_norms_, gradient_factors_;  // one per variable
-  AlignedBuffer values_, gradients_, momenta_;
-  AlignedBuffer averages_;  // empty until start_averages()
+  internal::AlignedVector<float> values_, gradients_, momenta_;
+  internal::AlignedVector<float> averages_;  // empty until start_averages()
   bool has_averages_ = false;
-  AlignedBuffer statistics_;
+  internal::AlignedVector<float> statistics_;
   uint64_t version_ = 1;
 };
 

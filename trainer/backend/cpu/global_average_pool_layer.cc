@@ -25,11 +25,7 @@ void CpuGlobalAveragePool::forward() {
 }
 
 void CpuGlobalAveragePool::prepare_backward(GradientPool& pool) {
-  if (input_.needs_gradient) {
-    gradient_ = pool.take(input_.size());
-    input_.gradient_parts.push_back(gradient_);
-  }
-  for (float* part : output_.gradient_parts) pool.give_back(part);
+  gradient_ = plan_gradient(input_, output_, pool);
 }
 
 void CpuGlobalAveragePool::backward() {

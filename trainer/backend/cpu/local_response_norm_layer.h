@@ -27,7 +27,7 @@ class CpuLocalResponseNorm final : public CpuLayer {
   CpuTensor& output_;
   float* gradient_ = nullptr;  // this layer's part of the input's gradient
   const size_t slices_;        // of the batch, each with its own workspace
-  AlignedBuffer workspaces_;
+  internal::AlignedVector<float> workspaces_;
 };
 
 }  // namespace recordpipe

@@ -15,8 +15,7 @@ CpuLoss::CpuLoss(const SoftmaxCrossEntropyOp& op, CpuTensor& logits)
 void CpuLoss::forward() {
   const size_t classes = logits_.shape().channels;
   const reference::LossResult loss = reference::softmax_cross_entropy<float>(
-      classes, label_smoothing_, {logits_.output(), labels_.size() * classes}, labels_,
-      gradient_.span());
+      classes, label_smoothing_, {logits_.output(), labels_.size() * classes}, labels_, gradient_);
   result_ = {.loss = loss.loss, .correct = loss.correct, .images = labels_.size()};
 }
 

@@ -24,7 +24,7 @@ class CpuLoss final : public CpuLayer {
  private:
   const double label_smoothing_;
   CpuTensor& logits_;
-  AlignedBuffer gradient_;  // written by forward()
+  internal::AlignedVector<float> gradient_;  // written by forward()
   std::vector<int32_t> labels_;
   BatchResult result_;
 };

@@ -22,11 +22,7 @@ void CpuMaxPool::forward() {
 }
 
 void CpuMaxPool::prepare_backward(GradientPool& pool) {
-  if (input_.needs_gradient) {
-    gradient_ = pool.take(input_.size());
-    input_.gradient_parts.push_back(gradient_);
-  }
-  for (float* part : output_.gradient_parts) pool.give_back(part);
+  gradient_ = plan_gradient(input_, output_, pool);
 }
 
 void CpuMaxPool::backward() {

@@ -58,7 +58,7 @@ float* GradientPool::take(size_t size) {
     if (buffer.free && buffer.memory.size() >= size &&
         (!best || buffer.memory.size() < best->memory.size()))
       best = &buffer;
-  if (!best) best = &buffers_.emplace_back(AlignedBuffer(size), true);
+  if (!best) best = &buffers_.emplace_back(internal::AlignedVector<float>(size), true);
   best->free = false;
   return best->memory.data();
 }
@@ -66,6 +66,16 @@ float* GradientPool::take(size_t size) {
 void GradientPool::give_back(float* data) {
   for (Buffer& buffer : buffers_)
     if (buffer.memory.data() == data) buffer.free = true;
+}
+
+float* plan_gradient(CpuTensor& input, CpuTensor& output, GradientPool& pool) {
+  float* gradient = nullptr;
+  if (input.needs_gradient) {
+    gradient = pool.take(input.size());
+    input.gradient_parts.push_back(gradient);
+  }
+  for (float* part : output.gradient_parts) pool.give_back(part);
+  return gradient;
 }
 
 }  // namespace recordpipe

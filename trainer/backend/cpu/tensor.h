@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/trainer/model/network.h"
-#include "trainer/backend/cpu/aligned_buffer.h"
 #include "trainer/backend/cpu/onednn.h"
 
 namespace recordpipe {
@@ -48,7 +48,7 @@ class CpuTensor {
   size_t images_;
   FeatureShape shape_;
   size_t lanes_;
-  AlignedBuffer output_;
+  internal::AlignedVector<float> output_;
 };
 
 // Memory for gradients. Planned once, in the order of the backward pass: a returned buffer is
@@ -60,10 +60,15 @@ class GradientPool {
 
  private:
   struct Buffer {
-    AlignedBuffer memory;
+    internal::AlignedVector<float> memory;
     bool free;
   };
   std::vector<Buffer> buffers_;
 };
+
+// For a layer with one input whose backward pass needs no other memory: returns the memory of the
+// layer's part of the input's gradient (null if the input needs none), and gives back that of the
+// output's gradient.
+float* plan_gradient(CpuTensor& input, CpuTensor& output, GradientPool& pool);
 
 }  // namespace recordpipe

@@ -90,11 +90,8 @@ void CudaVariables::require_made_for(const Device& device, const Network& networ
 }
 
 float* CudaVariables::at(VariableId id, Slot slot) const {
-  const VariableSpec& spec = specs()[id];
-  if (!spec.trained && slot != Slot::value)
-    refuse(spec.name + " is not trained: it has no gradient, momentum or average");
-  if (slot == Slot::average) require_averages();
-  const Buffer& buffer = !spec.trained            ? statistics_
+  require_slot(id, slot);
+  const Buffer& buffer = !specs()[id].trained     ? statistics_
                          : slot == Slot::value    ? values_
                          : slot == Slot::gradient ? gradients_
                          : slot == Slot::momentum ? momenta_
@@ -133,9 +130,7 @@ std::vector<float> CudaVariables::read(VariableId id, Slot slot) const {
 
 void CudaVariables::write(VariableId id, std::span<const float> values, Slot slot) {
   float* to = at(id, slot);
-  if (values.size() != layouts_[id].size())
-    refuse(specs()[id].name + " has " + std::to_string(layouts_[id].size()) + " values, not " +
-           std::to_string(values.size()));
+  require_size(id, values.size());
   device_->activate();
   std::vector<float> device_order(layouts_[id].padded_size());
   to_device_order(layouts_[id], values, device_order);

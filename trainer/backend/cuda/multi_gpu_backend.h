@@ -40,7 +40,7 @@ struct MultiGpuBackendOptions {
 // without batch norm therefore learns what one GPU would learn from all images, up to rounding.
 //
 // The first forward() compares the initial state of the processes, as in ReplicatedBackend.
-// Inference and output() use the process's first GPU only.
+// Inference uses the process's first GPU only.
 class MultiGpuBackend final : public Backend {
  public:
   // All `processes`, which must outlive this object, must call it. Throws the errors of

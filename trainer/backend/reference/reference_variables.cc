@@ -23,17 +23,12 @@ ReferenceVariables<T>::ReferenceVariables(std::span<const VariableSpec> specs)
 
 template <class T>
 std::span<const T> ReferenceVariables<T>::at(VariableId id, Slot slot) const {
-  const Slots& slots = variables_.at(id);
-  if (slot == Slot::value) return slots.value;
-  if (!specs()[id].trained)
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = specs()[id].name + " is not trained: it has no gradient, momentum or average"});
-  if (slot == Slot::average) {
-    require_averages();
-    return slots.average;
-  }
-  return slot == Slot::gradient ? slots.gradient : slots.momentum;
+  require_slot(id, slot);
+  const Slots& slots = variables_[id];
+  return slot == Slot::value      ? slots.value
+         : slot == Slot::gradient ? slots.gradient
+         : slot == Slot::momentum ? slots.momentum
+                                  : slots.average;
 }
 
 template <class T>
@@ -50,12 +45,8 @@ std::vector<float> ReferenceVariables<T>::read(VariableId id, Slot slot) const {
 
 template <class T>
 void ReferenceVariables<T>::write(VariableId id, std::span<const float> values, Slot slot) {
-  const std::span<T> target = at(id, slot);
-  if (values.size() != target.size())
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = specs()[id].name + " has " + std::to_string(target.size()) +
-                           " values, not " + std::to_string(values.size())});
-  std::copy(values.begin(), values.end(), target.begin());
+  require_size(id, values.size());
+  std::ranges::copy(values, at(id, slot).begin());
 }
 
 template <class T>

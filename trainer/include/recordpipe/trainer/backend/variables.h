@@ -105,8 +105,11 @@ class Variables {
   virtual double half_squared_norm() const = 0;
 
  protected:
-  // Throws Error{invalid_argument} if there are no averages.
+  // Throw Error{invalid_argument}: if there are no averages; if the variable doesn't have this
+  // slot; if it doesn't have so many values.
   void require_averages() const;
+  void require_slot(VariableId id, Slot slot) const;
+  void require_size(VariableId id, size_t size) const;
 
  private:
   std::vector<VariableSpec> specs_;
@@ -126,7 +129,7 @@ void initialize(Variables& variables, uint64_t seed);
 //
 //   const auto averaged = backend.make_variables(network);
 //   copy_averages(*variables, *averaged);
-//   evaluate(backend, network, *averaged, batches, batch_size);
+//   evaluate(backend, network, *averaged, batches);
 void copy_averages(const Variables& from, Variables& to);
 
 }  // namespace recordpipe

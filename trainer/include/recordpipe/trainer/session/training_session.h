@@ -76,7 +76,6 @@ class TrainingSession {
   // Ends run() after the current step; when called in before_run, that step is still made. If the
   // step fails and is retried (SessionOptions::recoveries), run() ends after it succeeds.
   void request_stop() { stop_requested_ = true; }
-  bool stop_requested() const { return stop_requested_; }
 
   // The number of steps that the variables have been trained for.
   uint64_t step() const { return trainer_.steps_done(); }

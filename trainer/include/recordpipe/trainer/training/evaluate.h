@@ -13,14 +13,6 @@
 
 namespace recordpipe {
 
-// The mean loss, the number of correctly classified images, and the number of images. Each image of
-// `batches` counts once; the last batch may be smaller than `batch_size`. `stop` is called before
-// each batch: if it returns true, Error{cancelled} is thrown.
-BatchResult evaluate(
-    Backend& backend, const Network& network, Variables& variables,
-    const Dataset<ImageBatch>& batches, size_t batch_size,
-    const std::function<bool()>& stop = [] { return false; });
-
 // A misclassified image.
 struct Mistake {
   uint64_t image = 0;  // its index in the data, from 0
@@ -33,7 +25,7 @@ struct Mistake {
 };
 
 struct Evaluation {
-  BatchResult total = {};          // as returned by evaluate()
+  BatchResult total = {};          // the mean loss, and the counts of all images
   ConfusionMatrix confusion = {};  // of all classes of the network
   FeatureShape image = {};         // the shape of all images
   // The misclassified images with the largest probability of the prediction, in descending order;
@@ -42,17 +34,16 @@ struct Evaluation {
 };
 
 struct EvaluationOptions {
-  size_t batch_size = 128;
+  size_t batch_size = 128;    // the largest; batches may be smaller
   size_t most_mistakes = 60;  // the maximum number of mistakes kept
+  // Called before each batch: if it returns true, Error{cancelled} is thrown.
   std::function<bool()> stop = [] { return false; };
 };
 
-// evaluate() with the confusion matrix and the mistakes. The prediction is the first largest logit,
-// as in Runner::forward(), so the diagonal of the matrix sums to `total.correct`. (Only
+// Evaluates each image of `batches` once. The prediction is the first largest logit, as in
+// Runner::forward(), so the diagonal of the matrix sums to `total.correct`. (Only
 // ReferenceBackend<double> may count differently, if two logits are equal when rounded to float.)
-// Costs one more copy of the logits per batch than evaluate().
-Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variables& variables,
-                              const Dataset<ImageBatch>& batches,
-                              const EvaluationOptions& options = {});
+Evaluation evaluate(Backend& backend, const Network& network, Variables& variables,
+                    const Dataset<ImageBatch>& batches, const EvaluationOptions& options = {});
 
 }  // namespace recordpipe
