@@ -53,11 +53,11 @@ struct Arguments {
 };
 
 constexpr char kDescription[] =
-    R"(Runs the input pipeline over the TFRecord files that generate_cifar10_tfrecords wrote, and says
-what it yields: files, shuffle, repeat, parse, pad-crop-flip, batch, prefetch.
+    R"(Runs the CIFAR-10 input pipeline (files, shuffle, repeat, parse, pad-crop-flip, batch,
+prefetch) over the TFRecord files that generate_cifar10_tfrecords wrote, and prints what it yields.
 
-The batches depend on the files, the seed and the options above --threads only: never on the
-threads, the prefetch depth or the time. --digest shows it.)";
+The batches depend only on the files, the seed and the options above --threads: never on the
+threads, the prefetch depth or the timing. --digest shows this.)";
 
 constexpr char kExamples[] =
     R"(Examples:
@@ -67,18 +67,19 @@ constexpr char kExamples[] =
   cifar10_batches --data-dir data/cifar10 --batches 100 --save-state place --digest
   cifar10_batches --data-dir data/cifar10 --restore-state place --digest
 
-With --digest, a line for each batch, "batch K crc32c X labels A B C D": K counts from the run's very
-first batch, also after --restore-state; X is the CRC-32C of the batch's pixels, as they lie in
-memory, and of its labels, as 32-bit little-endian numbers; A to D are the first labels. The last
-line is "total batches N images M crc32c X", of this process's batches, one after the other.
+--digest prints a line for each batch, "batch K crc32c X labels A B C D": K is the number of the
+batch in the whole run, also after --restore-state; X is the CRC-32C of the batch's pixels, as they
+are in memory, followed by its labels, as 32-bit little-endian numbers; A to D are the first labels.
+The last line is "total batches N images M crc32c X", for all batches of this process, one after
+another.
 
---stats ends with a table of the stages, in the order elements take: elements handed on, seconds
-spent planning (in order, on one thread) and computing (on all threads), seconds of waiting for what
-comes before and for room for what is ready, and the load, the share of the time it could have had.
-Open the file that --trace writes in https://ui.perfetto.dev.
+--stats ends with a table of the pipeline's stages, inputs first. For each stage, it has the
+elements passed on, the seconds of planning (in order, on one thread) and of computing (on all
+threads), the seconds of waiting for input and for room in the output, and the load (a stage with
+load 1 limits the speed). Open the file that --trace writes in https://ui.perfetto.dev.
 
-The places of N workers are the same: what one of them saves any number of workers can resume, also
-one alone, as --shard 0/1, with batches of N times the size.
+A state that one of N workers saved can be resumed by any number of workers, also by a single one
+(--shard 0/1) with batches of N times the size.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.)";
 
@@ -121,14 +122,14 @@ std::string check_number(const std::string& text) {
 
 void define_options(ArgumentParser& app, Arguments& arguments) {
   Cifar10Options& options = arguments.options;
-  app.add_option("--data-dir", arguments.data_dir, "The folder with the TFRecord files")
+  app.add_option("--data-dir", arguments.data_dir, "Folder with the TFRecord files")
       .type_name("DIR")
       .required();
   add_choice<Cifar10Subset>(app, "--subset", arguments.subset,
                             {{"train", Cifar10Subset::train},
                              {"validation", Cifar10Subset::validation},
                              {"eval", Cifar10Subset::eval}},
-                            "Which of the files");
+                            "Files to read");
   app.add_option("--batch-size", options.batch_size, "Images in a batch")
       .between(size_t{1}, size_t{1} << 20)
       .type_name("N")
@@ -142,20 +143,22 @@ void define_options(ArgumentParser& app, Arguments& arguments) {
       .between(int64_t{-1}, std::numeric_limits<int64_t>::max())
       .type_name("E")
       .show_default();
-  app.add_option("--batches", arguments.batches, "Stop after so many batches")
+  app.add_option("--batches", arguments.batches, "Stop after N batches")
       .check(check_number<uint64_t>)
       .type_name("N");
   add_choice<Shuffle>(
       app, "--shuffle", arguments.shuffle,
       {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}, {"global", Shuffle::global}},
-      fmt::format("buffer: of {} records; global: of all", kShuffleBuffer));
-  app.add_option("--distort", options.distort, "Pad by 4, crop, flip")
+      fmt::format("buffer: shuffle in a buffer of {} records; global: shuffle all records",
+                  kShuffleBuffer));
+  app.add_option("--distort", options.distort, "Distort the images: pad by 4 pixels, crop, flip")
       .type_name("true|false")
       .default_text("true");
   add_choice<DType>(app, "--dtype", options.dtype,
-                    {{"float32", DType::float32}, {"uint8", DType::uint8}}, "Of the pixels");
+                    {{"float32", DType::float32}, {"uint8", DType::uint8}},
+                    "Data type of the pixels");
   add_choice<Layout>(app, "--layout", options.layout,
-                     {{"nhwc", Layout::nhwc}, {"nchw", Layout::nchw}}, "Of a batch");
+                     {{"nhwc", Layout::nhwc}, {"nchw", Layout::nchw}}, "Layout of a batch");
   app.add_option_function(
          "--shard",
          [&options](const std::string& text) {
@@ -163,18 +166,19 @@ void define_options(ArgumentParser& app, Arguments& arguments) {
            options.shard_index = std::stoul(text.substr(0, slash));
            options.num_shards = std::stoul(text.substr(slash + 1));
          },
-         "Of N workers, number I, from 0 on: every N-th image, in batches of its own")
+         "Act as worker I (from 0) of N: make batches of every N-th image")
       .check(check_shard)
       .type_name("I/N");
   app.add_option("--threads", options.threads,
-                 "Number of decoding threads; 0: as many as are of use, at most one per core")
+                 "Number of decoding threads; 0: chosen automatically, at most one per core")
       .between(size_t{0}, PipelineOptions::kMaxThreads)
       .type_name("T")
       .show_default();
-  app.add_option("--prefetch", options.prefetch, "Batches kept ready by a separate thread")
+  app.add_option("--prefetch", options.prefetch,
+                 "Number of batches that a separate thread prefetches")
       .between(size_t{0}, size_t{1} << 16)
       .type_name("P")
-      .default_text("as many as are of use");
+      .default_text("chosen automatically");
   app.add_option("--memory-limit", arguments.memory_limit,
                  "Memory limit for batches and buffers; K, M and G stand for KiB, MiB and GiB")
       .check(check_number<uint64_t>)
@@ -182,12 +186,13 @@ void define_options(ArgumentParser& app, Arguments& arguments) {
       .type_name("BYTES");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
   app.add_flag("--stats", arguments.stats, "Print speed, CPU time, memory and the stages");
-  app.add_option("--trace", arguments.trace, "Write a timeline of the threads here")
+  app.add_option("--trace", arguments.trace, "Write a timeline of the threads to FILE")
       .type_name("FILE");
   app.add_flag("--explain", arguments.explain, "Print the operators, and run nothing");
-  app.add_option("--save-state", arguments.save_state, "At the end, save the place here")
+  app.add_option("--save-state", arguments.save_state,
+                 "At the end, save the iterator's state to FILE")
       .type_name("FILE");
-  app.add_option("--restore-state", arguments.restore_state, "Go on from a saved place")
+  app.add_option("--restore-state", arguments.restore_state, "Resume from the state in FILE")
       .type_name("FILE");
   app.set_version(fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
   app.set_footer(kExamples);

@@ -41,8 +41,7 @@ constexpr char kDescription[] =
 Without --url, --archive or --synthetic it takes cifar-10-python.tar.gz or cifar-10-binary.tar.gz
 in the data folder, and downloads the first from https://www.cs.toronto.edu/~kriz/ if neither is
 there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100. The files
-appear when all of them are complete, and only then; source.txt beside them says what they were made
-from.
+appear together, when all are complete; source.txt beside them names their source.
 
 CIFAR-10:  train is data_batch_1 to 4, validation data_batch_5, eval test_batch.
 CIFAR-100: train is the first four fifths of its training images, validation the last fifth.
@@ -80,49 +79,48 @@ Option::Check accepted_by(Parse parse) {
 
 void define_options(ArgumentParser& app, Arguments& arguments) {
   CifarArchiveRequest& request = arguments.request;
-  app.add_option("--data-dir", arguments.data_dir, "Where the files go; made if it isn't there")
+  app.add_option("--data-dir", arguments.data_dir, "Output folder; created if missing")
       .check(check_not_empty)
       .type_name("DIR")
       .show_default();
   const Option url = app.add_option("--url", request.url, "Download this archive (http, https)")
                          .check(accepted_by([](const std::string& text) { HttpUrl{text}; }));
-  const Option archive =
-      app.add_option("--archive", request.archive, "Read this archive, where it lies")
-          .check(check_not_empty)
-          .type_name("FILE");
+  const Option archive = app.add_option("--archive", request.archive, "Use a local archive")
+                             .check(check_not_empty)
+                             .type_name("FILE");
   const Option synthetic =
       app.add_flag("--synthetic", request.synthetic,
-                   "Draw 60,000 images by program and pack them as an archive");
+                   "Generate an archive of 60,000 synthetic images, and use it");
   const Option fallback = app.add_flag("--synthetic-fallback", request.synthetic_fallback,
                                        "If the download fails, use --synthetic");
   url.excludes(archive).excludes(synthetic);
   archive.excludes(synthetic);
   fallback.excludes(archive).excludes(synthetic);
-  app.add_option("--synthetic-seed", request.synthetic_seed, "Another seed, other images")
+  app.add_option("--synthetic-seed", request.synthetic_seed, "Random seed of the synthetic images")
       .type_name("N")
       .show_default()
       .needs(synthetic);
   app.add_option("--sha256", request.sha256,
-                 "What the archive's SHA-256 must be; none: don't look. The published archives' "
-                 "are known")
+                 "Expected SHA-256 of the archive; none: not checked. Default: known for the "
+                 "published archives")
       .check(accepted_by([](const std::string& text) {
         if (text != "none") parse_sha256(text);
       }))
       .type_name("HEX|none");
   app.add_option("--compression", arguments.compression,
-                 "Of the TFRecord files (TensorFlow reads all but zstd)")
+                 "Compression of the TFRecord files (TensorFlow reads all but zstd)")
       .one_of({"none", "gzip", "zlib", "zstd"})
       .show_default();
   app.add_option("--shards", arguments.shards,
-                 "Files that each split is dealt to, in order: train-00000-of-0000N.tfrecords")
+                 "Files per split, as train-00000-of-00004.tfrecords; each has consecutive images")
       .between(size_t{1}, kMaxCifarShards)
       .type_name("1..256")
       .show_default();
   app.add_flag("--keep-extracted", arguments.keep_extracted,
-               "Also leave the folder that the archive extracts to");
-  app.add_flag("--force", arguments.force, "Write the files anew, replacing those that are there");
+               "Also extract the archive to the data folder");
+  app.add_flag("--force", arguments.force, "Write the files again, and replace the existing ones");
   app.add_flag("--quiet", arguments.quiet,
-               "Print nothing but errors, and that images are synthetic in place of others");
+               "Print only errors, and the warning of --synthetic-fallback");
   app.set_version(fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
   app.set_footer(kExamples);
 }

@@ -43,7 +43,8 @@ def cifar10_batches(
     Reads the files that generate_cifar10_tfrecords writes. The defaults are those of the C++
     program cifar10_batches, and so are batches and states, byte for byte:
     :meth:`Iterator.load_state` reads the file of its --save-state, and its --restore-state reads
-    the file of :meth:`Iterator.save_state`.
+    the file of :meth:`Iterator.save_state`. (The C++ function cifar10_batches has other defaults:
+    no shuffling, shuffle_buffer = 0, and distort = false.)
 
     Raises :class:`NotFoundError` if files are missing, and for a record that is not an image of
     32x32 with a label of 0 to 9, :class:`DataLossError`.

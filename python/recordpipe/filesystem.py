@@ -1,8 +1,8 @@
 """Files in object stores and on other file systems: the argument ``filesystem``.
 
 Without it, paths that begin with ``s3://``, ``gs://`` or ``az://`` are read and written through
-obstore (``pip install "recordpipe[cloud]"``), with the settings and credentials of the environment
-(AWS_..., GOOGLE_..., AZURE_...), and all others are files on this machine.
+obstore (``pip install obstore``), with the settings and credentials of the environment (AWS_...,
+GOOGLE_..., AZURE_...), and all others are files on this machine.
 
 With it, all paths of the call are names on that file system, except ``file://`` URLs, which are on
 this machine in any case. It is one of:
@@ -34,8 +34,9 @@ Exceptions of a file system are raised as they are, with a note that names the p
 are not repeated here: obstore, s3fs and pyarrow do that themselves.
 
 Of URLs, without ``filesystem``, errors are those of recordpipe, with URL, offset, reason and hint.
-What passes (429, 500, 502, 503, 504, broken connections) is repeated for a minute; a server that
-sends nothing for 30 seconds is given up after about one, or two within an answer.
+Transient failures (408, 429, 500, 502, 503, 504, broken connections) are retried for one minute. If
+a server sends nothing for 30 seconds, the request is repeated; it fails after about one minute, or
+two if a part of the answer has arrived.
 
 A Dataset, and a task of an ``executor``, are pickled with the filesystem that was passed, which
 must be picklable, and with its credentials if it has any. States, plans, manifests and messages
@@ -127,7 +128,7 @@ def files_on(filesystem: Any) -> _native.FileSystem:
 
 def require_obstore(url: str) -> None:
     if importlib.util.find_spec("obstore") is None:
-        reason, hint = "needs the package obstore", 'pip install "recordpipe[cloud]"'
+        reason, hint = "needs the package obstore", "pip install obstore"
         raise _make("unsupported", f"{url}: {reason} ({hint})", url, None, reason, hint)
 
 

@@ -12,7 +12,7 @@
     iterator = iter(rp.grain.IterDataset(records.batch(128)).map(augment))
     state = iterator.get_state()                   # set_state() goes on at the same element
 
-Keras 3 trains from both. To install Grain: pip install recordpipe[grain].
+Keras 3 trains from both. To install Grain: pip install grain.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The arguments that the functions on whole files have in common.
 
-They are those of the ``tfrecord`` command, under the same names:
+Most have the name of an option of the ``tfrecord`` command. The exceptions: ``paths`` are its
+arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progress`` have no option.
 
 - ``paths``: what names files, or several of them. Files are found now, in the order of the names.
   A missing file is an error before anything begins. A name is one of:

@@ -1,4 +1,4 @@
-"""Ray: TFRecords in Ray Data, and whole files on a cluster (``pip install 'recordpipe[ray]'``).
+"""Ray: TFRecords in Ray Data, and whole files on a cluster (``pip install 'ray[data]'``).
 
     import recordpipe.ray as rpr
 

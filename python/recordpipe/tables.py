@@ -205,5 +205,5 @@ def _pyarrow(name: str) -> Any:
         return importlib.import_module("pyarrow")
     except ImportError as error:
         reason = f"Parquet and Arrow IPC files need pyarrow: {error}"
-        hint = 'pip install "recordpipe[arrow]"'
+        hint = "pip install pyarrow"
         raise _make("unsupported", f"{name}: {reason} ({hint})", name, None, reason, hint) from None

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _DESCRIPTION = """\
-Runs a command on a Ray cluster: each file is a task, which runs again if its machine is lost. All
-machines need recordpipe and the files, under the same paths. ADDRESS: of the cluster, HOST:PORT,
-auto, or local for this machine alone. The reports are those of the Python package. --json prints
-the objects that the command prints without --ray; for stats, the Python package's.
-Exit status: 0 done; 1 a file is damaged; 2 trouble.
+Runs a command on a Ray cluster. Each file is a task, which runs again if its machine is lost. All
+machines need recordpipe, and the files under the same paths. ADDRESS is the cluster's HOST:PORT,
+auto, or local (this machine alone). Reports have the format of the Python package. --json prints
+the same objects as the command without --ray; for stats, those of the Python package.
+Exit status: 0 done; 1 a file is damaged (verify); 2 an error.
 """
 
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         import recordpipe as rp
         from recordpipe.ray import Executor
     except ImportError as error:
-        print(f"tfrecord --ray: {error} (pip install 'recordpipe[ray]')", file=sys.stderr)
+        print(f"tfrecord --ray: {error} (pip install 'ray[data]')", file=sys.stderr)
         return 2
     try:
         ray.init(address=given.ray, log_to_driver=False, logging_level="warning")

@@ -156,10 +156,10 @@ Usage: tfrecord man [OPTIONS] [COMMAND]
 
 Prints a man page, in roff.
 
-The program's, or a command's. They are made of the same text as --help.
+The page of the program, or of one command. It has the same text as --help.
 
 Arguments:
-  COMMAND                     The command; without it, the program
+  COMMAND                     Command to describe (default: the program)
 
 Options:
       --all FOLDER            Write all pages into a folder instead

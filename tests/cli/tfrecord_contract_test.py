@@ -172,7 +172,7 @@ class Codes(ContractTest):
                 self.assertEqual(text.count("Exit status"), int(command.answers_no))
                 page = self.run_it("man", name)
                 self.assertEqual(page.count("0 done;"), 1)
-                self.assertIn("2 trouble: wrong usage, an input that can't be read, or no output",
+                self.assertIn("2 error: wrong usage, an input that can't be read, or no output",
                               page)
 
 

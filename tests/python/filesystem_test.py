@@ -123,7 +123,7 @@ class Reading(FileSystemTest):
         try:
             import obstore  # noqa: F401
         except ImportError:
-            with self.assertRaisesRegex(rp.UnsupportedError, r'pip install "recordpipe\[cloud\]"'):
+            with self.assertRaisesRegex(rp.UnsupportedError, "pip install obstore"):
                 rp.tfrecords("s3://bucket/a.tfrecord")
         else:
             self.skipTest("obstore is installed")

@@ -74,6 +74,10 @@ class Store(RayTest):
     def test_commands(self):
         self.make([30, 20, 10])
         raw, fixed, train = (f"{self.url}/{name}" for name in ("raw", "fixed", "train"))
+        facts = rp.info(f"{raw}/train-*")
+        self.assertEqual((len(facts), facts.records), (3, 60))
+        examples = rp.tfrecords(f"{raw}/train-00000-of-00003").parse().take(3)
+        self.assertEqual([int(example["id"]) for example in examples], [0, 1, 2])
         key = f"{raw}/train-00001-of-00003".removeprefix("s3://bucket/")
         data = bytearray(self.client.get_object(Bucket="bucket", Key=key)["Body"].read())
         data[30] ^= 1
@@ -85,6 +89,8 @@ class Store(RayTest):
         self.command(*convert)
         names = [f"train-{i:05}-of-00003.zst" for i in range(3)]
         self.assertEqual(self.keys("train"), ["manifest.jsonl", *names])
+        report = rp.verify_manifest(f"{train}/manifest.jsonl", executor=rpr.Executor())
+        self.assertTrue(report.intact, report.differing)
         lines = self.command(*convert, "--json").splitlines()
         self.assertEqual([json.loads(line)["was_there"] for line in lines], [True] * 3)
         self.assertEqual(len(list(rp.tfrecords(f"{train}/"))), 59)

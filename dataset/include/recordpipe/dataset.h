@@ -24,6 +24,8 @@
 //   - Errors are delivered in order: if an operator or a function throws, the iterator throws that
 //     exception after all elements before it, at the same position for any thread count, and again
 //     on each further call.
+//   - Arguments are checked when an operator is called: one that is out of its documented range
+//     throws Error{invalid_argument}. PipelineOptions are checked by iterate() and begin().
 //   - Memory is bounded by: the chunks in flight (about 2 + threads at the end of the pipeline, at
 //     each prefetch, at each operator that must see values, and in each open input of an
 //     interleave, which also holds up to two chunks, or 2 MiB of small elements); the buffers and
@@ -131,8 +133,8 @@ class Dataset {
   }
 
   // Interleaves the elements of function(T) -> Dataset<U>: `cycle_length` (1 to 65,536) inputs are
-  // open at a time, and each yields `block_length` elements in turn. Open inputs are read ahead in
-  // parallel, so data shared by their generators and scans must be thread-safe. The options and
+  // open at a time, and each yields `block_length` > 0 elements in turn. Open inputs are read ahead
+  // in parallel, so data shared by their generators and scans must be thread-safe. The options and
   // epochs of the returned datasets are ignored.
   //
   // An input is destroyed at its end. Its mapped files stay mapped for the iterator's lifetime, so
@@ -178,7 +180,7 @@ class Dataset {
     return with<internal::vector_element_t<T>>(internal::unbatch(node_));
   }
 
-  // Shuffles with a buffer of `buffer_size` > 0 elements. The order is uniform over all
+  // Shuffles with a buffer of `buffer_size` (1 to 2^32 - 1) elements. The order is uniform over all
   // permutations if the buffer holds the whole input. Each epoch has a different order.
   Dataset shuffle(size_t buffer_size, uint64_t seed) const {
     return with<T>(internal::shuffle(node_, buffer_size, seed));
@@ -224,7 +226,8 @@ class Dataset {
     return with<Enumerated<T>>(internal::enumerate(node_, start, internal::pair_ops<T>()));
   }
 
-  // Repeats the input `count` times. -1: repeats it until a pass yields no elements.
+  // Repeats the input `count` times; 0: yields nothing; -1: repeats it until a pass yields no
+  // elements. A count below -1 is out of range.
   Dataset repeat(int64_t count = -1) const { return with<T>(internal::repeat(node_, count)); }
 
   // take() yields the first `count` elements, skip() all elements after them. Unneeded elements are

@@ -14,7 +14,10 @@
 namespace recordpipe {
 
 enum class ErrorKind {
-  invalid_argument,   // the caller passed an invalid argument
+  // The caller passed an invalid argument, or a call is not possible in the object's state (for
+  // example, write() after close()). Also the kind of the trainer's NotFiniteError: the loss or a
+  // gradient of a training is not finite.
+  invalid_argument,
   not_found,          // no such file, URL, member or feature
   already_exists,     // the target exists and must not be overwritten
   permission_denied,  // the operating system or the server denied access

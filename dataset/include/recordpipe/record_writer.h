@@ -15,7 +15,8 @@ namespace recordpipe {
 
 struct RecordWriteOptions {
   Compression compression = Compression::none;
-  int compression_level = 6;  // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22
+  // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22. Ignored without compression.
+  int compression_level = 6;
 };
 
 // Appends the framed record to `out`, for callers that frame records in parallel
@@ -24,10 +25,12 @@ void append_framed(std::span<const std::byte> data, std::string& out);
 
 // Writes records in order. Not thread-safe. With a path, the file appears complete at close() or
 // not at all (AtomicFile). With a sink (not owned), each record is written to the sink at once, and
-// close() leaves the sink open. After an exception, and after close(), all calls throw
-// Error{invalid_argument}.
+// close() leaves the sink open. Compresses on the caller's thread (parallel_deflate.h uses
+// several). After an exception, and after close(), all calls throw Error{invalid_argument}.
 class RecordWriter {
  public:
+  // Throw Error{invalid_argument} for a compression_level out of range. With a path, also the
+  // errors of AtomicFile's constructor, for example Error{busy} while another writer has the file.
   RecordWriter(FileSystem& file_system, const std::string& path, RecordWriteOptions options = {});
   explicit RecordWriter(ByteSink& sink, RecordWriteOptions options = {});
   ~RecordWriter();

@@ -17,7 +17,7 @@ enum class StopOnEmptyDataset { no, yes };
 // inputs are no longer sampled. With StopOnEmptyDataset::yes, the mixture ends when an exhausted
 // input is sampled (tf.data's stop_on_empty_dataset). An input of weight 0 is never sampled. Any
 // other weight is rounded to a positive multiple of 2^-62 of the sum of the weights. Throws
-// Error{invalid_argument} for invalid weights.
+// Error{invalid_argument} for invalid weights, and if there are no datasets.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,

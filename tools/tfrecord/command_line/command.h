@@ -53,7 +53,7 @@ constexpr ExitCode answer_of(ErrorKind kind) {
 std::string exit_statuses(const std::string& no);
 // The same for all commands together.
 inline constexpr char kAnswersNo[] =
-    "the answer is no: damage, a difference, or no record selected";
+    "a negative result: damage, a difference, or no record selected";
 
 // Runs a subcommand whose command line was parsed. An uncaught Error becomes ExitCode::trouble.
 using CommandAction = std::function<ExitCode(const CommandContext&)>;

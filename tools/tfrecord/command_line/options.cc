@@ -82,9 +82,9 @@ std::string where_description() {
   return R"(comparisons (== != < <= > >=, in [...], not in [...]) of features with numbers and
 strings, and, or, not, parentheses, len(NAME) and has(NAME). A comparison holds if some value of the
 feature satisfies it; a feature that is missing satisfies none. Names that aren't made of letters,
-digits, _ / . : and - stand in backticks. Where nothing is selected because no record has a feature
-that is compared, or only with values of another type, that is an error; has(NAME) may ask for what
-isn't there.
+digits, _ / . : and - stand in backticks. If nothing is selected because no record has a feature
+that is compared, or only with values of another type, that is an error; has(NAME) may name a
+feature that no record has.
 
 Functions of strings: startswith(NAME, "a"), endswith(NAME, "a"), contains(NAME, "a"), and
 matches(NAME, r"^a.*z$") for a regular expression, which matches anywhere unless ^ and $ anchor it. *
@@ -117,7 +117,7 @@ RecordFilter filter_of(const FilterArguments& arguments) {
 }
 
 void add_table_format(ArgumentParser& app, TableArguments& arguments, const std::string& json) {
-  app.add_option("--format", arguments.format, "How the table is printed; table unless given")
+  app.add_option("--format", arguments.format, "Output format (default: table)")
       .one_of({"table", "json", "csv"});
   app.add_flag("--json", arguments.json, json);
 }

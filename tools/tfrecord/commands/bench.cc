@@ -176,7 +176,7 @@ Command bench_command() {
                 .check(number_between(0.01, 3600))
                 .type_name("S")
                 .show_default();
-            app.add_flag("--json", arguments->json, "One JSON object a file, on a line");
+            app.add_flag("--json", arguments->json, "Print one JSON object per file");
             add_output(app, arguments->output);
             return [arguments](const CommandContext& context) { return run(*arguments, context); };
           }};

@@ -16,6 +16,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/resize_images.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
@@ -289,19 +290,18 @@ CommandAction define(CommandApp& app) {
   add_record_output(app, arguments->output, [&given = *arguments] {
     return options_of(given).keeps_everything();
   }).description("Output file, unless --to-dir is given; - is standard output");
-  app.add_option(
-         "--split", arguments->output.split,
-         "Divide the records: OUTPUT-NAME, ... for each name, with this part of the records")
+  app.add_option("--split", arguments->output.split,
+                 "Divide the records into splits: OUTPUT-NAME gets this fraction of them")
       .comma_separated()
       .type_name("NAME=FRACTION,...");
   app.add_option("--split-by", arguments->split_by,
-                 "Feature that decides the split, so that equal values are together (default: each "
-                 "record is drawn)")
+                 "Feature that determines the split: records with equal values are in the same one "
+                 "(default: each record is drawn at random)")
       .type_name("FEATURE");
   add_shard_output(app, arguments->shards, arguments->input.files, arguments->output.compression);
   app.add_flag("--shuffle", arguments->shuffle,
-               "Put the records into a random order, every one as likely; what doesn't fit into "
-               "memory goes to temporary files");
+               "Shuffle the records (all orders are equally likely); records that don't fit into "
+               "memory go to temporary files");
   app.add_option("--tmp-dir", arguments->temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
@@ -309,10 +309,11 @@ CommandAction define(CommandApp& app) {
   app.add_option("--sample", arguments->fraction, "Take each record with this probability")
       .check(number_between(0, 1))
       .type_name("FRACTION");
-  app.add_option("--sample-count", arguments->sample_count, "Take so many records, drawn at random")
+  app.add_option("--sample-count", arguments->sample_count, "Take N records, drawn at random")
       .check(whole_number())
       .type_name("N");
-  app.add_option("--seed", arguments->seed, "Random seed for --shuffle, --sample and --split")
+  app.add_option("--seed", arguments->seed,
+                 "Random seed for --shuffle, --sample, --sample-count and --split")
       .check(whole_number())
       .type_name("S")
       .show_default();
@@ -321,7 +322,7 @@ CommandAction define(CommandApp& app) {
   app.add_option("--drop", arguments->drop, "Leave these features out")
       .comma_separated()
       .type_name("NAME,...");
-  app.add_option("--rename", arguments->rename, "Give features other names")
+  app.add_option("--rename", arguments->rename, "Rename features")
       .comma_separated()
       .type_name("OLD=NEW,...");
   app.add_option("--resize", arguments->resize,
@@ -332,8 +333,10 @@ CommandAction define(CommandApp& app) {
   app.add_option("--quality", arguments->quality, "Quality of resized JPEG images (default: 90)")
       .check(whole_number(1, 100))
       .type_name("Q");
-  app.add_option("--image", arguments->images,
-                 "The features that --resize resizes; left out, image/encoded, image or the like")
+  app.add_option(
+         "--image", arguments->images,
+         fmt::format("Features that --resize resizes (default: the first of {} that holds bytes)",
+                     fmt::join(kUsualImageFeatures, ", ")))
       .comma_separated()
       .type_name("NAME,...");
   app.add_flag(
@@ -365,14 +368,15 @@ zstd frames). Together they form one valid stream for every reader.
 Many inputs are read at a time: the next ones are opened and decompressed ahead.
 
 Shards are filled one after another, so reading them in order gives the order of the input; add
---shuffle to mix the records. For that, and for --sample-count, the number of records is needed
-first, so the inputs must be files. It comes from FILE.idx beside an input (tfrecord index) or, of a
-local file that isn't compressed, from the records' headers. Compressed files and URLs without an
-index are read twice, and so is every input with --where, --skip-corrupt or, with --split,
---split-by; with --limit, up to there. Of these, only once if the records that are selected take at
-most 4 MiB or, in a temporary file of --tmp-dir, a quarter of the inputs and 1 GiB. --shuffle needs no counts, and neither does --shards-by
-round-robin, which deals the records out in turn to all shards at a time, at most 10,000. --dry-run says
-what would be read and written; with --json {"inputs", "bytes", "records", "read_twice", "outputs"}.
+--shuffle to mix the records. To fill shards in this way, and for --sample-count, the number of
+records must be known first, so the inputs must be files. It comes from FILE.idx beside an input
+(tfrecord index) or, for a local file that isn't compressed, from the records' headers. Compressed
+files and URLs without an index are read twice. With --where, --skip-corrupt, --limit (up to there)
+or, with --split, --split-by, every input is read twice, unless the selected records take at most 4
+MiB, or, in a temporary file of --tmp-dir, at most 1 GiB and a quarter of the inputs. --shuffle
+needs no counts. Neither does --shards-by round-robin, which deals the records out in turn to all
+shards, at most 10,000. --dry-run prints what would be read and written; with --json {"inputs",
+"bytes", "records", "read_twice", "outputs"}.
 
 --split train=0.9,val=0.1 writes OUTPUT-train and OUTPUT-val, each with --shards, if given. The name
 precedes the extensions .tfrecord, .tfrecords and those of compressions, as in TFDS: "-o
@@ -391,12 +395,12 @@ beside the image feature or alone, that hold its old size get the new one. Witho
 without an image is an error.
 
 --to-dir makes a file of the same name from each input in a folder, several at a time; --compression
-changes the extension. Each file appears when it is complete, a file that fails stops no other with
---keep-going, and --resume makes only what is missing: the files whose input, options or version of
-tfrecord differ, too. Until all are there, DIR/.shards says what each was made from; then DIR/manifest.jsonl
-does, a line of JSON for each file of this run: {"job", "input", "version", "output", "records",
-"bytes", "crc32c"}. "tfrecord verify --manifest" checks the files by it. --sample draws in each file by the
-seed and the file's name.
+changes the extension. Each file appears when it is complete. With --keep-going, a file that fails
+doesn't stop the others. --resume makes only the files that are missing, or whose input, options or
+version of tfrecord differ. At the end, DIR/manifest.jsonl has a line of JSON for each file of this
+run: {"job", "input", "version", "output", "records", "bytes", "crc32c"}; before, these records are
+in DIR/.shards. "tfrecord verify --manifest" compares the files with it. --sample draws in each file
+by the seed and the file's name.
 
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",

@@ -119,10 +119,10 @@ ExitCode count(const CommandContext& context, const Arguments& arguments) {
 }
 
 constexpr char kDescription[] =
-    R"(Prints the number of records of each file and, of several, their total, as wc does. Of a plain file
-only the records' headers are read, and not even those where FILE.idx is beside it and fits: data
-CRCs are not checked. Compressed files and standard input are read whole, and with --where all files
-are. An input that can't be read is reported; the others are counted.
+    R"(Prints the number of records of each file and, of several, their total, as wc does. Of a
+plain file, only the records' headers are read; if FILE.idx is beside it and matches it, only
+FILE.idx. Data CRCs are not checked. Compressed files and standard input are read whole; with
+--where, all files are. An input that can't be read is reported; the others are counted.
 
 --json prints {"path", "records"} for each file and, if several are given, a last {"files",
 "records"}; with "error" for a file that can't be read. --format csv prints the columns records and
@@ -148,7 +148,8 @@ Command count_command() {
             add_output(app, arguments->output);
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
-            add_table_format(app, arguments->table, "A JSON object for each file, and the total");
+            add_table_format(app, arguments->table,
+                             "Print a JSON object for each file, and one for the total");
             return
                 [arguments](const CommandContext& context) { return count(context, *arguments); };
           }};

@@ -139,12 +139,12 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
 
 CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
-  arguments->inputs.add_to(app, "INPUT",
-                           "Files to make records of, or a folder of images; - is standard input");
+  arguments->inputs.add_to(
+      app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
       .one_of({"json", "csv", "numpy", "images", "webdataset", "cifar"});
   app.add_option("--types", arguments->types,
-                 "What columns of CSV, and features of JSON, hold: label=int64,x=float")
+                 "Types of CSV columns or JSON features: label=int64,x=float")
       .comma_separated()
       .type_name("NAME=TYPE,...");
   app.add_option("--tmp-dir", arguments->source.temporary_directory,

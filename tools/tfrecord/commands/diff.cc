@@ -244,7 +244,8 @@ CommandAction define(CommandApp& app) {
       .type_name("K")
       .show_default();
   add_threads(app, arguments->threads);
-  app.add_flag("--json", arguments->json, "A JSON object for each difference, and one in the end");
+  app.add_flag("--json", arguments->json,
+               "Print a JSON object for each difference, and one for the result");
   return [arguments](const CommandContext& context) { return diff(context, *arguments); };
 }
 
@@ -256,20 +257,19 @@ Command diff_command() {
       .summary = "Tells where two sets of files differ",
       .description =
           R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
-values, values. The order of a record's features, packed and unpacked lists, compression, and how
-records are dealt to files make no difference. Records that are neither Examples nor
-SequenceExamples are compared by their bytes. Memory: 64 MiB, and
-the largest record of each side.
+values, values. Not compared: the order of a record's features, packed and unpacked lists,
+compression, and the division of records into files. Records that are neither Examples nor
+SequenceExamples are compared by their bytes. Memory: 64 MiB, and the largest record of each side.
 
 --json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
-"count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
-first values as text; of bytes that are no short text, how many they are, beside "first_byte": from
-which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
-"records_different", "differences"}.
+"count", "values" or "bytes", "a": ..., "b": ...} for each difference shown. a and b are the first
+values as text. For bytes that are not short text, they are the numbers of bytes, and "first_byte"
+is the position (from 0) of the first different byte. The last object is {"same", "records_a",
+"records_b", "records_different", "differences"}.
 
---where and --limit select records of each side; "record" counts those that are selected.
+--where and --limit select records of each side; "record" is the number among the selected ones.
 
-Each argument is a side, so that there is no --files-from: join a list of paths by commas.)",
+Each argument is a side, so there is no --files-from: join a list of paths by commas.)",
       .examples = R"sh(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6

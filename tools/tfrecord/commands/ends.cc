@@ -77,7 +77,7 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
       .check(whole_number(0, INT64_MAX))
       .type_name("N")
       .show_default();
-  app.add_flag("-q,--quiet", arguments->quiet, "No headings with the names of files");
+  app.add_flag("-q,--quiet", arguments->quiet, "Print no headings with file names");
   add_where(app, arguments->where);
   add_features(app, arguments->features, "Only these features");
   app.add_flag("--json", arguments->json, "Print a JSON object for each record");

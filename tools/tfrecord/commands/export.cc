@@ -10,6 +10,7 @@
 #include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
@@ -149,26 +150,31 @@ CommandAction define(CommandApp& app) {
                  })
       .required();
   app.add_option("--to", arguments->format,
-                 "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz, .tar or "
-                 "FOLDER/")
+                 "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .npz, .tar or "
+                 "FOLDER/)")
       .one_of({"json", "csv", "npz", "images", "webdataset"});
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");
-  app.add_option("--image", arguments->target.image,
-                 "The feature that holds the image; left out, image/encoded, image or the like")
+  app.add_option(
+         "--image", arguments->target.image,
+         fmt::format("Feature with the image (default: the first of {} with one value of bytes)",
+                     fmt::join(kUsualImageFeatures, ", ")))
       .type_name("NAME");
-  app.add_option("--label", arguments->target.label,
-                 "The feature that names an image's folder; left out, image/class/text, label or "
-                 "the like, where there is one")
+  app.add_option(
+         "--label", arguments->target.label,
+         fmt::format("Feature that names an image's folder (default: the first of {} that has "
+                     "one value)",
+                     fmt::join(kUsualLabelFeatures, ", ")))
       .type_name("NAME");
   app.add_input("--labels", arguments->target.labels,
-                "A file with the names of the labels, a line each, from label 0 on: images go to "
-                "folders of these names")
+                "File with the names of labels 0, 1, ..., one per line: images go to folders with "
+                "these names")
       .type_name("FILE");
-  app.add_option("--name", arguments->target.name,
-                 "The feature that names an image's file (default: the record's number), or a "
-                 "sample of webdataset (default: __key__)")
+  app.add_option(
+         "--name", arguments->target.name,
+         "Feature that names an image's file (default: the record's number), or a sample of "
+         "webdataset (default: __key__)")
       .type_name("NAME");
   app.add_option("--max-bytes", arguments->target.archive_bytes,
                  "webdataset: begin a new archive before BYTES would be exceeded")
@@ -213,9 +219,9 @@ images      A folder with one subfolder per label, as torchvision's ImageFolder 
             on). With --name, a file gets the name in a feature, without its folders and its ending;
             if that name is taken, the record's number follows. The output folder must not exist.
             The shape of raw pixels comes from --shape or from the record's height and width, or it
-            is guessed from their number (3072 bytes are 32x32x3). Whether they are planar or
-            interleaved is guessed from the first image: the smoother of the two. All guesses are
-            printed.
+            is guessed from their number (3072 bytes are 32x32x3). The layout, planar or
+            interleaved, is guessed from the first image: the one in which it is smoother. All
+            guesses are printed.
 webdataset  A tar archive for WebDataset. A record's features are members of the name KEY.FEATURE: a
             value of bytes as it is, a number as text, and several numbers as a JSON list,
             KEY.FEATURE.json; / in a feature's name becomes a dot, and a feature without values has

@@ -152,7 +152,8 @@ constexpr char kExamples[] =
 
 CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("EXPR", arguments->expression, "Which records: \"label == 3 and len(box) > 0\"")
+  app.add_option("EXPR", arguments->expression,
+                 "Expression that selects records: \"label == 3 and len(box) > 0\"")
       .required()
       .type_name("");
   add_inputs(app, arguments->inputs);
@@ -161,7 +162,7 @@ CommandAction define(CommandApp& app) {
   app.add_flag("-l,--files-with-matches", arguments->files,
                "Print only the paths of files with such a record");
   app.add_flag("-q,--quiet", arguments->quiet,
-               "Print nothing; end with status 0 at the first record");
+               "Print nothing; exit with status 0 at the first selected record");
   app.add_flag("-v,--invert-match", arguments->inverts,
                "Print the records that EXPR does not select");
   app.add_option("-m,--max-count", arguments->most, "Stop after N records of each file")

@@ -157,7 +157,7 @@ or {path, error}.)",
                        });
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
-        app.add_flag("--json", arguments->json, "One JSON object a file");
+        app.add_flag("--json", arguments->json, "Print one JSON object per file");
         return [arguments](const CommandContext& context) { return run(*arguments, context); };
       }};
 }

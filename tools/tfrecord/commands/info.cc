@@ -246,22 +246,23 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
 }
 
 constexpr char kDescription[] =
-    R"(Of a plain file only the records' headers are read, and not even those where FILE.idx is beside
-it and fits. Data CRCs are checked in the sample only; "tfrecord verify" checks all of them.
-Compressed files and standard input are read whole.
+    R"(Of a plain file, only a sample of the records and the headers of all are read; if FILE.idx is
+beside it and matches it, FILE.idx replaces the headers. Data CRCs are checked in the sample only;
+"tfrecord verify" checks all of them. Compressed files and standard input are read whole.
 
-The kind of message and the features are those of the first 100 records, or the first MiB of them;
-"tfrecord schema" looks into all. A kind is Example, SequenceExample, Event (of TensorBoard), unknown
-or, where there are several, mixed. Sizes are those of the records' data, without the 16 bytes of
-framing; their median is exact up to 65,536 different sizes, then within 0.4 %.
+The kind of message and the features are those of the sample: the first 100 records, or the first
+MiB of them. "tfrecord schema" reads all records. A kind is Example, SequenceExample, Event (of
+TensorBoard), unknown or, where there are several, mixed. Sizes are those of the records' data,
+without the 16 bytes of framing; their median is exact up to 65,536 different sizes, then within
+0.4 %.
 
 --json prints an object for each file: {"path", "records", "bytes", "content_bytes", "compression",
 "record_sizes": {"min", "median", "max"}, "kind", "features": {NAME: {"kind", "values", "share"}},
-"sampled_records", "indexed", "error"}. If several files are given, a last one has the same for all
-of them together, and "files", how many they are, instead of "path". "values" is a number, or {"min", "max"} where it varies. Of a damaged file, what could be told
-is there, with "error"; what isn't known is null. --format csv prints a row for each file, with the
-columns path, records, bytes, content_bytes, compression, min, median, max (of the records' sizes),
-kind, indexed and error; without a total.)";
+"sampled_records", "indexed", "error"}. With several files, a last object is for all of them
+together: it has "files", their number, instead of "path". "values" is a number, or {"min", "max"}
+if it varies. For a damaged file, "error" is set, and unknown values are null. --format csv prints a
+row for each file, with the columns path, records, bytes, content_bytes, compression, min, median,
+max (of the records' sizes), kind, indexed and error, and no total.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord info train.tfrecords

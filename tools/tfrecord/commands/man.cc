@@ -154,25 +154,26 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
 }  // namespace
 
 Command man_command() {
-  return {.name = "man",
-          .summary = "Prints a man page, in roff",
-          .description = "The program's, or a command's. They are made of the same text as --help.",
-          .examples = R"(  tfrecord man index | man -l -
+  return {
+      .name = "man",
+      .summary = "Prints a man page, in roff",
+      .description = "The page of the program, or of one command. It has the same text as --help.",
+      .examples = R"(  tfrecord man index | man -l -
   tfrecord man --all ~/.local/share/man/man1
 )",
-          .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
-            std::string names;
-            for (const Command& command : all_commands()) {
-              names.append(names.empty() ? "" : "|").append(command.name);
-            }
-            app.add_option("COMMAND", arguments->command, "The command; without it, the program")
-                .type_name(names);
-            app.add_option("--all", arguments->folder, "Write all pages into a folder instead")
-                .type_name("FOLDER");
-            add_output(app, arguments->output);
-            return [arguments](const CommandContext& context) { return run(*arguments, context); };
-          }};
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        std::string names;
+        for (const Command& command : all_commands()) {
+          names.append(names.empty() ? "" : "|").append(command.name);
+        }
+        app.add_option("COMMAND", arguments->command, "Command to describe (default: the program)")
+            .type_name(names);
+        app.add_option("--all", arguments->folder, "Write all pages into a folder instead")
+            .type_name("FOLDER");
+        add_output(app, arguments->output);
+        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+      }};
 }
 
 }  // namespace recordpipe

@@ -112,10 +112,10 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
 }
 
 constexpr char kDescription[] =
-    R"(Looks into every record of all files together, and checks every CRC. For each feature: the kind
-of its values; how many a record has, where it has the feature; and the share of the Examples and
-SequenceExamples that have it, with a list, if only an empty one. Of a feature list, the number of
-values is that of a step.
+    R"(Reads every record of all files, and checks every CRC. For each feature it prints the kind of
+its values, the number of values in a record that has the feature, and the share of the Examples and
+SequenceExamples that have it, also with an empty list. For a feature list, the number of values is
+that of a step.
 
 --json prints one object: {"records", "kinds": {KIND: records}, "kind", "features": {NAME: {"kind":
 "bytes", "float", "int64", "mixed" or "none", "values", "share"}}, "feature_lists": {NAME: {...,
@@ -126,9 +126,9 @@ there are feature lists, what their counterparts for SequenceExamples take): a f
 record has with as many values is fixed, any other is ragged. Records of several kinds, or without
 features (Events, say), are an error.
 
-Damage is an error, for what lies behind it isn't known: "tfrecord salvage" takes out the intact
-records. The first 20,000 names are kept, as long as they are no more than 4 MiB together; text
-shows the first 100 bytes of a long name. What is left out is counted, in --json as "left_out".)";
+Damage is an error, because the records after it are unknown: "tfrecord salvage" extracts the intact
+records. The first 20,000 names are kept, if they take no more than 4 MiB together; features of
+other names are counted (in --json as "left_out"). Text shows the first 100 bytes of a long name.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord schema train.tfrecords

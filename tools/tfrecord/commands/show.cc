@@ -128,8 +128,9 @@ SequenceExample's "features" are its context's, beside "feature_lists": {NAME: [
 {"wall_time", "step", "summary": [{"tag", "value"}]}}; any other record {"record", "offset",
 "payload"}, which is text or base64 as above.
 
-Records are numbered from 0 in each file. --record and --range of a plain file read no record before
-the first they want: they go by FILE.idx where it is there and fits, else from header to header.)";
+Records are numbered from 0 in each file. In a plain file, --record and --range read no record
+before the first selected one: they use FILE.idx if it is beside the file and matches it, else the
+records' headers.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord show train.tfrecords --limit 3
@@ -149,11 +150,11 @@ Command show_command() {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
-            app.add_option("--format", arguments->format,
-                           "How records are printed; text unless given")
+            app.add_option("--format", arguments->format, "Output format (default: text)")
                 .one_of({"json", "text", "raw"});
             app.add_flag("--json", arguments->json, "The same as --format json");
-            app.add_flag("--framed", arguments->framed, "With --format raw: whole records");
+            app.add_flag("--framed", arguments->framed,
+                         "With --format raw: also print the framing of records");
             app.add_option("--record", arguments->record, "Only record N of each file, from 0")
                 .check(whole_number(0, INT64_MAX))
                 .type_name("N");

@@ -59,10 +59,11 @@ void print_last(RecordPrinter& printer, const EndInput& input) {
 }
 
 constexpr char kDescription[] =
-    R"(Prints the last 10 records of each file as "tfrecord show" does. With several files, each has a
-heading. An input that can't be read is reported; the others are printed. Of a plain file, only the
-headers of the records before the last ones are read, and not even those where FILE.idx is beside it
-and fits. Compressed files and standard input are read whole, and the last records are in memory.
+    R"(Prints the last 10 records of each file as "tfrecord show" does. With several files, each has
+a heading. An input that can't be read is reported; the others are printed. Of a plain file, only
+the headers of the records before the last ones are read; if FILE.idx is beside it and matches it,
+FILE.idx replaces the headers. Compressed files and standard input are read whole, and the last
+records are in memory.
 
 With --where, these are the last records that it selects (see "tfrecord show"), and files are read
 whole.

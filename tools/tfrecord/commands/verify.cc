@@ -130,21 +130,21 @@ Command verify_command() {
       .name = "verify",
       .summary = "Checks every CRC, and says which bytes are damaged",
       .description =
-          R"(Plain files are checked on all cores. For each file it says that it is intact, or which bytes
-[begin, end) are damaged, why, and how many records stand before, between and behind them. After
-damage the next record is searched for at every byte: one whose length's CRC and whose data's CRC
-fit. Offsets are those of the records, in compressed files of the inflated content. Where such a file
-is damaged itself, reading goes on with the next gzip member or zstd frame; what can't be inflated
-is in no count of bytes.
+          R"(Plain files are checked on all cores. For each file, the report says that it is intact,
+or which bytes [begin, end) are damaged, why, and how many intact records are before, between and
+after these regions. After damage, the next record is searched for at every byte: one whose length
+CRC and data CRC are both correct. In compressed files, offsets are those of the decompressed
+content. If a compressed file is damaged itself, reading continues at the next gzip member or zstd
+frame; bytes that can't be decompressed are not counted.
 
-With --json each file is one object on a line: {path, records, intact, regions: [{begin, end, reason,
-records_before}], bytes, bytes_lost, compression}: records is how many are intact, records_before how
-many of them stand before the damage, intact is true where nothing but records is in the file. bytes
-are those of the inflated content. Where a file could not be read to its end, error says why, and the
-last three are missing.
+--json prints one object for each file: {path, records, intact, regions: [{begin, end, reason,
+records_before}], bytes, bytes_lost, compression}. records is the number of intact records,
+records_before the number of those before the region; intact is true if the file has nothing but
+records; bytes is the size of the decompressed content. If a file could not be read to its end,
+error is the reason, and bytes, bytes_lost and compression are missing.
 
-Files that "tfrecord convert" and "salvage" made with --to-dir are checked against what was written
-then with --manifest: also a file that is missing, or intact but another one, is found.)",
+--manifest compares the files that "tfrecord convert" or "salvage" made with --to-dir with the
+manifest of that run. This also finds files that are missing, or intact but not the same.)",
       .examples = R"(  tfrecord verify train.tfrecords
   tfrecord verify --manifest out/manifest.jsonl
   tfrecord verify --json 'train-*' | jq -r 'select(.intact | not) | .path'
@@ -160,7 +160,7 @@ then with --manifest: also a file that is missing, or intact but another one, is
             "--manifest", arguments->manifest,
             "FILE is a manifest.jsonl of --to-dir: check the files beside it by their size "
             "and their CRC-32C");
-        app.add_flag("--json", arguments->json, "One JSON object a file");
+        app.add_flag("--json", arguments->json, "Print one JSON object per file");
         return [arguments](const CommandContext& context) { return run(*arguments, context); };
       }};
 }

@@ -12,6 +12,7 @@
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -207,21 +208,21 @@ class View {
 };
 
 constexpr char kDescription[] =
-    R"(A contact sheet of the images with their labels, or a table where there are none; each record's
-features; histograms and counts of all values. One file: it needs no network, and its content
-security policy forbids it to ask for any.
+    R"(The page has a contact sheet of the images with their labels (a table if there are no
+images), each record's features, and histograms and counts of all values. It is a single file, and
+makes no network requests: its content security policy forbids them.
 
-PNG, JPEG, GIF, BMP and WebP files are embedded as they are. Raw pixels (uint8) become PNG files;
-their shape is that of --shape, or what the record's height and width say, or guessed from their
-number (3072 bytes are 32x32x3); planar or interleaved is guessed from the first image, by which of
-the two is smoother. The page says what was guessed.
+PNG, JPEG, GIF, BMP and WebP files are embedded unchanged. Raw pixels (uint8) become PNG files.
+Their shape comes from --shape, or from the record's height and width, or it is guessed from their
+number (3072 bytes are 32x32x3). The layout, planar or interleaved, is guessed from the first image:
+the one in which it is smoother. The page lists all guesses.
 
---sample first shows the first records, and reads no more than those. --sample spread reads
-everything, and shows records that are evenly spread. Either way there are at most --limit of them,
-and no more than fit into --max-bytes.
+--sample first reads and shows the first records only. --sample spread reads all records, and shows
+some, evenly spread. In both cases, there are at most --limit records, and no more than fit into
+--max-bytes.
 
-Damage ends a file: what comes before it is shown, and the page names the damage. There is no page
-if no record that would be shown fits --shape.)";
+Damage ends a file: the records before it are shown, and the page describes the damage. There is no
+page if --shape fits no record that would be shown.)";
 
 }  // namespace
 
@@ -240,11 +241,12 @@ Command view_command() {
         const auto arguments = std::make_shared<Arguments>();
         add_inputs(app, arguments->inputs);
         add_where(app, arguments->where);
-        app.add_option("--limit", arguments->limit, "At most N records, of those that are selected")
+        app.add_option("--limit", arguments->limit, "Show at most N of the selected records")
             .check(whole_number(1, 1'000'000))
             .type_name("N")
             .show_default();
-        app.add_option("--sample", arguments->sampling, "Which records are shown")
+        app.add_option("--sample", arguments->sampling,
+                       "Records to show: the first ones, or some spread over all")
             .one_of({"first", "spread"})
             .show_default();
         app.add_option("--max-bytes", arguments->max_bytes,
@@ -254,17 +256,19 @@ Command view_command() {
             .default_text("24MiB");
         app.add_option(
                "--image", arguments->image,
-               "The feature that holds the image; left out, image/encoded, image or the like, "
-               "or the first one that does")
+               fmt::format(
+                   "Feature with the image (default: the first of {} that holds one, else the "
+                   "first feature that does)",
+                   fmt::join(kUsualImageFeatures, ", ")))
             .type_name("NAME");
         add_pixel_options(app, arguments->pixels);
-        app.add_option("--label", arguments->label,
-                       "The feature that is the label; left out, image/class/text, label or "
-                       "the like")
+        app.add_option(
+               "--label", arguments->label,
+               fmt::format("Feature with the label (default: the first of {} that has a value)",
+                           fmt::join(kUsualLabelFeatures, ", ")))
             .type_name("NAME");
         app.add_input("--labels", arguments->labels,
-                      "What labels 0, 1, ... are called: names with commas between them, or a file "
-                      "with one a line")
+                      "Names of labels 0, 1, ...: separated by commas, or a file with one per line")
             .type_name("NAMES_OR_FILE");
         add_output(app, arguments->output);
         add_json_summary(app, arguments->json);

@@ -63,7 +63,7 @@ void FileArguments::add_to(CommandApp& app, const std::string& name,
                     })
           .type_name("LIST_FILE");
   app.add_flag("-0,--null", null_separated_,
-               "Paths in LIST_FILE end with null bytes, as of find -print0")
+               "Paths in LIST_FILE end with null bytes, as find -print0 writes them")
       .needs(list);
   if (folders_ == FolderInputs::record_files) add_recursive(app, recursive_);
   app.add_check([this, name] {
@@ -100,8 +100,7 @@ std::vector<std::string> FileArguments::find(const CommandContext& context) cons
 
 Option add_recursive(CommandApp& app, bool& recursive) {
   return app.add_flag("--recursive", recursive,
-                      "Of a folder, read the folders below it, too; links to folders are not "
-                      "followed");
+                      "Also read the folders below a folder; links to folders are not followed");
 }
 
 std::vector<std::string> expand_inputs(const CommandContext& context,

@@ -19,7 +19,7 @@ std::string error_line(const std::string& path, const std::string& error) {
 }
 
 void add_json_summary(CommandApp& app, bool& json) {
-  app.add_flag("--json", json, "Print what was written as JSON on standard output");
+  app.add_flag("--json", json, "Print a summary of the output as JSON on standard output");
 }
 
 void check_json_summary(bool json, const std::string& output) {

@@ -73,13 +73,15 @@ Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
         return is_number || level == "fast" ? "" : "a number or fast";
       })
       .type_name("LEVEL");
-  app.add_option("--shards", arguments.shards,
-                 "Split into N files with equal numbers of records: FILE-00000-of-0000N, ...")
+  app.add_option(
+         "--shards", arguments.shards,
+         "Split into N files with nearly equal numbers of records: FILE-00000-of-00064, ...")
       .check(whole_number(1, RecordOutputOptions::kMostShards))
       .type_name("N");
-  app.add_option("--shards-by", arguments.order,
-                 "How --shards divides the records: blocks of consecutive ones, which are counted "
-                 "first, or round-robin (default: blocks)")
+  app.add_option(
+         "--shards-by", arguments.order,
+         "How --shards divides the records: blocks of consecutive records, which are counted "
+         "first, or round-robin (default: blocks)")
       .one_of({"blocks", kRoundRobin});
   app.add_option("--max-bytes", arguments.max_bytes,
                  "Start a new file before BYTES (uncompressed) would be exceeded")

@@ -56,7 +56,9 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
 Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
                                     const Cifar10Options& options = {});
 
-// Returns the total number of records in the files.
+// Returns the total number of records in the files. Reads the headers of all records of an
+// uncompressed file; decompresses a compressed file as a whole, and checks its CRCs. Throws the
+// errors of MappedRecordFile's constructor, and those of RecordReader for a compressed file.
 size_t cifar10_count(const std::vector<std::string>& files);
 
 }  // namespace recordpipe
