@@ -85,7 +85,7 @@ quoted() { printf ' %q' "$@"; }
 status=0
 "${train[@]}" --minutes "$minutes" || status=$?
 if ((status == 130)) && [[ -d "$job_dir" ]]; then
-  echo "To resume the training, with the N of the message above (\"--train-steps N\"):"
+  echo "To resume the training, with the N of \"--train-steps N\" in the log above:"
   echo "$(quoted "${train[@]}") --train-steps N"
 fi
 ((status == 0)) || exit "$status"

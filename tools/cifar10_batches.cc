@@ -75,8 +75,9 @@ another.
 
 --stats ends with a table of the pipeline's stages, inputs first. For each stage, it has the
 elements passed on, the seconds of planning (in order, on one thread) and of computing (on all
-threads), the seconds of waiting for input and for room in the output, and the load (a stage with
-load 1 limits the speed). Open the file that --trace writes in https://ui.perfetto.dev.
+threads), the seconds of waiting for input and for room in the output, and the load: the share of
+its time that the stage worked (a stage at 100 % limits the speed). Open the file that --trace
+writes in https://ui.perfetto.dev.
 
 A state that one of N workers saved can be resumed by any number of workers, also by a single one
 (--shard 0/1) with batches of N times the size.

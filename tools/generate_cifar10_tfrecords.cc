@@ -40,8 +40,8 @@ constexpr char kDescription[] =
 
 Without --url, --archive or --synthetic it takes cifar-10-python.tar.gz or cifar-10-binary.tar.gz
 in the data folder, and downloads the first from https://www.cs.toronto.edu/~kriz/ if neither is
-there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100. The files
-appear together, when all are complete; source.txt beside them names their source.
+there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100. No file
+appears before all are complete; source.txt beside them names their source.
 
 CIFAR-10:  train is data_batch_1 to 4, validation data_batch_5, eval test_batch.
 CIFAR-100: train is the first four fifths of its training images, validation the last fifth.

@@ -272,7 +272,8 @@ def convert(
             width get the new ones; of EXIF, only a JPEG's orientation is kept.
         quality: of resized JPEG images, 1 to 100.
         images: the features that ``resize`` resizes, with one image or any number in each record.
-            Default: image/encoded, image or the like.
+            Default: the first of image/encoded, image, image_raw, image/raw and img that holds
+            bytes.
         skip_corrupt: skip damaged regions, and keep all intact records behind them; skip records
             whose image ``resize`` can't decode. Default: both are an error.
         check_crc: False accepts wrong CRCs.

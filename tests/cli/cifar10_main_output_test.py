@@ -83,16 +83,24 @@ class Output(Cifar10MainTest):
         self.assertRegex(out.splitlines()[-1], "^eval accuracy .* at step 20$")
 
     def test_an_interrupted_run_writes_its_report(self):
-        report = self.job.parent / "report.html"
-        with Started(self.arguments("--report", report, "--log-frequency", 1, steps=1_000_000),
-                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            self.addCleanup(process.kill)
-            while "step = 2 " not in process.stderr.readline():
-                self.assertIsNone(process.poll())
-            process.terminate()
-            out, err = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, out), (143, ""), err)
-        self.assertIn("</html>", report.read_text())
+        """If that fails, the exit status is still that of the signal."""
+        report = self.job.parent / "reports" / "report.html"
+        report.parent.mkdir()
+        for can_write in (True, False):
+            with Started(self.arguments("--report", report, "--log-frequency", 1, steps=1_000_000),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                self.addCleanup(process.kill)
+                while "step = " not in process.stderr.readline():
+                    self.assertIsNone(process.poll())
+                if not can_write:
+                    shutil.rmtree(report.parent)
+                process.terminate()
+                out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (143, ""), err)
+            if can_write:
+                self.assertIn("</html>", report.read_text())
+            else:
+                self.assertRegex(err, "no report: .*reports")
 
     def test_event_files_that_cannot_be_written_end_no_training(self):
         """Sets a file size limit that no checkpoint exceeds, but an event file soon does."""

@@ -229,9 +229,12 @@ class Signals(Cifar10MainTest):
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
 
     def test_interrupted_while_evaluating(self):
+        """A run that made no step keeps the report of the run before."""
+        report = self.job.parent / "report.html"
+        report.write_text("of a complete run")
         process = subprocess.Popen(
             self.arguments("--device", "reference", "--num-layers", 44, "--eval-batch-size", 1,
-                           steps=0),
+                           "--report", report, steps=0),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         with process:
@@ -239,7 +242,8 @@ class Signals(Cifar10MainTest):
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (130, ""), err)
-        self.assertIn("the evaluation was interrupted", err)
+        self.assertIn("the evaluation was interrupted; run it again for the accuracy", err)
+        self.assertEqual(report.read_text(), "of a complete run")
 
     def test_killed_then_resumed(self):
         with self.start("--checkpoint-steps", 1) as process:

@@ -196,11 +196,11 @@ class Endings(SyncTest):
         super().setUp()
         mpirun.skip_without_mpi(self)
 
-    def end(self, send):
+    def end(self, send, *flags):
         """Starts an endless run, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and the output."""
         command = mpirun.command(
-            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2))
+            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2, *flags))
         with Started(command, stderr=subprocess.PIPE, text=True,
                      env=mpirun.ENVIRONMENT) as process:
             self.addCleanup(process.kill)
@@ -238,20 +238,30 @@ class Endings(SyncTest):
         self.assertGreaterEqual(self.goes_on(), 2)
 
     def test_sigterm_to_one_process(self):
-        status, printed = self.end(lambda _, ranks: os.kill(ranks[1], signal.SIGTERM))
+        report = self.jobs / "report.html"
+        status, printed = self.end(lambda _, ranks: os.kill(ranks[1], signal.SIGTERM),
+                                   "--report", report)
         self.assertEqual(status, 143, printed)
+        self.assertIn("</html>", report.read_text())
         self.assertEqual(len(re.findall("interrupted at step", printed)), 1)
         self.goes_on()
 
     def test_a_process_that_fails(self):
-        """The others, which wait for it, end too."""
-        flags = ("--sync", "--train-steps", 1000000)
-        result = mpirun.run_each(
-            self.resnet_command("job", 8, *flags),
-            self.resnet_command("job", 8, *flags, "--data-dir", self.jobs / "missing"))
+        """After some steps, at a damaged record of the second process. The first one, which waits
+        for it, ends too."""
+        damaged = self.jobs / "damaged"
+        shutil.copytree(DATA, damaged)
+        path = damaged / "train.tfrecords"
+        content = bytearray(path.read_bytes())
+        content[-100] ^= 1  # in the last record
+        path.write_bytes(content)
+        flags = ("--sync", "--checkpoint-steps", 1, "--train-steps", 1000000)
+        result = mpirun.run_each(self.resnet_command("job", 8, *flags),
+                                 self.resnet_command("job", 8, *flags, "--data-dir", damaged))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("missing", result.stderr)
-        self.assertNotIn("step =", result.stderr)
+        self.assertRegex(result.stderr, "damaged/train.tfrecords: .*CRC")
+        self.assertIn("step = 1 ", result.stderr)
+        self.goes_on()
 
     def test_a_process_that_is_killed(self):
         for rank in (1, 0):

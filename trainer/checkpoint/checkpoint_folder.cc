@@ -30,7 +30,7 @@ bool is_another_networks(ErrorKind kind) {
 
 }  // namespace
 
-bool is_unreadable(const Error& error) {
+bool is_unreadable_checkpoint(const Error& error) {
   return is_damage(error.kind()) || error.kind() == ErrorKind::io ||
          error.kind() == ErrorKind::unsupported;
 }
@@ -69,7 +69,7 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
                      .hint =
                          "is it the checkpoint of another network? use another job folder, or the "
                          "number of layers of that network"});
-      if (!is_unreadable(error)) throw;
+      if (!is_unreadable_checkpoint(error)) throw;
       restored.damaged.push_back(error);
     }
   }
@@ -154,7 +154,7 @@ std::optional<double> CheckpointFolder::best_accuracy() const {
   try {
     return read_training_state(file_system_, best_path()).validation_accuracy;
   } catch (const Error& error) {
-    if (!is_unreadable(error)) throw;
+    if (!is_unreadable_checkpoint(error)) throw;
     return {};  // the next one will replace it
   }
 }

@@ -175,7 +175,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   const int signal = run.train();
   if (processes->rank() > 0) return signal ? 128 + signal : 0;
   if (signal) {
-    run.write_report({});
+    run.write_interrupted_report();
     return 128 + signal;
   }
   try {
@@ -187,8 +187,8 @@ int train_cifar10(const Cifar10Flags& flags) {
     run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
-    log_info("{}; run it again for the accuracy", error.what());
-    run.write_report({});
+    log_info("{}; {} for the accuracy", error.what(), run.how_to_continue());
+    run.write_interrupted_report();
     return 128 + interrupted();
   }
   return 0;

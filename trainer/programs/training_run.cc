@@ -177,14 +177,15 @@ int TrainingRun::train() {
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
   if (session.restored_step() && step() >= last_step)
     log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
+  first_step_ = step();
+  last_step_ = last_step;
   session.run();
   // All processes call it: the first may have gone back to a checkpoint (CheckpointSaverHook, for a
   // variable that is not finite), the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
   log.note(fmt::format("interrupted at step {} of {}; {} to continue", step(), last_step,
-                       options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step)
-                                            : "run it again"));
+                       how_to_continue()));
   return signal;
 }
 
@@ -207,8 +208,8 @@ uint64_t TrainingRun::measure_last_step() {
   trainer_.set_steps_done(first_step);
   const double start = steady_seconds();
   Iterator<ImageBatch> batches = options_.batches(options_.seed).iterate();
-  // At a rate of 0 only momenta, averages and batch norm's statistics change; the session's
-  // constructor resets them.
+  // At a rate of 0 only momenta, averages, batch norm's statistics and the loss scale change; the
+  // session's constructor resets them.
   const auto make_step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
   for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
   const double measured_from = steady_seconds();
@@ -245,6 +246,20 @@ void TrainingRun::write_report(std::optional<FinalEvaluation> evaluation) {
   for (const auto& [name, value] : options_.settings) report.facts.push_back({name, value});
   recordpipe::write_report(posix_file_system(), options_.report, report);
   log_info("wrote {}", printable(options_.report));
+}
+
+void TrainingRun::write_interrupted_report() {
+  if (step() == first_step_) return;
+  try {
+    write_report({});
+  } catch (const Error& error) {
+    log_error("no report: {}", error.what());
+  }
+}
+
+std::string TrainingRun::how_to_continue() const {
+  return options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step_)
+                              : "run it again";
 }
 
 }  // namespace recordpipe

@@ -75,6 +75,13 @@ class TrainingRun {
 
   // Writes the report, if requested, of the run so far, with an evaluation if there was one.
   void write_report(std::optional<FinalEvaluation> evaluation);
+  // The same after a signal, without an evaluation; a failure is only logged. If no step was made,
+  // keeps the report of the run before, which may have an evaluation.
+  void write_interrupted_report();
+
+  // What continues the run after a signal: "run it again", with --minutes "run it with
+  // --train-steps N" (it would measure its time again, and so end at another step).
+  std::string how_to_continue() const;
 
   uint64_t step() const { return trainer_.steps_done(); }
   // The path of the newest checkpoint, or empty.
@@ -96,6 +103,7 @@ class TrainingRun {
   Trainer trainer_;
   HistoryRecorder history_;  // for the report
   std::string checkpoint_;
+  uint64_t first_step_ = 0, last_step_ = 0;  // of this run; set by train()
 };
 
 }  // namespace recordpipe

@@ -103,7 +103,7 @@ class TutorialEvaluation {
     try {
       step = read_checkpoint(posix_file_system(), path, *variables_).step;
     } catch (const Error& error) {
-      if (is_unreadable(error) || !posix_file_system().status(path)) throw;
+      if (is_unreadable_checkpoint(error) || !posix_file_system().status(path)) throw;
       throw with_hint(error, "is it a checkpoint of cifar10_train?");
     }
     evaluate(path, step);
@@ -135,7 +135,8 @@ class TutorialEvaluation {
         for (const Error& damaged : restored->damaged) warn_once(damaged);
       return restored;
     } catch (const Error& error) {
-      if (!is_unreadable(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
+      if (!is_unreadable_checkpoint(error))
+        throw with_hint(error, "is it a checkpoint of cifar10_train?");
       if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is intact");
       warn_once(error);
       return {};
@@ -243,7 +244,12 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
            backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   const int signal = run.train();
-  if (processes->rank() == 0) run.write_report({});
+  if (processes->rank() == 0) {
+    if (signal)
+      run.write_interrupted_report();
+    else
+      run.write_report({});
+  }
   return signal ? 128 + signal : 0;
 }
 

@@ -154,6 +154,8 @@ TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
   refused(ending_of(eval, {"--eval_data", "validation"}), "--eval-data");
   refused(ending_of(eval, {"--num_examples", "ten"}), "--num-examples");
   refused(ending_of(eval, {"--eval_interval_secs", "0"}), "--eval-interval-secs");
+  for (const std::string flag : {"--seed", "--checkpoint-steps", "--keep-checkpoints"})
+    refused(ending_of(eval, {flag, "1"}), flag);
   refused(ending_of(eval, {"surplus"}), "surplus");
 }
 

@@ -375,8 +375,8 @@ files and URLs without an index are read twice. With --where, --skip-corrupt, --
 or, with --split, --split-by, every input is read twice, unless the selected records take at most 4
 MiB, or, in a temporary file of --tmp-dir, at most 1 GiB and a quarter of the inputs. --shuffle
 needs no counts. Neither does --shards-by round-robin, which deals the records out in turn to all
-shards, at most 10,000. --dry-run prints what would be read and written; with --json {"inputs",
-"bytes", "records", "read_twice", "outputs"}.
+shards, which are open at the same time: at most 10,000. --dry-run prints what would be read and
+written; with --json {"inputs", "bytes", "records", "read_twice", "outputs"}.
 
 --split train=0.9,val=0.1 writes OUTPUT-train and OUTPUT-val, each with --shards, if given. The name
 precedes the extensions .tfrecord, .tfrecords and those of compressions, as in TFDS: "-o
@@ -398,9 +398,9 @@ without an image is an error.
 changes the extension. Each file appears when it is complete. With --keep-going, a file that fails
 doesn't stop the others. --resume makes only the files that are missing, or whose input, options or
 version of tfrecord differ. At the end, DIR/manifest.jsonl has a line of JSON for each file of this
-run: {"job", "input", "version", "output", "records", "bytes", "crc32c"}; before, these records are
-in DIR/.shards. "tfrecord verify --manifest" compares the files with it. --sample draws in each file
-by the seed and the file's name.
+run: {"job", "input", "version", "output", "records", "bytes", "crc32c"}; until then, DIR/.shards
+has this line of each file that is complete. "tfrecord verify --manifest" compares the files with
+it. --sample draws in each file by the seed and the file's name.
 
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",

@@ -163,8 +163,9 @@ CommandAction define(CommandApp& app) {
       .type_name("NAME");
   app.add_option(
          "--label", arguments->target.label,
-         fmt::format("Feature that names an image's folder (default: the first of {} that has "
-                     "one value)",
+         fmt::format("Feature that names an image's folder (default: the first of {} with one "
+                     "value, with --labels of int64; if there is none, the image has no folder, "
+                     "with --labels an error)",
                      fmt::join(kUsualLabelFeatures, ", ")))
       .type_name("NAME");
   app.add_input("--labels", arguments->target.labels,

@@ -127,7 +127,7 @@ record has with as many values is fixed, any other is ragged. Records of several
 features (Events, say), are an error.
 
 Damage is an error, because the records after it are unknown: "tfrecord salvage" extracts the intact
-records. The first 20,000 names are kept, if they take no more than 4 MiB together; features of
+records. At most 20,000 names are kept, of at most 4 MiB together; occurrences of features with
 other names are counted (in --json as "left_out"). Text shows the first 100 bytes of a long name.)";
 
 constexpr char kExamples[] =

@@ -258,7 +258,7 @@ Command view_command() {
                "--image", arguments->image,
                fmt::format(
                    "Feature with the image (default: the first of {} that holds one, else the "
-                   "first feature that does)",
+                   "first feature with an image)",
                    fmt::join(kUsualImageFeatures, ", ")))
             .type_name("NAME");
         add_pixel_options(app, arguments->pixels);

@@ -39,7 +39,7 @@ size_t choose_algorithm(const std::string& work, std::span<const AlgorithmOffer>
   if (problems.empty()) problems = "; none is listed";
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "no algorithm for " + work + problems,
-               .hint = "another precision or --device cpu may do"});
+               .hint = "try another precision, a larger workspace, or the cpu backend"});
 }
 
 }  // namespace recordpipe::cuda

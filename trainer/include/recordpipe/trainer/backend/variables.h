@@ -106,7 +106,7 @@ class Variables {
 
  protected:
   // Throw Error{invalid_argument}: if there are no averages; if the variable doesn't have this
-  // slot; if it doesn't have so many values.
+  // slot; if it has another number of values.
   void require_averages() const;
   void require_slot(VariableId id, Slot slot) const;
   void require_size(VariableId id, size_t size) const;
@@ -129,7 +129,7 @@ void initialize(Variables& variables, uint64_t seed);
 //
 //   const auto averaged = backend.make_variables(network);
 //   copy_averages(*variables, *averaged);
-//   evaluate(backend, network, *averaged, batches);
+//   evaluate(backend, network, *averaged, batches, {.batch_size = 100});
 void copy_averages(const Variables& from, Variables& to);
 
 }  // namespace recordpipe

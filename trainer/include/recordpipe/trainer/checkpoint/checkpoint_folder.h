@@ -24,9 +24,9 @@ struct CheckpointFile {
 // Newest first; without best.safetensors and anything that is not a regular file.
 std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system, const std::string& directory);
 
-// Whether an error of reading a checkpoint is about the file, damaged or not readable (maybe only
-// now), and not about the network that it belongs to.
-bool is_unreadable(const Error& error);
+// Whether an error means that a checkpoint's file is damaged or can't be read, perhaps only at the
+// moment, and not that it belongs to another network.
+bool is_unreadable_checkpoint(const Error& error);
 
 struct RestoredCheckpoint {
   std::string path = {};

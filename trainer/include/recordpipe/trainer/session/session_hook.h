@@ -17,9 +17,10 @@
 //     end                     of every hook, unless an exception has ended the run
 //
 // Hooks are called in the order in which they were given, by the training thread. An exception from
-// a hook ends the run. But after Error{io} or Error{network} in a step, the session restores the
-// newest checkpoint and repeats the steps since then (SessionOptions::recoveries). The `end` of
-// every hook is called even if one throws; the first exception is thrown afterwards.
+// a hook ends the run. But after Error{io} or Error{network} in a step, other than a DeviceError,
+// the session of a single process restores the newest checkpoint and repeats the steps since then
+// (SessionOptions::recoveries). The `end` of every hook is called even if one throws; the first
+// exception is thrown afterwards.
 #pragma once
 
 #include <cstdint>

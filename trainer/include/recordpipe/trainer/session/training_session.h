@@ -41,10 +41,10 @@ struct SessionOptions {
   // The options of the run by name: "batch_size", "learning_rate", ... They are saved in
   // checkpoints, so that a resumed run can report changes.
   CheckpointSettings settings = {};
-  // How often a step that failed with Error{io} or Error{network} is retried, each time from the
-  // newest checkpoint. Needs a checkpoint. A failure to restore it counts as one of the step; the
-  // count restarts after the step succeeds. With several processes there are no retries: the others
-  // are not aware of the failure.
+  // How often a step that failed with Error{io} or Error{network}, but not with a DeviceError, is
+  // retried, each time from the newest checkpoint. Needs a checkpoint. A failure to restore it
+  // counts as one of the step; the count restarts after the step succeeds. With several processes
+  // there are no retries: the others are not aware of the failure.
   int recoveries = 3;
   // The processes that train together, with a ReplicatedBackend; null (default): this process
   // alone. All begin with the state of the first one. A stop requested in any process ends run() in

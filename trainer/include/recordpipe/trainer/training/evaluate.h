@@ -35,7 +35,7 @@ struct Evaluation {
 
 struct EvaluationOptions {
   size_t batch_size = 128;    // the largest; batches may be smaller
-  size_t most_mistakes = 60;  // the maximum number of mistakes kept
+  size_t most_mistakes = 60;  // the maximum number of mistakes kept, with their pixels
   // Called before each batch: if it returns true, Error{cancelled} is thrown.
   std::function<bool()> stop = [] { return false; };
 };
