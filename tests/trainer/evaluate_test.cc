@@ -1,3 +1,4 @@
+// Tests evaluate(): totals, the confusion matrix, the kept mistakes, and its interruption.
 #include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
@@ -60,6 +61,48 @@ Evaluation evaluate_pixels(Backend& backend, const std::vector<Pixel>& pixels,
         return batch_of(rows, dtype);
       });
   return evaluate(backend, network, *variables, batches, options);
+}
+
+// With 11 images in batches of 4, each image counts once, and the last batch has 3.
+TEST(Evaluate, CountsEachImageOnce) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  randomize(*variables, 1);
+  std::vector<size_t> images(11);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = i;
+
+  BatchResult one_by_one;
+  const auto runner =
+      backend.make_runner(network, *variables, {.batch_size = 1, .mode = Mode::inference});
+  for (const size_t image : images) {
+    runner->load(random_batch(network, 1, image));
+    const BatchResult result = runner->forward();
+    one_by_one.loss += result.loss / 11;
+    one_by_one.correct += result.correct;
+  }
+
+  const auto join = [&network](const std::vector<size_t>& rows) {
+    ImageBatch joined;
+    joined.reset(random_batch(network, 1, 0).format(), rows.size());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const ImageBatch single = random_batch(network, 1, rows[row]);
+      std::copy(single.bytes().begin(), single.bytes().end(), joined.image_at(row));
+      joined.set_label(row, single.labels()[0]);
+    }
+    return joined;
+  };
+  const Dataset<ImageBatch> batches = from_vector(images).batch(4).map(join);
+  size_t asked = 0;
+  const auto stop = [&] { return ++asked == 3; };
+  const EvaluationOptions until_stop = {.batch_size = 4, .stop = stop};
+  EXPECT_EQ(error_of([&] { evaluate(backend, network, *variables, batches, until_stop); }).kind(),
+            ErrorKind::cancelled);
+  const BatchResult result =
+      evaluate(backend, network, *variables, batches, {.batch_size = 4}).total;
+  EXPECT_EQ(result.images, 11u);
+  EXPECT_EQ(result.correct, one_by_one.correct);
+  EXPECT_NEAR(result.loss, one_by_one.loss, 1e-5);
 }
 
 TEST(Evaluate, AgreesWithTheRunner) {

@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// The flags' values.
+// The values of these flags.
 struct TrainingDevice {
   std::string type = "auto";        // or "cpu", "cuda", "reference"
   size_t threads = 0;               // for computation: see CpuBackendOptions
@@ -25,10 +25,10 @@ struct TrainingDevice {
   bool sync_batch_norm = false;
 };
 
-// The backend for one copy of a network in one process; ignores the last three members. For auto,
-// the choice and its reason are logged. Throws Error{unsupported}, with the missing part, if the
-// device can't be used or doesn't support this precision. Throws DeviceError if a GPU fails, also
-// for auto.
+// The backend for one copy of a network in one process; ignores num_gpus, variable_strategy and
+// sync_batch_norm. For auto, the choice and its reason are logged. Throws Error{unsupported}, with
+// the missing part, if the device can't be used or doesn't support this precision. Throws
+// DeviceError if a GPU fails, also for auto.
 std::unique_ptr<Backend> make_backend(const TrainingDevice& device);
 
 // The backend for `processes`, which must outlive it, to train on together: that of make_backend()

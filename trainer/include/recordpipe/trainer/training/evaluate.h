@@ -34,7 +34,7 @@ struct Evaluation {
 };
 
 struct EvaluationOptions {
-  size_t batch_size = 128;    // the largest; batches may be smaller
+  size_t batch_size = 128;    // of the largest batch
   size_t most_mistakes = 60;  // the maximum number of mistakes kept, with their pixels
   // Called before each batch: if it returns true, Error{cancelled} is thrown.
   std::function<bool()> stop = [] { return false; };
