@@ -66,12 +66,16 @@ function(recordpipe_command_test name)
   endif()
 endfunction()
 
-# recordpipe_python_tests(NAME SCRIPT CLASS... COST ... ENVIRONMENT ... PROPERTIES ...): defines
-# CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS, one
-# test NAME that runs the whole script.
+# recordpipe_python_tests(NAME SCRIPT CLASS... PYTHON ... COST ... ENVIRONMENT ... PROPERTIES ...):
+# defines CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS,
+# one test NAME that runs the whole script. PYTHON is the interpreter (default: the one that CMake
+# has found). Their output names each test, so that list_skipped.py finds those that are skipped.
 function(recordpipe_python_tests name script)
-  cmake_parse_arguments(arg "" "COST" "ENVIRONMENT;PROPERTIES" ${ARGN})
-  set(command Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+  cmake_parse_arguments(arg "" "PYTHON;COST" "ENVIRONMENT;PROPERTIES" ${ARGN})
+  if(NOT arg_PYTHON)
+    set(arg_PYTHON Python3::Interpreter)
+  endif()
+  set(command ${arg_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} --verbose)
   set(rest COST ${arg_COST} ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
   foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
     recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})

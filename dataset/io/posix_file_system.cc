@@ -116,13 +116,13 @@ class PosixLock final : public FileLock {
     if (maker_.is_this()) ::flock(descriptor_.get(), LOCK_UN);
   }
 
-  // Whether the name still refers to the locked file: the previous holder may have renamed or
-  // removed it between open and lock.
-  bool holds_its_name() const {
+  bool holds_its_name() const override {
     const struct stat& mine = descriptor_.opened();
     struct stat named = {};
-    return ::lstat(descriptor_.path().c_str(), &named) == 0 && named.st_dev == mine.st_dev &&
-           named.st_ino == mine.st_ino;
+    if (::lstat(descriptor_.path().c_str(), &named) == 0)
+      return named.st_dev == mine.st_dev && named.st_ino == mine.st_ino;
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    throw system_error(errno, "stat", descriptor_.path());
   }
 
  private:
@@ -175,6 +175,7 @@ class PosixFileSystem final : public FileSystem {
   }
   std::unique_ptr<FileLock> lock(const std::string& path) override {
     while (true) {
+      // The previous holder may have renamed or removed the file between open and lock.
       auto lock = std::make_unique<PosixLock>(path);
       if (lock->holds_its_name()) return lock;
     }
@@ -183,8 +184,9 @@ class PosixFileSystem final : public FileSystem {
   std::optional<FileStatus> status(const std::string& path) override {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
-      // No file has a name that is too long. (A pattern may be longer.)
-      if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
+      // No file has a name that is too long (a pattern may be longer), or is in a loop of links.
+      if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
+        return std::nullopt;
       throw system_error(errno, "stat", path);
     }
     FileStatus status;

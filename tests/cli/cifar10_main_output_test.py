@@ -58,7 +58,9 @@ class Output(Cifar10MainTest):
         folder = self.job.parent
         for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
                               ("/dev/null", "/dev/null"),
-                              (self.job / "checkpoint-4.safetensors", "overwrite a checkpoint")):
+                              (self.job / "checkpoint-4.safetensors", "overwrite a file of the run"),
+                              (self.job / "report-history.jsonl", "overwrite a file of the run"),
+                              (self.job / ".lock", "overwrite a file of the run")):
             with self.subTest(report):
                 result = self.train("--report", report)
                 self.expect_failure(result, 1, words)

@@ -53,11 +53,13 @@ class Resuming(Cifar10MainTest):
         before = ("--learning-rate-schedule", "cosine")
         self.expect_done(self.train(*before, steps=2))
         result = self.train(*before, "--warmup-steps", 1, "--batch-norm-decay", 0.9,
-                            "--batch-norm-epsilon", 0.001, "--check-numerics", "true", steps=3)
+                            "--batch-norm-epsilon", 0.001, "--check-numerics", "true",
+                            "--num-gpus", 2, "--sync-batch-norm", "true", steps=3)
         self.expect_done(result)
         for words in ("warmup_steps was 0 and is now 1", "batch_norm_decay was 0.997 and is now 0.9",
                       "batch_norm_epsilon was 1e-05 and is now 0.001",
-                      "check_numerics was false and is now true", "last_step was 2 and is now 3"):
+                      "check_numerics was false and is now true", "last_step was 2 and is now 3",
+                      "num_gpus was 1 and is now 2", "sync_batch_norm was false and is now true"):
             self.assertIn(words, result.stderr)
         # More steps don't change a piecewise schedule.
         shutil.rmtree(self.job)
@@ -102,6 +104,17 @@ class Resuming(Cifar10MainTest):
             printed.add(result.stdout)
         self.assertEqual(len(printed), 1)
         self.assertRegex(printed.pop(), r"/24\) at step 2\n$")
+
+    def test_fewer_checkpoints_to_keep(self):
+        """A run that only evaluates removes none of them, and the next one says so before."""
+        many = ("--checkpoint-steps", 1, "--keep-checkpoints", 100)
+        self.expect_done(self.train(*many, steps=8))
+        result = self.train(steps=8)
+        self.expect_done(result)
+        self.assertIn("holds 9 checkpoints: the next save removes all but the newest 5", result.stderr)
+        self.assertEqual(len(self.checkpoints()), 9)
+        self.expect_done(self.train(steps=9))
+        self.assertEqual(len(self.checkpoints()), 5)
 
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
@@ -198,6 +211,19 @@ class Signals(Cifar10MainTest):
         self.assertEqual(process.returncode, 0, err)
         self.assertIn("checkpoint-40.safetensors", self.checkpoints())
 
+    def test_a_signal_that_comes_twice_is_one(self):
+        """timeout(1) sends it to its child, and a moment later to the process group."""
+        process = self.start("--checkpoint-steps", 100_000)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "step = ")
+            for _ in range(3):
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.005)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertEqual(len(self.checkpoints()), 2, err)
+
     def test_second_signal_ends_it_at_once(self):
         process = subprocess.Popen(
             self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96),
@@ -208,7 +234,10 @@ class Signals(Cifar10MainTest):
             process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
             self.assertIsNone(process.poll())
-            process.send_signal(signal.SIGTERM)
+            # The program may have taken the first one late: one of these comes half a second later.
+            while process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
             _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         self.assertTrue(err.endswith("interrupted\n"), err)

@@ -59,6 +59,8 @@ class Usage(Cifar10MainTest):
                               "1"], "fp16 can't be combined with"),
                             (["--device", "cpu", "--measure-algorithms", "1"],
                              "--measure-algorithms: needs --device cuda"),
+                            (["--job-dir", ""], "--job-dir: its value is empty"),
+                            (["--job-dir=", "--report=r.html"], "--job-dir: its value is empty"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
                 self.expect_failure(self.train(*extra), 2, word)

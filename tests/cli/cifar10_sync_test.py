@@ -99,7 +99,8 @@ class Usage(SyncTest):
     def test_processes_with_different_flags(self):
         mpirun.skip_without_mpi(self)
         for flag, values in (("--train-steps", (6, 4)), ("--learning-rate", (0.1, 0.2)),
-                             ("--minutes", (0.01, 0.02))):
+                             ("--minutes", (0.01, 0.02)), ("--num-gpus", (1, 2)),
+                             ("--sync-batch-norm", ("true", "false"))):
             with self.subTest(flag):
                 commands = [self.resnet_command("job", 8, "--sync", flag, value)
                             for value in values]

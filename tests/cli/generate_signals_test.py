@@ -37,7 +37,7 @@ class Signals(GenerateTest):
                 time.sleep(0.5)  # it should be reading by now
                 for _ in range(signals):  # a second signal ends it faster
                     process.send_signal(number)
-                    time.sleep(0.1)
+                    time.sleep(0.7)  # sooner, it would be the same signal
                 _, stderr = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 128 + number, stderr)
                 self.assertIn("interrupted", stderr)

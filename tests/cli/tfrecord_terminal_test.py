@@ -134,6 +134,7 @@ class Paging(TerminalTest):
             deadline = time.monotonic() + 30
             while not (self.folder / "ended").exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
+            time.sleep(0.7)  # sooner, it would be the same signal
             process.send_signal(signal.SIGINT)
             time.sleep(0.3)
             self.assertIsNone(process.poll())

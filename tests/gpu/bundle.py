@@ -182,7 +182,8 @@ def torch_of(python):
     except OSError as error:
         return "none", f"{python}: {error}"
     if done.returncode:
-        return "none", f"{python}: {done.stderr.strip().splitlines()[-1]}"
+        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        return "none", f"{python}: {lines[-1]}"
     return done.stdout.strip(), None
 
 

@@ -140,6 +140,9 @@ class Libraries(unittest.TestCase):
         self.assertEqual(env["LD_LIBRARY_PATH"].split(":")[0], str(packages))
         self.assertEqual(missing, [])
 
+    def test_a_python_that_fails_silently(self):
+        self.assertEqual(bundle.torch_of("/bin/false"), ("none", "/bin/false: ended with 1"))
+
 
 class Stages(unittest.TestCase):
     def setUp(self):
@@ -329,6 +332,9 @@ class OnTheCpu(unittest.TestCase):
         result = run("train", *arguments, "--trainers", "torch")
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn("NOT COMPARED WITH PYTORCH: /no/python", result.stdout)
+        result = run("train", *arguments, "--steps", 3)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("is of another training", result.stderr)
         done = json.loads((ROOT / "training/results.json").read_text())["runs"]
         self.assertEqual([(one["who"], one["seed"], one["step"], one["images"]) for one in done],
                          [("ours", 1, 2, ROWS), ("ours", 2, 2, ROWS)])

@@ -103,6 +103,8 @@ TEST_F(PosixFileSystem, DirectoriesAreRefused) {
 
 TEST_F(PosixFileSystem, MissingFilesAndDanglingLinksAreNotFound) {
   std::filesystem::create_symlink(directory / "nowhere", directory / "link");
+  std::filesystem::create_symlink("loop", directory / "loop");
+  EXPECT_FALSE(files.status(directory / "loop"));
   for (const std::string& name : {directory / "missing", directory / "link", path + "/below"}) {
     EXPECT_EQ(error_of([&] { files.open_source(name); }).kind(), ErrorKind::not_found);
     EXPECT_EQ(error_of([&] { files.open_random(name); }).kind(), ErrorKind::not_found);
@@ -413,6 +415,16 @@ TEST_F(PosixFileSystem, ALockOnARemovedFileIsNoLock) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most, 1);
+}
+
+TEST_F(PosixFileSystem, ALockKnowsWhetherItsFileWasReplaced) {
+  const auto lock = files.lock(path);
+  EXPECT_TRUE(lock->holds_its_name());
+  files.remove(path);
+  EXPECT_FALSE(lock->holds_its_name());
+  const auto others = files.lock(path);
+  EXPECT_FALSE(lock->holds_its_name());
+  EXPECT_TRUE(others->holds_its_name());
 }
 
 // A lock is released when its process dies.

@@ -53,6 +53,7 @@ TEST(StepAxis, HasWholeSteps) {
   EXPECT_EQ(step_axis(0, 2).ticks, (Ticks{0, 1, 2}));
   EXPECT_EQ(step_axis(7, 7).ticks, (Ticks{7, 8}));
   EXPECT_EQ(step_axis(7, 7).place(7), 0);
+  EXPECT_LT(step_axis(1e17, 1e17).ticks.size(), 20u) << "1e17 + 1 is 1e17";
 }
 
 TEST(ShortText, HasFourDigitsOrAllBeforeThePoint) {

@@ -1,13 +1,17 @@
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
@@ -110,8 +114,8 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
 }
 
-// Checkpoints have filled the disk; the next run is configured to keep fewer.
-TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
+// The next run is configured to keep fewer, perhaps by mistake.
+TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItSaves) {
   {
     CheckpointFolder folder(posix_file_system(), job_dir);
     for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
@@ -120,12 +124,15 @@ TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
   EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is intact isn't known yet";
   ASSERT_EQ(folder.restore(variables)->state.step, 3u);
-  EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors", "checkpoint-4.safetensors"));
+  EXPECT_THAT(names(), testing::SizeIs(4)) << "a run may only evaluate";
+  folder.save(variables, {.step = 5});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-5.safetensors"));
 }
 
-// An old checkpoint is removed to make room, but never the newest intact one.
+// An old checkpoint is removed to make room, but never the newest intact one, also if there are
+// fewer than may be kept.
 TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
-  for (const size_t keep : {1, 2, 3}) {
+  for (const size_t keep : {1, 2, 3, 9}) {
     const std::string job = job_dir + std::to_string(keep);
     FaultyFileSystem faulty(posix_file_system());
     CheckpointFolder folder(faulty, job, keep);
@@ -139,9 +146,69 @@ TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
     }
     EXPECT_FALSE(faulty.failed_call().empty());
     const auto files = list_checkpoints(posix_file_system(), job);
-    EXPECT_EQ(files.size(), keep);
+    EXPECT_EQ(files.size(), std::min<size_t>(keep, 3));
     EXPECT_EQ(files.front().step, keep == 1 ? 3u : 4u);
   }
+}
+
+// Otherwise a disk that others have filled would cost all checkpoints but one.
+TEST_F(CheckpointFolderTest, RemovesOneOnADiskThatStaysFull) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 9);
+  for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::vector<ErrorKind> kinds;
+  for (const uint64_t step : {5, 6, 7})
+    kinds.push_back(error_of([&] { folder.save(variables, {.step = step}); }).kind());
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(kinds, testing::Each(ErrorKind::no_space));
+  EXPECT_THAT(list_checkpoints(posix_file_system(), job_dir), testing::SizeIs(3));
+  folder.save(variables, {.step = 8});
+  EXPECT_THAT(list_checkpoints(posix_file_system(), job_dir), testing::SizeIs(4));
+}
+
+// Such as "mv job /larger/disk && ln -s /larger/disk/job": it is still this run's folder.
+TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, {.step = 1});
+  std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(job_dir);
+  std::filesystem::create_directory_symlink(directory / "copy", job_dir);
+  folder.save(variables, {.step = 2});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
+  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
+            ErrorKind::busy);
+}
+
+// "rm -r" to start over, while the run still lives: it must not touch the checkpoints of the next
+// one in the folder, which may have ended.
+TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
+  CheckpointFolder first(posix_file_system(), job_dir, 1);
+  first.save(variables, {.step = 1});
+  std::filesystem::remove(job_dir + "/.lock");
+  first.save(variables, {.step = 2});
+  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
+            ErrorKind::busy)
+      << "it has locked the folder again";
+
+  std::filesystem::remove_all(job_dir);
+  {
+    CheckpointFolder second(posix_file_system(), job_dir);
+    second.save(variables, {.step = 1});
+    EXPECT_EQ(error_of([&] { first.save(variables, {.step = 3}); }).kind(), ErrorKind::busy);
+  }
+  for (const auto& save : std::vector<std::function<void()>>{
+           [&] { first.save(variables, {.step = 3}); },
+           [&] { first.save_best(variables, {.step = 3, .validation_accuracy = 1}); }}) {
+    const Error error = error_of(save);
+    EXPECT_EQ(error.kind(), ErrorKind::busy);
+    EXPECT_THAT(error.what(), HasSubstr(".lock: replaced during the run"));
+  }
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors"));
 }
 
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
@@ -238,6 +305,9 @@ TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
   }
   write_file(job_dir + "/best.safetensors", "damaged");
   EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
+  std::filesystem::remove(job_dir + "/best.safetensors");
+  std::filesystem::create_directory(job_dir + "/best.safetensors");
+  EXPECT_EQ(folder.best_accuracy(), std::nullopt);
 }
 
 // Another process may remove the oldest checkpoints after the folder was listed. Here the newest is
@@ -246,6 +316,8 @@ TEST_F(CheckpointFolderTest, PassesOverWhatHasDisappeared) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
   std::filesystem::create_symlink(job_dir + "/gone", job_dir + "/checkpoint-2.safetensors");
+  std::filesystem::create_symlink("checkpoint-3.safetensors",
+                                  job_dir + "/checkpoint-3.safetensors");
   const auto restored = folder.restore(variables);
   ASSERT_TRUE(restored);
   EXPECT_EQ(restored->state.step, 1u);

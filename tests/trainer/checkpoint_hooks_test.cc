@@ -56,7 +56,8 @@ TEST(CheckpointSaverHook, KeepsTheNewest) {
   EXPECT_THAT(run.steps(), ElementsAre(5, 4));
 }
 
-// The runs differ in which file system call fails because of a full disk.
+// The runs differ in which file system call fails because of a full disk. They keep one checkpoint:
+// there is no older one to remove.
 TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   TestRun whole;
   whole.save_every = 2;
@@ -67,6 +68,7 @@ TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
     faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
     TestRun run;
     run.save_every = 2;
+    run.keep = 1;
     run.files = &faulty;
     try {
       run.run(5);
@@ -110,6 +112,22 @@ TEST(CheckpointSaverHook, MakesAFolderAgainThatWasRemoved) {
   run.run(5, hooks(remover));
   EXPECT_THAT(run.steps(), ElementsAre(5, 4));
   EXPECT_THAT(run.notes, testing::IsEmpty());
+}
+
+// Otherwise it would train on for days, and nothing of it would be saved.
+TEST(CheckpointSaverHook, EndsARunWhoseFolderBelongsToAnother) {
+  TestRun run;
+  run.save_every = 2;
+  uint64_t last = 0;
+  FunctionHook remover;
+  remover.on_after = [&](TrainingSession&, const RunValues& values) {
+    last = values.result.step;
+    if (last != 3) return;
+    std::filesystem::remove_all(run.job_dir);
+    CheckpointFolder other(posix_file_system(), run.job_dir);
+  };
+  EXPECT_EQ(error_of([&] { run.run(9, hooks(remover)); }).kind(), ErrorKind::busy);
+  EXPECT_EQ(last, 4u);
 }
 
 TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
@@ -186,6 +204,17 @@ struct Evaluations {
   uint64_t step = 0;
 };
 
+// Saves after each run's evaluations, as the programs do, so that checkpoints have the accuracy.
+void save_after_evaluations(TestRun& run) {
+  run.save_every = 0;
+  run.more_hooks = [evaluations = run.more_hooks](CheckpointFolder& folder) {
+    Hooks list = evaluations(folder);
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = 100}}));
+    return list;
+  };
+}
+
 TEST(EvalHook, KeepsTheBestOfAllRuns) {
   TestRun run;
   Evaluations evaluations = {.correct = {{2, 3}, {4, 5}, {5, 5}, {6, 4}, {8, 6}, {10, 1}}};
@@ -210,8 +239,42 @@ TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
   TestRun run;
   Evaluations evaluations = {.correct = {{5, 3}, {10, 4}}};
   evaluations.add_to(run, 5, false);
+  save_after_evaluations(run);
   for (const uint64_t last : {2, 4, 6, 8, 10, 12}) run.run(last);
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(5, true), Pair(10, true)));
+}
+
+// A signal ends the evaluations at step 3 and at the last step. The next run repeats them, but not
+// those that were complete.
+TEST(EvalHook, RepeatsAnInterruptedEvaluation) {
+  TestRun run;
+  bool interrupted = true;
+  std::vector<uint64_t> seen;
+  run.more_hooks = [&](CheckpointFolder& folder) {
+    EvalOptions options = {.every = {.steps = 3}, .evaluate = [&]() -> BatchResult {
+                             if (interrupted)
+                               throw Error({.kind = ErrorKind::cancelled, .reason = "a signal"});
+                             return {.loss = 1, .correct = 5, .images = 8};
+                           }};
+    options.listener = [&](uint64_t step, const BatchResult&, bool) { seen.push_back(step); };
+    return hooks(EvalHook(folder, options));
+  };
+  save_after_evaluations(run);
+  run.run(5);
+  EXPECT_THAT(run.steps(), ElementsAre(3, 0));
+  EXPECT_THAT(seen, testing::IsEmpty());
+  interrupted = false;
+  run.run(4);
+  EXPECT_THAT(seen, ElementsAre(3, 4));
+  interrupted = true;
+  run.run(5);
+  interrupted = false;
+  for (const bool first : {true, false}) {
+    seen.clear();
+    run.run(5);
+    EXPECT_THAT(seen, testing::SizeIs(first ? 1 : 0)) << "nothing is left to train";
+    EXPECT_EQ(read_training_state(posix_file_system(), run.path(5)).validation_accuracy, 0.625);
+  }
 }
 
 // A NaN loss can't be compared with later results, so its evaluation must not become the best.

@@ -170,14 +170,14 @@ TEST(TrainingSession, GoesOnAsIfItHadNeverStopped) {
 
 TEST(TrainingSession, SaysFromWhereItGoesOn) {
   TestRun run;
-  run.settings = {{"batch_size", "4"}, {"learning_rate", "0.05"}, {"layers", "8"}};
+  run.settings = {{"batch_size", "4"}, {"learning_rate", "0.05\x1b[31m\n"}, {"layers", "8"}};
   run.run(2);
   EXPECT_THAT(run.notes, IsEmpty());
   run.settings = {{"batch_size", "4"}, {"learning_rate", "0.1"}, {"clip", "1"}};
   run.learning_rate = 0.1;
   run.run(3);
   EXPECT_THAT(run.notes, ElementsAre("resumed from " + run.path(2) + " at step 2",
-                                     "learning_rate was 0.05 and is now 0.1"));
+                                     "learning_rate was 0.05\\x1b[31m\\x0a and is now 0.1"));
 }
 
 TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {

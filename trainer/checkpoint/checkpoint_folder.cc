@@ -87,57 +87,91 @@ CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string director
   if (keep == 0)
     throw Error(
         {.kind = ErrorKind::invalid_argument, .reason = "at least one checkpoint must be kept"});
-  open();
+  lock_ = open();
   remove_abandoned_partials(file_system_, directory_, [](std::string_view name) {
     return step_of(name).has_value() || name == best_name;
   });
 }
 
-void CheckpointFolder::open() {
+std::string CheckpointFolder::lock_path() const { return directory_ + "/.lock"; }
+
+std::string CheckpointFolder::path_of(uint64_t step) const {
+  return directory_ + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
+}
+
+std::unique_ptr<FileLock> CheckpointFolder::open() {
   file_system_.make_directories(directory_);
-  lock_ = file_system_.lock(directory_ + "/.lock");
+  return file_system_.lock(lock_path());
+}
+
+void CheckpointFolder::require_lock() {
+  if (lock_->holds_its_name()) return;
+  const bool replaced = file_system_.status(lock_path()).has_value();
+  auto lock = open();
+  // A copy of the folder, such as one on a larger disk, has this run's newest checkpoint.
+  const bool is_ours = newest_whole_ && file_system_.status(path_of(*newest_whole_));
+  if (replaced && !is_ours)
+    throw Error({.kind = ErrorKind::busy,
+                 .path = lock_path(),
+                 .reason = "replaced during the run: another run has used the folder since",
+                 .hint = "start this run again, in another folder"});
+  lock_ = std::move(lock);
 }
 
 std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
-  const std::string path =
-      directory_ + "/" + std::string(prefix) + std::to_string(state.step) + std::string(suffix);
-  if (!file_system_.status(directory_)) open();  // removed during the run
+  const std::string path = path_of(state.step);
+  require_lock();
   try {
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::no_space || !prune(std::max<size_t>(1, keep_ - 1))) throw;
+    // One is removed for the next one, however often that fails: the others would follow it for
+    // nothing.
+    if (error.kind() != ErrorKind::no_space || made_room_ || !remove_oldest()) throw;
+    made_room_ = true;
     write_checkpoint(file_system_, path, variables, state);
   }
+  made_room_ = false;
   newest_whole_ = state.step;
-  prune(keep_);
+  prune();
   return path;
 }
 
 std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables) {
+  require_lock();
   auto restored = restore_newest(file_system_, directory_, variables);
   if (!restored) return {};
   newest_whole_ = restored->state.step;
-  prune(keep_);
   return restored;
 }
 
-bool CheckpointFolder::prune(size_t keep) noexcept {
-  bool removed = false;
-  if (!newest_whole_) return removed;
+std::vector<CheckpointFile> CheckpointFolder::list_usable() const {
+  std::vector<CheckpointFile> files = list_checkpoints(file_system_, directory_);
+  std::erase_if(files, [&](const CheckpointFile& file) { return file.step > newest_whole_; });
+  return files;
+}
+
+void CheckpointFolder::prune() noexcept {
   try {
-    // Newer ones don't count: they were damaged, or this run would have resumed from them.
-    size_t kept = 0;
-    for (const CheckpointFile& file : list_checkpoints(file_system_, directory_)) {
-      if (file.step > *newest_whole_ || ++kept <= keep) continue;
+    const std::vector<CheckpointFile> files = list_usable();
+    for (size_t i = keep_; i < files.size(); ++i) {
       try {
-        file_system_.remove(file.path);
-        removed = true;
+        file_system_.remove(files[i].path);
       } catch (const Error&) {  // retried after the next one
       }
     }
   } catch (...) {
   }
-  return removed;
+}
+
+bool CheckpointFolder::remove_oldest() noexcept {
+  try {
+    const std::vector<CheckpointFile> files = list_usable();
+    if (files.size() < 2) return false;
+    file_system_.remove(files.back().path);
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 std::string CheckpointFolder::best_path() const {
@@ -145,12 +179,14 @@ std::string CheckpointFolder::best_path() const {
 }
 
 std::string CheckpointFolder::save_best(const Variables& variables, const TrainingState& state) {
+  require_lock();
   write_checkpoint(file_system_, best_path(), variables, state);
   return best_path();
 }
 
 std::optional<double> CheckpointFolder::best_accuracy() const {
-  if (!file_system_.status(best_path())) return {};
+  const auto status = file_system_.status(best_path());
+  if (!status || status->kind != FileKind::regular) return {};
   try {
     return read_training_state(file_system_, best_path()).validation_accuracy;
   } catch (const Error& error) {

@@ -113,8 +113,10 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"measure_algorithms", flags.device.measure_algorithms ? "true" : "false"},
           {"momentum", fmt::format("{}", flags.momentum)},
           {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
+          {"num_gpus", std::to_string(flags.device.num_gpus)},
           {"precision", flags.device.precision},
           {"seed", std::to_string(flags.seed)},
+          {"sync_batch_norm", flags.device.sync_batch_norm ? "true" : "false"},
           {"warmup_steps", std::to_string(flags.warmup_steps)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
 }

@@ -8,6 +8,7 @@
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "trainer/programs/log.h"
+#include "trainer/programs/processes.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/multi_gpu_backend.h"
@@ -60,6 +61,10 @@ std::unique_ptr<Backend> make_for(const TrainingDevice& device, const Make& make
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
         throw;
       require_fp32(device.precision, error.reason());
+      if (device.measure_algorithms)
+        throw Error({.kind = ErrorKind::unsupported,
+                     .reason = "only algorithms of a GPU can be measured: " + error.reason(),
+                     .hint = "omit --measure-algorithms"});
       log_info("device auto: cpu, because {}", error.reason());
     }
   }
@@ -95,6 +100,10 @@ std::unique_ptr<Backend> make_backend(const TrainingDevice& device) {
 
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes) {
+  // Different numbers of GPUs would leave processes waiting for each other.
+  require_same_settings(processes,
+                        {{"num_gpus", std::to_string(device.num_gpus)},
+                         {"sync_batch_norm", device.sync_batch_norm ? "true" : "false"}});
   bool on_gpus = false;
   auto backend = make_for(device, [&] {
     const bool several = device.num_gpus > 1 || processes.size() > 1;

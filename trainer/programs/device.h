@@ -33,7 +33,8 @@ std::unique_ptr<Backend> make_backend(const TrainingDevice& device);
 
 // The backend for `processes`, which must outlive it, to train on together: that of make_backend()
 // in a ReplicatedBackend, or on several GPUs a MultiGpuBackend. Throws the errors of
-// make_backend(), and Error{invalid_argument} for the strategy "GPU" without GPUs.
+// make_backend(), and Error{invalid_argument} for the strategy "GPU" without GPUs, and for
+// processes with different num_gpus or sync_batch_norm.
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes);
 

@@ -1,7 +1,8 @@
 #include "trainer/programs/flag_helpers.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,18 @@ std::string check_boolean(const std::string& word) {
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const bool is_known = lower == "true" || lower == "false" || lower == "1" || lower == "0";
   return is_known ? "" : word + " not in {true,false,1,0}";
+}
+
+// No folder, file or number is empty. A shell passes '' for "$VARIABLE" if it isn't set. After
+// "--option=", CLI11 would take the next argument for the value.
+void refuse_empty(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments)
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      throw ArgumentError(argument.substr(0, argument.size() - 1), "its value is empty");
+  const auto empty = std::ranges::find(arguments, "");
+  if (empty == arguments.end()) return;
+  if (empty == arguments.begin()) throw ArgumentError("the first argument is empty");
+  throw ArgumentError(*std::prev(empty), "its value is empty");
 }
 
 }  // namespace
@@ -138,11 +151,13 @@ void set_up(ArgumentParser& app) {
   app.let_last_win();
 }
 
-void parse_or_throw(ArgumentParser& app, std::vector<std::string> arguments,
+void parse_or_throw(ArgumentParser& app, const std::vector<std::string>& arguments,
                     const std::function<void()>& check) {
-  if (const auto status = app.parse_or_print(std::move(arguments), check)) {
-    throw UsageError{*status};
-  }
+  const auto check_all = [&] {
+    refuse_empty(arguments);
+    check();
+  };
+  if (const auto status = app.parse_or_print(arguments, check_all)) throw UsageError{*status};
 }
 
 }  // namespace recordpipe

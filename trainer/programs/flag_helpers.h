@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "dataset/applications/command_line/argument_parser.h"
+#include "recordpipe/trainer/checkpoint/checkpoint.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/usage_error.h"
 
 namespace recordpipe {
 
 constexpr size_t most_images = 1 << 20;  // in a batch
-constexpr uint64_t most_steps = 1'000'000'000'000;
 constexpr uint64_t most_seconds = 1'000'000'000;
 constexpr double smallest = 1e-12, largest = 1e6;  // limits of numbers without natural ones
 
@@ -63,10 +63,10 @@ void add_checkpoints(ArgumentParser& app, uint64_t& steps, size_t& keep);
 // occurrence of a repeated flag win.
 void set_up(ArgumentParser& app);
 
-// Parses `arguments`, then calls `check`, which may also throw ArgumentError. Prints help or
-// the usage error, and throws UsageError, if there is nothing to run.
+// Parses `arguments`, refuses empty values, then calls `check`, which may also throw ArgumentError.
+// Prints help or the usage error, and throws UsageError, if there is nothing to run.
 void parse_or_throw(
-    ArgumentParser& app, std::vector<std::string> arguments,
+    ArgumentParser& app, const std::vector<std::string>& arguments,
     const std::function<void()>& check = [] {});
 
 }  // namespace recordpipe

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 namespace recordpipe {
@@ -11,6 +12,9 @@ namespace recordpipe {
 void limit_openmp_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/1);
+  // Without an interpreter, the program was started by the loader (ld.so PROGRAM), which would be
+  // restarted instead.
+  if (::getauxval(AT_BASE) == 0) return;
   // By its own path: after an exec of /proc/self/exe, process lists would show "exe".
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);

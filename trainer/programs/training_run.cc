@@ -45,15 +45,21 @@ class InterruptHook final : public SessionHook {
   }
 };
 
+constexpr const char* history_name = "report-history.jsonl";
+
 // Finds errors that would prevent the report before the training, not after it.
 void check_report(const std::string& report, const std::string& job_dir) {
   const std::filesystem::path path(report);
+  const std::string name = path.filename();
+  const bool is_of_the_run = path.extension() == ".safetensors" || name == history_name ||
+                             name == ".lock" || name.starts_with("events.out.tfevents.") ||
+                             name.starts_with("timeline-");
   std::error_code none;
-  if (path.extension() == ".safetensors" &&
+  if (is_of_the_run &&
       std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = report,
-                 .reason = "the report would overwrite a checkpoint",
+                 .reason = "the report would overwrite a file of the run",
                  .hint = "give it another name"});
   AtomicFile(posix_file_system(), report);  // throws if it can't be created; writes nothing
 }
@@ -83,7 +89,7 @@ TrainingRun::TrainingRun(Backend& backend, const Network& network, Communicator&
       trainer_(backend_, network_, *variables_, options_.trainer),
       history_(posix_file_system(), options_.report.empty() || !is_first()
                                         ? ""
-                                        : options_.job_dir + "/report-history.jsonl") {
+                                        : options_.job_dir + "/" + history_name) {
   if (!is_first()) return;
   checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
   if (!options_.report.empty()) check_report(options_.report, options_.job_dir);
@@ -175,6 +181,7 @@ int TrainingRun::train() {
   auto session = is_first() ? TrainingSession(trainer_, *checkpoints_, options, std::move(hooks))
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
+  if (is_first()) note_superfluous_checkpoints(log);
   if (session.restored_step() && step() >= last_step)
     log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
   first_step_ = step();
@@ -187,6 +194,19 @@ int TrainingRun::train() {
   log.note(fmt::format("interrupted at step {} of {}; {} to continue", step(), last_step,
                        how_to_continue()));
   return signal;
+}
+
+void TrainingRun::note_superfluous_checkpoints(TrainingLog& log) const {
+  size_t count = 0;
+  try {
+    count = list_checkpoints(posix_file_system(), options_.job_dir).size();
+  } catch (const Error&) {  // the folder is out of reach at the moment
+  }
+  if (count > options_.keep_checkpoints)
+    log.note(
+        fmt::format("{} holds {} checkpoints: the next save removes all but the newest {} "
+                    "(--keep-checkpoints)",
+                    printable(options_.job_dir), count, options_.keep_checkpoints));
 }
 
 CheckpointSettings TrainingRun::settings_to(uint64_t last_step) const {

@@ -90,6 +90,7 @@ class TrainingRun {
  private:
   bool is_first() const { return processes_.rank() == 0; }
   uint64_t measure_last_step();
+  void note_superfluous_checkpoints(TrainingLog& log) const;
   CheckpointSettings settings_to(uint64_t last_step) const;
   std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log,
                                                        EventWriter& events);

@@ -35,7 +35,7 @@ void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
   add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
                      "Images per step, device and process");
   app.add_option("--data-dir", flags.data_dir,
-                 "Folder with the train and eval files of generate_cifar10_tfrecords");
+                 "Folder with the files of generate_cifar10_tfrecords");
   add_boolean(app, "--use-fp16", flags.use_fp16,
               "Half precision, as --precision fp16; needs a GPU");
 }
@@ -112,7 +112,7 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
   const auto add = [&](ArgumentParser& app) {
     app.add_option("--eval-dir", flags.eval_dir, "Folder for event files");
     add_choice(app, "--eval-data", flags.eval_data, {"test", "train_eval"},
-               "test: the eval files; train_eval: the train files");
+               "test: the eval files; train_eval: the train and validation files");
     app.add_option(
         "--checkpoint-dir", flags.checkpoint_dir,
         "The train folder of cifar10_train, or a single checkpoint, which is evaluated once");

@@ -222,6 +222,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
       {"batch_size", std::to_string(batch_size)},
       {"device", backend->name()},
       {"measure_algorithms", flags.device.measure_algorithms ? "true" : "false"},
+      {"num_gpus", std::to_string(flags.device.num_gpus)},
       {"precision", flags.device.precision},
       {"seed", std::to_string(flags.seed)}};
   const TrainingRunOptions options = {.job_dir = flags.train_dir,

@@ -20,9 +20,10 @@ double tick_distance(double range, int most) {
 // The multiples of `distance` in [low, high].
 std::vector<double> multiples(double distance, double low, double high) {
   std::vector<double> ticks;
-  const double last = std::floor(high / distance + 1e-9);
-  for (double i = std::ceil(low / distance - 1e-9); i <= last; ++i)
-    ticks.push_back(i * distance + 0.0);  // 0, not -0
+  const double first = std::ceil(low / distance - 1e-9), last = std::floor(high / distance + 1e-9);
+  // An integer counts: above 2^53, adding 1 to a double doesn't change it.
+  for (int i = 0; first + i <= last; ++i)
+    ticks.push_back((first + i) * distance + 0.0);  // 0, not -0
   return ticks;
 }
 

@@ -15,6 +15,7 @@ CheckpointSaverHook::CheckpointSaverHook(CheckpointFolder& checkpoints,
 
 void CheckpointSaverHook::after_create_session(TrainingSession& session) {
   saved_step_ = session.restored_step();
+  saved_accuracy_ = session.restored_accuracy();
   // A permanent error must be reported now, not after a day of training.
   try_to_save(session, [](const Error& error) {
     return error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
@@ -25,14 +26,15 @@ void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& v
   // A failed step has nothing to save: the session has been restored to an earlier step.
   if (session.step() == values.result.step && timer_.is_due(values.result.step))
     try_to_save(session, [](const Error& error) {
-      return dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
+      return error.kind() != ErrorKind::busy &&
+             dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
     });
 }
 
 void CheckpointSaverHook::end(TrainingSession& session) { save(session); }
 
 void CheckpointSaverHook::save(TrainingSession& session) {
-  if (saved_step_ == session.step()) return;
+  if (saved_step_ == session.step() && saved_accuracy_ == session.validation_accuracy()) return;
   std::string path;
   try {
     path = checkpoints_.save(session.trainer().variables(), session.state());
@@ -41,6 +43,7 @@ void CheckpointSaverHook::save(TrainingSession& session) {
     return;
   }
   saved_step_ = session.step();
+  saved_accuracy_ = session.validation_accuracy();
   for (const auto& listener : options_.listeners) listener(path, session.step());
 }
 
@@ -49,7 +52,9 @@ bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& w
   const auto restored = checkpoints_.restore(session.trainer().variables());
   if (!restored) return false;
   session.trainer().set_steps_done(restored->state.step);
+  session.set_validation_accuracy(restored->state.validation_accuracy);
   saved_step_ = session.step();
+  saved_accuracy_ = session.validation_accuracy();
   session.note(why + "; training stops with the weights of " + printable(restored->path));
   session.request_stop();
   return true;

@@ -19,6 +19,10 @@ void EvalHook::after_create_session(TrainingSession& session) {
   timer_.reset();
   timer_.update(session.step());
   evaluated_step_ = session.step();
+  if (!session.restored_step() || session.validation_accuracy()) return;
+  // The checkpoint's step was not evaluated, or not to the end.
+  evaluated_step_.reset();
+  if (session.step() > 0 && options_.every.steps > 0 && is_due(session.step())) evaluate(session);
 }
 
 void EvalHook::after_run(TrainingSession& session, const RunValues& values) {
@@ -51,13 +55,13 @@ void EvalHook::evaluate(TrainingSession& session) {
       result.images == 0 ? 0
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
   const bool best = std::isfinite(result.loss) && (!best_ || accuracy > *best_);
+  session.set_validation_accuracy(accuracy);
   if (best) {
-    TrainingState state = session.state();
-    state.validation_accuracy = accuracy;
     try {
-      checkpoints_.save_best(session.trainer().variables(), state);
+      checkpoints_.save_best(session.trainer().variables(), session.state());
       best_ = accuracy;
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::busy) throw;  // another run has taken the folder
       session.note(std::string("the best checkpoint was not saved: ") + error.what());
     }
   }

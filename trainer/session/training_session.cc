@@ -112,6 +112,7 @@ void TrainingSession::run_step() {
   std::optional<NotFiniteError> not_finite;
   try {
     result = trainer_.step(*batch, options_.learning_rate);
+    validation_accuracy_.reset();
   } catch (const NotFiniteError& error) {
     not_finite = error;
     result = {.step = step() + 1,
@@ -147,6 +148,8 @@ void TrainingSession::restore() {
   if (options_.processes) share_restored(*options_.processes, trainer_.variables(), restored);
   restored_step_ = restored ? std::optional(restored->state.step) : std::nullopt;
   restored_path_ = restored ? restored->path : "";
+  restored_accuracy_ = restored ? restored->state.validation_accuracy : std::nullopt;
+  validation_accuracy_ = restored_accuracy_;
   if (!restored) {
     trainer_.set_steps_done(0);
     data_seed_ = options_.seed;
@@ -195,7 +198,7 @@ void TrainingSession::note_changes(const TrainingState& state) const {
   for (const auto& [name, now] : options_.settings) {
     const auto before = state.settings.find(name);
     if (before != state.settings.end() && before->second != now)
-      note(name + " was " + before->second + " and is now " + now);
+      note(name + " was " + printable(before->second) + " and is now " + now);
   }
 }
 
@@ -218,7 +221,8 @@ TrainingState TrainingSession::state() const {
           .data_seed = data_seed_,
           .input_state = input_state(),
           .plan_hash = dataset_->plan_hash(),
-          .settings = options_.settings};
+          .settings = options_.settings,
+          .validation_accuracy = validation_accuracy_};
 }
 
 }  // namespace recordpipe

@@ -16,6 +16,10 @@ std::atomic<int> caught = 0;
 std::atomic<int> holds = 0;              // Interrupt::Hold
 std::atomic<int64_t> grace_seconds = 0;  // 0: no limit
 
+// Signals in this time after the first one repeat it: timeout(1), job schedulers and shells signal
+// a process and then its whole process group.
+constexpr std::chrono::milliseconds kSameRequest{500};
+
 bool is_ignored(int signal) {
   struct sigaction action = {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -63,6 +67,7 @@ void Interrupt::wait_for_signals() {
   if (sigwait(&signals, &signal) != 0 || ending_) return;
   caught = signal;
   const timespec grace{.tv_sec = grace_seconds, .tv_nsec = 0};
+  const auto first = std::chrono::steady_clock::now();
   stop_.request_stop();
   do {
     if (grace.tv_sec > 0) {
@@ -72,7 +77,8 @@ void Interrupt::wait_for_signals() {
       sigwait(&signals, &signal);
     }
     if (ending_) return;
-  } while (caught == SIGINT && holds > 0);
+  } while (std::chrono::steady_clock::now() - first < kSameRequest ||
+           (caught == SIGINT && holds > 0));
   constexpr std::string_view kText = "interrupted\n";
   (void)!::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(exit_code());

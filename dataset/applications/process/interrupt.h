@@ -12,11 +12,11 @@
 namespace recordpipe {
 
 // Must be constructed first in main, before any other thread: later threads inherit the blocked
-// signals. The first signal requests a stop. The process ends at once on a second signal, or if the
-// stop takes longer than `grace` (for example, because of a blocked pipe or network disk). Files
-// being written are then left behind, as after SIGKILL. SIGINT and SIGHUP stay ignored if they were
-// ignored before (by nohup, or in a background job of a shell). At most one instance may exist at a
-// time.
+// signals. The first signal requests a stop. The process ends at once on a second signal, half a
+// second later or more, or if the stop takes longer than `grace` (for example, because of a blocked
+// pipe or network disk). Files being written are then left behind, as after SIGKILL. SIGINT and
+// SIGHUP stay ignored if they were ignored before (by nohup, or in a background job of a shell). At
+// most one instance may exist at a time.
 class Interrupt {
  public:
   static constexpr std::chrono::seconds kGrace{5};

@@ -79,6 +79,15 @@ TEST_F(Device, IsWhatTheFlagsSay) {
         }
 }
 
+TEST_F(Device, IsNotTheCpuForWhatOnlyAGpuDoes) {
+  emulated_machine().gpus = 0;
+  for (const char* flag : {"--precision=bf16", "--measure-algorithms=true"}) {
+    const Error error = error_of([&] { make_backend(of_cifar10_main({"--device=auto", flag})); });
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported) << flag;
+    EXPECT_THAT(error.what(), HasSubstr("only")) << flag;
+  }
+}
+
 TEST_F(Device, IsTheCpuForNoGpus) {
   const TrainingDevice device = of_cifar10_main({"--num-gpus=0"});
   EXPECT_EQ(device.type, "cpu");

@@ -11,7 +11,7 @@
 // "setting:NAME" for each setting, and a CRC-32C of everything; without the CRC a flipped bit would
 // be undetectable in a weight. The file's bytes depend on nothing else: no clock, host name or
 // path. (An input position has several encodings: TrainingSession::state() reduces them to one, so
-// that equal runs write equal bytes, also if one was resumed.)
+// that equal runs with equal evaluations write equal bytes, also if one was resumed.)
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@
 
 namespace recordpipe {
 
+// The steps of a training: a limit for numbers from files and command lines.
+constexpr uint64_t most_steps = 1'000'000'000'000;
+
 // The options of a run, by name: "batch_size" → "128".
 using CheckpointSettings = std::map<std::string, std::string, std::less<>>;
 
@@ -36,7 +39,8 @@ struct TrainingState {
   uint64_t seed = 0;             // of the run
   uint64_t data_seed = 0;        // of the order and distortions at input_state
   std::string input_state = {};  // empty: unknown, because another program wrote the file
-  uint64_t plan_hash = 0;        // of the pipeline of input_state
+  // Of the pipeline of input_state. For information: the state itself names its pipeline.
+  uint64_t plan_hash = 0;
   CheckpointSettings settings = {};
   // On the validation split, with these variables, 0 to 1; empty if not measured.
   std::optional<double> validation_accuracy = {};
@@ -56,9 +60,10 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
 
 // Checks the whole file before it changes a variable. Averages exist afterwards if the file or
 // `variables` had them; if the file has none, they start from the values. Throws Error{truncated}
-// or Error{corrupted} for a damaged file, for values that are not finite, and for another step than
-// `step`, if given; Error{not_found} or Error{invalid_argument} for another network;
-// Error{unsupported} for values that are not float32; Error{io} if the file can't be read.
+// or Error{corrupted} for a damaged file, for values that are not finite, for a step above
+// most_steps, and for another step than `step`, if given; Error{not_found} or
+// Error{invalid_argument} for another network; Error{unsupported} for values that are not float32;
+// Error{io} if the file can't be read.
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
                               Variables& variables, std::optional<uint64_t> step = {});
 

@@ -53,12 +53,13 @@ class CheckpointFolder {
 
   // Writes checkpoint-STEP.safetensors atomically, then removes the oldest checkpoints beyond
   // `keep` (one that can't be removed is tried again next time). On a full disk it removes the
-  // oldest one first, if there are several, so that `keep` remain with the new one. Makes the
-  // folder again if it was removed. Returns the file's path. Throws the errors of
-  // write_checkpoint().
+  // oldest one, unless it is the only one, and tries once more; it removes another one only after a
+  // checkpoint was saved. Makes the folder again if it was removed. Returns the file's path. Throws
+  // the errors of write_checkpoint(), and Error{busy} if the folder or its lock was removed and
+  // another run has used the folder since.
   std::string save(const Variables& variables, const TrainingState& state);
 
-  // The same for best.safetensors.
+  // Writes best.safetensors atomically. Throws the same errors, but removes nothing.
   std::string save_best(const Variables& variables, const TrainingState& state);
   // The validation accuracy of best.safetensors; empty if the file is missing or unreadable.
   std::optional<double> best_accuracy() const;
@@ -66,20 +67,27 @@ class CheckpointFolder {
   // Whether this object has saved or restored one, best.safetensors aside. Reads nothing: the
   // folder may be out of reach at the moment.
   bool has_checkpoint() const { return newest_whole_.has_value(); }
-  // restore_newest(), then removes the oldest checkpoints beyond `keep`.
+  // restore_newest(). The oldest checkpoints beyond `keep` stay until the next save(). Throws
+  // Error{busy} as save() does.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 
  private:
-  void open();
-  // Removes all but the newest `keep` checkpoints, counted from the newest intact one if that is
-  // known. Returns whether it removed any.
-  bool prune(size_t keep) noexcept;
+  std::unique_ptr<FileLock> open();
+  void require_lock();
+  // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
+  // damaged: otherwise this run would have resumed from them.
+  std::vector<CheckpointFile> list_usable() const;
+  void prune() noexcept;
+  bool remove_oldest() noexcept;  // false if there is no other one, or it can't be removed
+  std::string lock_path() const;
+  std::string path_of(uint64_t step) const;
   std::string best_path() const;
 
   FileSystem& file_system_;
   const std::string directory_;
   const size_t keep_;
   std::unique_ptr<FileLock> lock_;
+  bool made_room_ = false;                // on a full disk, since the last saved checkpoint
   std::optional<uint64_t> newest_whole_;  // the step of the last saved or restored checkpoint
 };
 

@@ -24,13 +24,13 @@ struct CheckpointSaverOptions {
 };
 
 // Saves right after the start, unless the step was just restored; whenever it is due; and at the
-// end.
+// end. A step is saved again if its validation accuracy has become known since.
 //
 // If a checkpoint can't be written, because the disk is full or the folder is read-only, the run
 // continues: the hook reports it through the session's note, the previous checkpoint stays the
 // newest, and the next one is tried when it is due. Exceptions are thrown only for the last
-// checkpoint (any Error), for the first (any but Error{no_space} and Error{io}), and as set by
-// CheckpointSaverOptions::nan.
+// checkpoint (any Error), for the first (any but Error{no_space} and Error{io}), if another run has
+// taken the folder (Error{busy}), and as set by CheckpointSaverOptions::nan.
 class CheckpointSaverHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.
@@ -49,6 +49,7 @@ class CheckpointSaverHook final : public SessionHook {
   const CheckpointSaverOptions options_;
   StepTimer timer_;
   std::optional<uint64_t> saved_step_;
+  std::optional<double> saved_accuracy_;
 };
 
 }  // namespace recordpipe

@@ -11,8 +11,9 @@
 namespace recordpipe {
 
 struct EvalOptions {
-  // In steps: at the multiples of this number, also in a resumed run. In seconds: the first time
-  // after this interval, not at once.
+  // In steps: at the multiples of this number, also in a resumed run, which begins with the
+  // evaluation of its checkpoint's step if that is due but was interrupted or has failed. In
+  // seconds: the first time after this interval, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
   // Evaluates the session's variables on images that are not trained on. If it throws
@@ -26,7 +27,8 @@ struct EvalOptions {
 };
 
 // A result more accurate than best.safetensors replaces that file, also in a resumed run, unless
-// its loss is not finite.
+// its loss is not finite. Add it before the CheckpointSaverHook: then the checkpoint of an
+// evaluated step has the accuracy, and no later run evaluates the step again.
 class EvalHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.

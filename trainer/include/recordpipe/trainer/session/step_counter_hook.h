@@ -1,4 +1,4 @@
-// Steps per second, logged and plotted: tf.train.StepCounterHook.
+// Steps per second, for a log or for TensorBoard: tf.train.StepCounterHook.
 #pragma once
 
 #include <functional>

@@ -83,9 +83,15 @@ class TrainingSession {
   std::optional<uint64_t> restored_step() const { return restored_step_; }
   // The path of the restored checkpoint; empty for a new run and in processes other than the first.
   const std::string& restored_path() const { return restored_path_; }
+  // The validation accuracy in the restored checkpoint; empty if it has none, or for a new run.
+  std::optional<double> restored_accuracy() const { return restored_accuracy_; }
+  // The accuracy of the current variables on the validation split, 0 to 1, which their checkpoint
+  // also records; empty until it is set (by EvalHook).
+  std::optional<double> validation_accuracy() const { return validation_accuracy_; }
+  void set_validation_accuracy(std::optional<double> accuracy) { validation_accuracy_ = accuracy; }
   Trainer& trainer() { return trainer_; }
   // The state to save in a checkpoint beside the variables; valid between two steps. The bytes are
-  // the same however the run reached this step.
+  // the same however the run reached this step, if it was evaluated or not in both cases.
   TrainingState state() const;
   void note(const std::string& text) const { options_.note(text); }
 
@@ -112,6 +118,7 @@ class TrainingSession {
   std::optional<Iterator<ImageBatch>> batches_;
   std::optional<uint64_t> restored_step_;
   std::string restored_path_;
+  std::optional<double> restored_accuracy_, validation_accuracy_;
   double last_step_end_ = 0;
   bool stop_requested_ = false;
 };
