@@ -157,7 +157,7 @@ void note_unknown_checksum(const std::string& path, const std::string& sha256,
   const auto found = std::ranges::find(kPublishedArchives, sha256, &PublishedArchive::sha256);
   if (found != kPublishedArchives.end()) return;
   progress.note(printable(path) + ": not one of the published archives: its SHA-256 is " + sha256 +
-                " (--sha256 requires one)");
+                " (with --sha256 HASH, only an archive of that checksum is accepted)");
 }
 
 }  // namespace recordpipe

@@ -87,7 +87,7 @@ CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string director
   if (keep == 0)
     throw Error(
         {.kind = ErrorKind::invalid_argument, .reason = "at least one checkpoint must be kept"});
-  lock_ = open();
+  lock_ = lock_folder();
   remove_abandoned_partials(file_system_, directory_, [](std::string_view name) {
     return step_of(name).has_value() || name == best_name;
   });
@@ -99,7 +99,7 @@ std::string CheckpointFolder::path_of(uint64_t step) const {
   return directory_ + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
 }
 
-std::unique_ptr<FileLock> CheckpointFolder::open() {
+std::unique_ptr<FileLock> CheckpointFolder::lock_folder() {
   file_system_.make_directories(directory_);
   return file_system_.lock(lock_path());
 }
@@ -107,7 +107,7 @@ std::unique_ptr<FileLock> CheckpointFolder::open() {
 void CheckpointFolder::require_lock() {
   if (lock_->holds_its_name()) return;
   const bool replaced = file_system_.status(lock_path()).has_value();
-  auto lock = open();
+  auto lock = lock_folder();
   // A copy of the folder, such as one on a larger disk, has this run's newest checkpoint.
   const bool is_ours = newest_whole_ && file_system_.status(path_of(*newest_whole_));
   if (replaced && !is_ours)
@@ -124,8 +124,8 @@ std::string CheckpointFolder::save(const Variables& variables, const TrainingSta
   try {
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
-    // One is removed for the next one, however often that fails: the others would follow it for
-    // nothing.
+    // Where removing one has not helped, because others fill the disk, removing more would not
+    // either.
     if (error.kind() != ErrorKind::no_space || made_room_ || !remove_oldest()) throw;
     made_room_ = true;
     write_checkpoint(file_system_, path, variables, state);

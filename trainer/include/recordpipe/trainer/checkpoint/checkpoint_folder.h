@@ -72,7 +72,7 @@ class CheckpointFolder {
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 
  private:
-  std::unique_ptr<FileLock> open();
+  std::unique_ptr<FileLock> lock_folder();  // makes the folder, too
   void require_lock();
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.
