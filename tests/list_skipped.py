@@ -9,6 +9,7 @@ import sys
 
 NAME = re.compile(r"(test\w+|setUpClass) \((?:__main__\.)?(\w+)\S*\)")
 REASON = re.compile(r".* skipped ['\"](.*)['\"]$")
+END = re.compile(r"(?:.* )?(?:ok|FAIL|ERROR)$")
 COUNT = re.compile(r"(?:OK|FAILED|NO TESTS RAN) \(.*skipped=(\d+)")
 
 
@@ -20,7 +21,10 @@ def skips(log):
             name = f"{found[2]}.{found[1]}"
         if name and (found := REASON.match(line)):
             yield name, found[1]
+            name = ""
             found_here += 1
+        elif END.match(line):
+            name = ""
         elif found := COUNT.match(line):
             if int(found[1]) > found_here:
                 yield f"{int(found[1]) - found_here} more", "see the log"

@@ -9,6 +9,7 @@ import unittest
 import list_skipped
 
 UNITTEST = """\
+    import sys
     import unittest
     class Some(unittest.TestCase):
         @unittest.skip("no GPU")
@@ -17,8 +18,11 @@ UNITTEST = """\
         def test_two(self):
             \"\"\"With a docstring.\"\"\"
             self.skipTest('no "MPI"')
-        def test_three(self):
+        def test_zero(self):
             pass
+        @classmethod
+        def tearDownClass(cls):
+            print("a program has skipped 'a record'", file=sys.stderr)
     class Other(unittest.TestCase):
         @classmethod
         def setUpClass(cls):

@@ -137,7 +137,7 @@ class Output(Cifar10MainTest):
                                         timeout=120, check=False)
                 self.assertEqual(result.returncode, status)
                 self.assertIn("checkpoint-4.safetensors", self.checkpoints())
-                self.assertEqual((self.job / ".lock").read_bytes(), b"")
+                self.assertRegex((self.job / ".lock").read_bytes(), rb"\A[0-9a-f]{32}\Z")
                 for events in self.job.glob("events.out.tfevents.*"):
                     self.assertNotIn(b"Average examples", events.read_bytes())
                     self.assertNotIn(b"eval accuracy", events.read_bytes())

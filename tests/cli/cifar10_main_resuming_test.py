@@ -106,15 +106,19 @@ class Resuming(Cifar10MainTest):
         self.assertRegex(printed.pop(), r"/24\) at step 2\n$")
 
     def test_fewer_checkpoints_to_keep(self):
-        """A run that only evaluates removes none of them, and the next one says so before."""
+        """A run that only evaluates removes none of them, and says what the next one will do."""
         many = ("--checkpoint-steps", 1, "--keep-checkpoints", 100)
         self.expect_done(self.train(*many, steps=8))
         result = self.train(steps=8)
         self.expect_done(result)
         self.assertIn("holds 9 checkpoints: the next save removes all but the newest 5", result.stderr)
         self.assertEqual(len(self.checkpoints()), 9)
-        self.expect_done(self.train(steps=9))
-        self.assertEqual(len(self.checkpoints()), 5)
+        # The evaluation of step 8 is new. Its result is saved at once.
+        result = self.train("--validation-steps", 4, steps=8)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"(?s)holds 9 checkpoints: .* saved \S+checkpoint-8\.")
+        self.assertEqual(self.checkpoints(), ["best.safetensors", *(
+            f"checkpoint-{step}.safetensors" for step in range(4, 9))])
 
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
@@ -214,7 +218,6 @@ class Signals(Cifar10MainTest):
     def test_a_signal_that_comes_twice_is_one(self):
         """timeout(1) sends it to its child, and a moment later to the process group."""
         process = self.start("--checkpoint-steps", 100_000)
-        self.addCleanup(process.kill)
         with process:
             self.wait_for(process, "step = ")
             for _ in range(3):
@@ -235,7 +238,9 @@ class Signals(Cifar10MainTest):
             time.sleep(0.5)
             self.assertIsNone(process.poll())
             # The program may have taken the first one late: one of these comes half a second later.
-            while process.poll() is None:
+            for _ in range(100):
+                if process.poll() is not None:
+                    break
                 process.send_signal(signal.SIGTERM)
                 time.sleep(0.3)
             _, err = process.communicate(timeout=60)

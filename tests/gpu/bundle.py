@@ -13,6 +13,7 @@ PEERS = HERE.parent / "bench/peers" if IN_TREE else HERE / "peers"
 # Loaded by programs and cuDNN at run time, if present.
 OPTIONAL_LIBRARIES = ["libnccl.so.2", "libnvrtc.so.13"]
 SPLITS = ("train", "validation", "eval")
+SECONDS_TO_START = 20
 
 
 def add_arguments(parser):
@@ -111,9 +112,20 @@ def gpu_problem(programs, env):
     if not tests:
         return "skipped: no GPU: these programs were built without CUDA"
     program = next(iter(tests.values()))[0]
-    done = subprocess.run([programs / program, "--gtest_list_tests"], env=env, text=True,
-                          capture_output=True, check=False)
-    return done.stdout.strip() if done.returncode == 77 else None
+    process = subprocess.Popen([programs / program, "--gtest_list_tests"], env=env, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        output, _ = process.communicate(timeout=SECONDS_TO_START)
+    except subprocess.TimeoutExpired:
+        print(f"{program} has not listed its tests after {SECONDS_TO_START} s: does the driver "
+              "hang?", flush=True)
+        process.kill()
+        try:
+            process.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            sys.exit("it can't be killed either: no program can use this GPU")
+        return None  # the stages have their own limits, and logs
+    return output.strip() if process.returncode == 77 else None
 
 
 def start(args):
@@ -196,8 +208,8 @@ def describe(args):
     try:
         facts["gpu"] = subprocess.run(
             ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
-            capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
+            capture_output=True, text=True, check=True, timeout=SECONDS_TO_START).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
         facts["gpu"] = "nvidia-smi can't be run"
     facts["torch"], problem = torch_of(args.python)
     if problem:

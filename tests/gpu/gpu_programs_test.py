@@ -4,6 +4,8 @@ resuming.
 
 Run by CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs.
 """
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -125,6 +127,20 @@ class WithoutAGpu(unittest.TestCase):
             result = run(program, extra, ROOT / "unused")
             self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
             self.assertIn("skipped: no GPU", result.stdout)
+
+
+class ADriverThatHangs(unittest.TestCase):
+    def test_is_said(self):
+        programs = ROOT / "hanging"
+        programs.mkdir()
+        (programs / "gpu-tests.json").write_text('{"a": ["hangs"]}', encoding="ascii")
+        (programs / "hangs").write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
+        (programs / "hangs").chmod(0o755)
+        said = io.StringIO()
+        with mock.patch.object(bundle, "SECONDS_TO_START", 0.1), contextlib.redirect_stdout(said):
+            self.assertIsNone(bundle.gpu_problem(programs, dict(os.environ)))
+        self.assertEqual(said.getvalue(),
+                         "hangs has not listed its tests after 0.1 s: does the driver hang?\n")
 
 
 class Libraries(unittest.TestCase):

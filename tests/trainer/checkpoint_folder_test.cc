@@ -151,24 +151,63 @@ TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
   }
 }
 
+// A disk without space for files of more than 100 bytes, until it is destroyed.
+class FullDisk {
+ public:
+  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const struct rlimit small = {.rlim_cur = 100, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*const handler_)(int);
+  struct rlimit before_ = {};
+};
+
 // Otherwise a disk that others have filled would cost all checkpoints but one.
 TEST_F(CheckpointFolderTest, RemovesOneOnADiskThatStaysFull) {
   CheckpointFolder folder(posix_file_system(), job_dir, 9);
   for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
-  struct rlimit before = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit small = {.rlim_cur = 100, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   std::vector<ErrorKind> kinds;
-  for (const uint64_t step : {5, 6, 7})
-    kinds.push_back(error_of([&] { folder.save(variables, {.step = step}); }).kind());
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  {
+    const FullDisk full;
+    for (const uint64_t step : {5, 6, 7})
+      kinds.push_back(error_of([&] { folder.save(variables, {.step = step}); }).kind());
+  }
   EXPECT_THAT(kinds, testing::Each(ErrorKind::no_space));
-  EXPECT_THAT(list_checkpoints(posix_file_system(), job_dir), testing::SizeIs(3));
+  EXPECT_THAT(names(), testing::SizeIs(3));
   folder.save(variables, {.step = 8});
-  EXPECT_THAT(list_checkpoints(posix_file_system(), job_dir), testing::SizeIs(4));
+  EXPECT_THAT(names(), testing::SizeIs(4));
+}
+
+// The next run is configured to keep fewer because checkpoints have filled the disk.
+TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyFirstOnAFullDisk) {
+  {
+    CheckpointFolder folder(posix_file_system(), job_dir, 9);
+    for (const uint64_t step : {1, 2, 3, 4, 5, 6}) folder.save(variables, {.step = step});
+  }
+  CheckpointFolder folder(posix_file_system(), job_dir, 3);
+  ASSERT_TRUE(folder.restore(variables));
+  std::vector<size_t> kept;
+  {
+    const FullDisk full;
+    for (const uint64_t step : {6, 7, 8, 9}) {
+      EXPECT_EQ(error_of([&] { folder.save(variables, {.step = step}); }).kind(),
+                ErrorKind::no_space);
+      kept.push_back(names().size());
+    }
+  }
+  EXPECT_THAT(kept, ElementsAre(6, 3, 2, 2)) << "none is removed to save a step again";
+  folder.save(variables, {.step = 10});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-10.safetensors", "checkpoint-5.safetensors",
+                                   "checkpoint-6.safetensors"));
 }
 
 // Such as "mv job /larger/disk && ln -s /larger/disk/job": it is still this run's folder.
@@ -176,6 +215,7 @@ TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
   std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
+  folder.save(variables, {.step = 5});
   std::filesystem::remove_all(job_dir);
   std::filesystem::create_directory_symlink(directory / "copy", job_dir);
   folder.save(variables, {.step = 2});
@@ -185,7 +225,7 @@ TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
 }
 
 // "rm -r" to start over, while the run still lives: it must not touch the checkpoints of the next
-// one in the folder, which may have ended.
+// one in the folder, which may have ended and have the names of its own.
 TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
   CheckpointFolder first(posix_file_system(), job_dir, 1);
   first.save(variables, {.step = 1});
@@ -198,7 +238,7 @@ TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
   std::filesystem::remove_all(job_dir);
   {
     CheckpointFolder second(posix_file_system(), job_dir);
-    second.save(variables, {.step = 1});
+    second.save(variables, {.step = 2});
     EXPECT_EQ(error_of([&] { first.save(variables, {.step = 3}); }).kind(), ErrorKind::busy);
   }
   for (const auto& save : std::vector<std::function<void()>>{
@@ -208,7 +248,22 @@ TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
     EXPECT_EQ(error.kind(), ErrorKind::busy);
     EXPECT_THAT(error.what(), HasSubstr(".lock: replaced during the run"));
   }
-  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors"));
+  EXPECT_THAT(names(), ElementsAre("checkpoint-2.safetensors"));
+}
+
+// The failed attempt to make the folder again leaves a lock file without a mark.
+TEST_F(CheckpointFolderTest, IsMadeAgainAfterAFailedAttempt) {
+  for (const uint64_t call : {1, 2, 3, 4}) {
+    FaultyFileSystem faulty(posix_file_system());
+    CheckpointFolder folder(faulty, job_dir);
+    folder.save(variables, {.step = 1});
+    std::filesystem::remove_all(job_dir);
+    faulty.fail_call(faulty.calls() + call, FaultyFileSystem::Fault::error, EIO);
+    EXPECT_EQ(error_of([&] { folder.save(variables, {.step = 2}); }).kind(), ErrorKind::io)
+        << faulty.failed_call();
+    folder.save(variables, {.step = 3});
+    EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors"));
+  }
 }
 
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {

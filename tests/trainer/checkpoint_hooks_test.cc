@@ -136,6 +136,31 @@ TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
   EXPECT_EQ(error_of([&] { run.run(5); }).kind(), ErrorKind::invalid_argument);
 }
 
+// The last step is saved when it is due, and again with the accuracy of the evaluation at the end.
+TEST(CheckpointSaverHook, OutlivesAnAccuracyThatCannotBeRecorded) {
+  FaultyFileSystem faulty(posix_file_system());
+  TestRun run;
+  run.files = &faulty;
+  run.save_every = 0;
+  FunctionHook evaluation;
+  evaluation.on_end = [&](TrainingSession& session) {
+    session.set_validation_accuracy(0.5);
+    faulty.fail_call(faulty.calls() + 1, FaultyFileSystem::Fault::error, ENOSPC);
+  };
+  run.more_hooks = [&](CheckpointFolder& folder) {
+    Hooks list = hooks(evaluation);
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = 2}}));
+    return list;
+  };
+  run.run(4);
+  EXPECT_FALSE(faulty.failed_call().empty());
+  EXPECT_THAT(run.steps(), ElementsAre(4, 2, 0));
+  EXPECT_THAT(
+      run.notes,
+      ElementsAre(testing::StartsWith("the checkpoint of step 4 has no validation accuracy: ")));
+}
+
 // The loss doesn't reveal infinite moving statistics of batch norm: they affect evaluations only.
 TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
   for (const NanPolicy policy : {NanPolicy::fail, NanPolicy::stop})

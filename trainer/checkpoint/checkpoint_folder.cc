@@ -1,8 +1,12 @@
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
+#include <random>
+#include <span>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "recordpipe/atomic_file.h"
 #include "trainer/parse_number.h"
@@ -22,6 +26,11 @@ std::optional<uint64_t> step_of(std::string_view name) {
       name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   if (text.size() > 1 && text.front() == '0') return {};  // not a name that save() makes
   return parse_number<uint64_t>(text);
+}
+
+std::string random_mark() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 bool is_another_networks(ErrorKind kind) {
@@ -83,11 +92,15 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
 }
 
 CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep)
-    : file_system_(file_system), directory_(std::move(directory)), keep_(keep) {
+    : file_system_(file_system),
+      directory_(std::move(directory)),
+      keep_(keep),
+      mark_(random_mark()) {
   if (keep == 0)
     throw Error(
         {.kind = ErrorKind::invalid_argument, .reason = "at least one checkpoint must be kept"});
   lock_ = lock_folder();
+  write_mark();
   remove_abandoned_partials(file_system_, directory_, [](std::string_view name) {
     return step_of(name).has_value() || name == best_name;
   });
@@ -106,16 +119,34 @@ std::unique_ptr<FileLock> CheckpointFolder::lock_folder() {
 
 void CheckpointFolder::require_lock() {
   if (lock_->holds_its_name()) return;
-  const bool replaced = file_system_.status(lock_path()).has_value();
+  // Remembered until it is locked again: an attempt that fails may have made the file.
+  lock_was_removed_ = lock_was_removed_ || !file_system_.status(lock_path());
   auto lock = lock_folder();
-  // A copy of the folder, such as one on a larger disk, has this run's newest checkpoint.
-  const bool is_ours = newest_whole_ && file_system_.status(path_of(*newest_whole_));
-  if (replaced && !is_ours)
+  const std::string mark = read_mark();
+  if (mark != mark_ && !(lock_was_removed_ && mark.empty()))
     throw Error({.kind = ErrorKind::busy,
                  .path = lock_path(),
                  .reason = "replaced during the run: another run has used the folder since",
                  .hint = "start this run again, in another folder"});
   lock_ = std::move(lock);
+  lock_was_removed_ = false;
+  if (mark.empty()) write_mark();
+}
+
+void CheckpointFolder::write_mark() const {
+  try {
+    const auto file = file_system_.create(lock_path(), CreateMode::truncate);
+    file->write(std::as_bytes(std::span(mark_)));
+    file->close();
+  } catch (const Error&) {  // such as a full disk: then a copy of the folder is not known as ours
+  }
+}
+
+std::string CheckpointFolder::read_mark() const {
+  std::string mark(mark_.size(), '\0');
+  const auto file = file_system_.open_random(lock_path());
+  mark.resize(file->read_at(0, std::as_writable_bytes(std::span(mark))));
+  return mark;
 }
 
 std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
@@ -124,10 +155,8 @@ std::string CheckpointFolder::save(const Variables& variables, const TrainingSta
   try {
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
-    // Where removing one has not helped, because others fill the disk, removing more would not
-    // either.
-    if (error.kind() != ErrorKind::no_space || made_room_ || !remove_oldest()) throw;
-    made_room_ = true;
+    // A step that is saved already is written again only to record its accuracy.
+    if (error.kind() != ErrorKind::no_space || state.step == newest_whole_ || !make_room()) throw;
     write_checkpoint(file_system_, path, variables, state);
   }
   made_room_ = false;
@@ -150,25 +179,32 @@ std::vector<CheckpointFile> CheckpointFolder::list_usable() const {
   return files;
 }
 
-void CheckpointFolder::prune() noexcept {
+bool CheckpointFolder::prune() noexcept {
+  bool removed = false;
   try {
     const std::vector<CheckpointFile> files = list_usable();
     for (size_t i = keep_; i < files.size(); ++i) {
       try {
         file_system_.remove(files[i].path);
+        removed = true;
       } catch (const Error&) {  // retried after the next one
       }
     }
   } catch (...) {
   }
+  return removed;
 }
 
-bool CheckpointFolder::remove_oldest() noexcept {
+bool CheckpointFolder::make_room() noexcept {
+  if (prune()) return true;
+  // Where removing one has not helped, because others fill the disk, removing more would not
+  // either.
+  if (made_room_) return false;
   try {
     const std::vector<CheckpointFile> files = list_usable();
     if (files.size() < 2) return false;
     file_system_.remove(files.back().path);
-    return true;
+    return made_room_ = true;
   } catch (...) {
     return false;
   }

@@ -27,8 +27,8 @@ struct TrainingDevice {
 
 // The backend for one copy of a network in one process; ignores num_gpus, variable_strategy and
 // sync_batch_norm. For auto, the choice and its reason are logged. Throws Error{unsupported}, with
-// the missing part, if the device can't be used or doesn't support this precision. Throws
-// DeviceError if a GPU fails, also for auto.
+// the missing part, if the device can't be used or doesn't support this precision, and for auto
+// with measure_algorithms, if there is no GPU. Throws DeviceError if a GPU fails, also for auto.
 std::unique_ptr<Backend> make_backend(const TrainingDevice& device);
 
 // The backend for `processes`, which must outlive it, to train on together: that of make_backend()

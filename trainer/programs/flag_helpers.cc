@@ -154,7 +154,7 @@ void set_up(ArgumentParser& app) {
 void parse_or_throw(ArgumentParser& app, const std::vector<std::string>& arguments,
                     const std::function<void()>& check) {
   const auto check_all = [&] {
-    refuse_empty(arguments);
+    refuse_empty(arguments);  // after the parse: --help and --version come first
     check();
   };
   if (const auto status = app.parse_or_print(arguments, check_all)) throw UsageError{*status};

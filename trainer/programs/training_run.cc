@@ -53,7 +53,7 @@ void check_report(const std::string& report, const std::string& job_dir) {
   const std::string name = path.filename();
   const bool is_of_the_run = path.extension() == ".safetensors" || name == history_name ||
                              name == ".lock" || name.starts_with("events.out.tfevents.") ||
-                             name.starts_with("timeline-");
+                             (name.starts_with("timeline-") && path.extension() == ".json");
   std::error_code none;
   if (is_of_the_run &&
       std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
@@ -178,10 +178,10 @@ int TrainingRun::train() {
                                   .processes = &processes_,
                                   .note = [&log](const std::string& text) { log.note(text); }};
   auto hooks = make_hooks(last_step, log, events);
+  if (is_first()) note_superfluous_checkpoints(log);  // already the session's start may save
   auto session = is_first() ? TrainingSession(trainer_, *checkpoints_, options, std::move(hooks))
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
-  if (is_first()) note_superfluous_checkpoints(log);
   if (session.restored_step() && step() >= last_step)
     log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
   first_step_ = step();

@@ -6,6 +6,14 @@
 #include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
+namespace {
+
+bool may_pass(const Error& error) {
+  return error.kind() != ErrorKind::busy &&
+         dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
+}
+
+}  // namespace
 
 CheckpointSaverHook::CheckpointSaverHook(CheckpointFolder& checkpoints,
                                          CheckpointSaverOptions options)
@@ -25,13 +33,12 @@ void CheckpointSaverHook::after_create_session(TrainingSession& session) {
 void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& values) {
   // A failed step has nothing to save: the session has been restored to an earlier step.
   if (session.step() == values.result.step && timer_.is_due(values.result.step))
-    try_to_save(session, [](const Error& error) {
-      return error.kind() != ErrorKind::busy &&
-             dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
-    });
+    try_to_save(session, may_pass);
 }
 
-void CheckpointSaverHook::end(TrainingSession& session) { save(session); }
+void CheckpointSaverHook::end(TrainingSession& session) {
+  try_to_save(session, [](const Error&) { return false; });
+}
 
 void CheckpointSaverHook::save(TrainingSession& session) {
   if (saved_step_ == session.step() && saved_accuracy_ == session.validation_accuracy()) return;
@@ -63,12 +70,16 @@ bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& w
 void CheckpointSaverHook::try_to_save(TrainingSession& session,
                                       const std::function<bool(const Error&)>& is_outlived) {
   timer_.update(session.step());
+  const std::string step = std::to_string(session.step());
+  // Then only its validation accuracy is new, which the run can do without.
+  const bool is_saved = saved_step_ == session.step();
   try {
     save(session);
   } catch (const Error& error) {
-    if (!is_outlived(error)) throw;
-    session.note(std::string("no checkpoint at step ") + std::to_string(session.step()) +
-                 ", the previous one stays: " + error.what());
+    if (!(is_saved ? may_pass(error) : is_outlived(error))) throw;
+    session.note((is_saved ? "the checkpoint of step " + step + " has no validation accuracy: "
+                           : "no checkpoint at step " + step + ", the previous one stays: ") +
+                 error.what());
   }
 }
 

@@ -19,10 +19,10 @@ void EvalHook::after_create_session(TrainingSession& session) {
   timer_.reset();
   timer_.update(session.step());
   evaluated_step_ = session.step();
-  if (!session.restored_step() || session.validation_accuracy()) return;
+  if (session.step() == 0 || session.validation_accuracy()) return;
   // The checkpoint's step was not evaluated, or not to the end.
   evaluated_step_.reset();
-  if (session.step() > 0 && options_.every.steps > 0 && is_due(session.step())) evaluate(session);
+  if (options_.every.steps > 0 && is_due(session.step())) evaluate(session);
 }
 
 void EvalHook::after_run(TrainingSession& session, const RunValues& values) {

@@ -144,8 +144,8 @@ class FileLock {
  public:
   virtual ~FileLock() = default;
   // Whether the path is still the locked file. After it was removed or replaced, another holder can
-  // have a lock of the same path. Always true for file systems without locks. Throws Error{io} if
-  // it can't be found out.
+  // have a lock of the same path. Always true for file systems without locks. Throws the file
+  // system's error if it can't be found out.
   virtual bool holds_its_name() const { return true; }
 };
 

@@ -47,7 +47,7 @@ struct CudaBackendOptions {
   bool graphs = true;
 };
 
-// The same GPU, options and libraries give the same bits in every run.
+// The same GPU, options and libraries give the same bits in every run, without measure_algorithms.
 //
 // forward() of a training runner also starts the backward pass and waits only for the loss: the GPU
 // computes gradients while the host checks the loss and loads the next batch. backward() is a

@@ -52,11 +52,12 @@ class CheckpointFolder {
   const std::string& directory() const { return directory_; }
 
   // Writes checkpoint-STEP.safetensors atomically, then removes the oldest checkpoints beyond
-  // `keep` (one that can't be removed is tried again next time). On a full disk it removes the
-  // oldest one, unless it is the only one, and tries once more; it removes another one only after a
-  // checkpoint was saved. Makes the folder again if it was removed. Returns the file's path. Throws
-  // the errors of write_checkpoint(), and Error{busy} if the folder or its lock was removed and
-  // another run has used the folder since.
+  // `keep` (one that can't be removed is tried again next time). On a full disk it removes those
+  // first, or else the oldest one, unless it is the only one, and tries once more. Until a
+  // checkpoint succeeds, at most one of the newest `keep` is removed. None is removed to save a
+  // step again. Makes the folder again if it was removed. Returns the file's path. Throws the
+  // errors of write_checkpoint() and of the lock, and Error{busy} if the folder or its lock was
+  // removed and another run has used the folder since.
   std::string save(const Variables& variables, const TrainingState& state);
 
   // Writes best.safetensors atomically. Throws the same errors, but removes nothing.
@@ -74,11 +75,15 @@ class CheckpointFolder {
  private:
   std::unique_ptr<FileLock> lock_folder();  // makes the folder, too
   void require_lock();
+  // The content of the lock's file: a copy of the folder has this object's mark, a folder that
+  // another run has used has the mark of that one.
+  void write_mark() const;
+  std::string read_mark() const;
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.
   std::vector<CheckpointFile> list_usable() const;
-  void prune() noexcept;
-  bool remove_oldest() noexcept;  // false if there is no other one, or it can't be removed
+  bool prune() noexcept;      // false if none was removed
+  bool make_room() noexcept;  // the same
   std::string lock_path() const;
   std::string path_of(uint64_t step) const;
   std::string best_path() const;
@@ -86,7 +91,9 @@ class CheckpointFolder {
   FileSystem& file_system_;
   const std::string directory_;
   const size_t keep_;
+  const std::string mark_;
   std::unique_ptr<FileLock> lock_;
+  bool lock_was_removed_ = false;         // its file, and it is not locked again yet
   bool made_room_ = false;                // on a full disk, since the last saved checkpoint
   std::optional<uint64_t> newest_whole_;  // the step of the last saved or restored checkpoint
 };

@@ -30,7 +30,8 @@ struct CheckpointSaverOptions {
 // continues: the hook reports it through the session's note, the previous checkpoint stays the
 // newest, and the next one is tried when it is due. Exceptions are thrown only for the last
 // checkpoint (any Error), for the first (any but Error{no_space} and Error{io}), if another run has
-// taken the folder (Error{busy}), and as set by CheckpointSaverOptions::nan.
+// taken the folder (Error{busy}), and as set by CheckpointSaverOptions::nan. If the step is
+// already saved and only its accuracy is new, only the last two are thrown.
 class CheckpointSaverHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.

@@ -12,8 +12,9 @@ namespace recordpipe {
 
 struct EvalOptions {
   // In steps: at the multiples of this number, also in a resumed run, which begins with the
-  // evaluation of its checkpoint's step if that is due but was interrupted or has failed. In
-  // seconds: the first time after this interval, not at once.
+  // evaluation of its checkpoint's step if that is due and the checkpoint records no accuracy (for
+  // example because the evaluation was interrupted). In seconds: the first time after this
+  // interval, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
   // Evaluates the session's variables on images that are not trained on. If it throws
