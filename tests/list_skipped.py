@@ -23,7 +23,7 @@ def skips(log):
             yield name, found[1]
             name = ""
             found_here += 1
-        elif END.match(line):
+        elif name and END.match(line):
             name = ""
         elif found := COUNT.match(line):
             if int(found[1]) > found_here:

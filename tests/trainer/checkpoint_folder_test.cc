@@ -224,6 +224,21 @@ TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
             ErrorKind::busy);
 }
 
+// A run that was resumed there could not mark it.
+TEST_F(CheckpointFolderTest, GoesOnInACopyMadeAfterAFullDisk) {
+  std::optional<CheckpointFolder> folder;
+  FaultyFileSystem faulty(posix_file_system());
+  faulty.fail_call(4, FaultyFileSystem::Fault::error, ENOSPC);
+  folder.emplace(faulty, job_dir);
+  EXPECT_EQ(faulty.failed_call(), "write .lock");
+  folder->save(variables, {.step = 1});
+  std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(job_dir);
+  std::filesystem::rename(directory / "copy", job_dir);
+  folder->save(variables, {.step = 2});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
+}
+
 // "rm -r" to start over, while the run still lives: it must not touch the checkpoints of the next
 // one in the folder, which may have ended and have the names of its own.
 TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {

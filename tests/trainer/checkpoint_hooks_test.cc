@@ -161,6 +161,25 @@ TEST(CheckpointSaverHook, OutlivesAnAccuracyThatCannotBeRecorded) {
       ElementsAre(testing::StartsWith("the checkpoint of step 4 has no validation accuracy: ")));
 }
 
+// Then the run would end well, and nothing of it would be there.
+TEST(CheckpointSaverHook, DoesNotOutliveAnAccuracyWhoseCheckpointIsGone) {
+  TestRun run;
+  run.save_every = 0;
+  FunctionHook evaluation;
+  evaluation.on_end = [&](TrainingSession& session) {
+    session.set_validation_accuracy(0.5);
+    std::filesystem::remove_all(run.job_dir);
+    write_file(run.job_dir, "no folder");
+  };
+  run.more_hooks = [&](CheckpointFolder& folder) {
+    Hooks list = hooks(evaluation);
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = 2}}));
+    return list;
+  };
+  EXPECT_THROW(run.run(4), Error);
+}
+
 // The loss doesn't reveal infinite moving statistics of batch norm: they affect evaluations only.
 TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
   for (const NanPolicy policy : {NanPolicy::fail, NanPolicy::stop})

@@ -133,12 +133,14 @@ void CheckpointFolder::require_lock() {
   if (mark.empty()) write_mark();
 }
 
-void CheckpointFolder::write_mark() const {
+void CheckpointFolder::write_mark() {
+  is_marked_ = false;
   try {
     const auto file = file_system_.create(lock_path(), CreateMode::truncate);
     file->write(std::as_bytes(std::span(mark_)));
     file->close();
-  } catch (const Error&) {  // such as a full disk: then a copy of the folder is not known as ours
+    is_marked_ = true;
+  } catch (const Error&) {  // such as a full disk: tried again after the next save
   }
 }
 
@@ -156,12 +158,13 @@ std::string CheckpointFolder::save(const Variables& variables, const TrainingSta
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
     // A step that is saved already is written again only to record its accuracy.
-    if (error.kind() != ErrorKind::no_space || state.step == newest_whole_ || !make_room()) throw;
+    if (error.kind() != ErrorKind::no_space || has(state.step) || !make_room()) throw;
     write_checkpoint(file_system_, path, variables, state);
   }
   made_room_ = false;
   newest_whole_ = state.step;
   prune();
+  if (!is_marked_) write_mark();
   return path;
 }
 
@@ -171,6 +174,14 @@ std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables
   if (!restored) return {};
   newest_whole_ = restored->state.step;
   return restored;
+}
+
+bool CheckpointFolder::has(uint64_t step) const {
+  try {
+    return step == newest_whole_ && file_system_.status(path_of(step));
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::vector<CheckpointFile> CheckpointFolder::list_usable() const {

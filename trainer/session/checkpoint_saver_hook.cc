@@ -71,11 +71,11 @@ void CheckpointSaverHook::try_to_save(TrainingSession& session,
                                       const std::function<bool(const Error&)>& is_outlived) {
   timer_.update(session.step());
   const std::string step = std::to_string(session.step());
-  // Then only its validation accuracy is new, which the run can do without.
-  const bool is_saved = saved_step_ == session.step();
   try {
     save(session);
   } catch (const Error& error) {
+    // Then only its validation accuracy is new, which the run can do without.
+    const bool is_saved = checkpoints_.has(session.step());
     if (!(is_saved ? may_pass(error) : is_outlived(error))) throw;
     session.note((is_saved ? "the checkpoint of step " + step + " has no validation accuracy: "
                            : "no checkpoint at step " + step + ", the previous one stays: ") +

@@ -68,6 +68,9 @@ class CheckpointFolder {
   // Whether this object has saved or restored one, best.safetensors aside. Reads nothing: the
   // folder may be out of reach at the moment.
   bool has_checkpoint() const { return newest_whole_.has_value(); }
+  // Whether the last one that this object has saved or restored has this step and is still there;
+  // false if that can't be found out.
+  bool has(uint64_t step) const;
   // restore_newest(). The oldest checkpoints beyond `keep` stay until the next save(). Throws
   // Error{busy} as save() does.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
@@ -77,7 +80,7 @@ class CheckpointFolder {
   void require_lock();
   // The content of the lock's file: a copy of the folder has this object's mark, a folder that
   // another run has used has the mark of that one.
-  void write_mark() const;
+  void write_mark();
   std::string read_mark() const;
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.
@@ -93,6 +96,7 @@ class CheckpointFolder {
   const size_t keep_;
   const std::string mark_;
   std::unique_ptr<FileLock> lock_;
+  bool is_marked_ = false;                // write_mark() has succeeded
   bool lock_was_removed_ = false;         // its file, and it is not locked again yet
   bool made_room_ = false;                // on a full disk, since the last saved checkpoint
   std::optional<uint64_t> newest_whole_;  // the step of the last saved or restored checkpoint
