@@ -1,9 +1,6 @@
 // Tests when the partial file of an earlier run is continued and when it is discarded.
-#include <csignal>
-
-#include <sys/resource.h>
-
 #include "tests/io/http_download_fixture.h"
+#include "tests/support/file_size_limit.h"
 
 namespace recordpipe {
 namespace {
@@ -288,24 +285,6 @@ TEST_F(HttpResumeTest, A416ForAFileOfAnotherChecksumStartsFromZero) {
 }
 
 // --- the disk ---
-
-// Limits the size of this process's files to `bytes`, which has the effect of a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, SIG_DFL);
-  }
-
- private:
-  rlimit before_{};
-};
 
 TEST_F(HttpResumeTest, AFullDiskKeepsThePartForTheNextRun) {
   {

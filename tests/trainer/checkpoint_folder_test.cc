@@ -1,9 +1,7 @@
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,64 +9,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/trainer/test_networks.h"
+#include "tests/trainer/checkpoint_folder_fixture.h"
 
 namespace recordpipe {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Network small_network(size_t filters = 4) {
-  Network network({3, 4, 4});
-  const NodeId x = network.batch_norm(network.conv2d(0, "conv", {.filters = filters}), "bn");
-  network.softmax_cross_entropy(network.dense(x, "dense", 3));
-  return network;
-}
-
-// Returns the values and momenta of all variables, in order.
-std::vector<float> numbers(const Variables& variables) {
-  std::vector<float> all;
-  for (VariableId id = 0; id < variables.specs().size(); ++id)
-    for (const Slot slot : {Slot::value, Slot::momentum}) {
-      if (slot == Slot::momentum && !variables.specs()[id].trained) continue;
-      const std::vector<float> values = variables.read(id, slot);
-      all.insert(all.end(), values.begin(), values.end());
-    }
-  return all;
-}
-
-// Sets values and momenta that depend on the seed.
-void fill(Variables& variables, uint64_t seed) {
-  randomize(variables, seed);
-  for (VariableId id = 0; id < variables.specs().size(); ++id)
-    if (variables.specs()[id].trained)
-      variables.write(id, std::vector<float>(variables.specs()[id].size(), 0.25f * seed),
-                      Slot::momentum);
-}
-
-class CheckpointFolderTest : public testing::Test {
- protected:
-  CheckpointFolderTest() { fill(variables, 1); }
-
-  std::vector<std::string> names() {
-    std::vector<std::string> names = posix_file_system().list(job_dir);
-    std::erase_if(names, [](const std::string& name) { return name.starts_with("."); });
-    return names;
-  }
-
-  TemporaryDirectory directory;
-  const std::string job_dir = directory / "jobs/one";
-  const Network network = small_network();
-  ReferenceVariables<float> variables{network.variables()};
-};
 
 TEST_F(CheckpointFolderTest, GivesBackWhatWasSaved) {
   CheckpointFolder folder(posix_file_system(), job_dir);
@@ -127,158 +79,6 @@ TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItSaves) {
   EXPECT_THAT(names(), testing::SizeIs(4)) << "a run may only evaluate";
   folder.save(variables, {.step = 5});
   EXPECT_THAT(names(), ElementsAre("checkpoint-5.safetensors"));
-}
-
-// An old checkpoint is removed to make room, but never the newest intact one, also if there are
-// fewer than may be kept.
-TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
-  for (const size_t keep : {1, 2, 3, 9}) {
-    const std::string job = job_dir + std::to_string(keep);
-    FaultyFileSystem faulty(posix_file_system());
-    CheckpointFolder folder(faulty, job, keep);
-    for (const uint64_t step : {1, 2, 3}) folder.save(variables, {.step = step});
-    faulty.fail_call(faulty.calls() + 7, FaultyFileSystem::Fault::error, ENOSPC);
-    const auto save = [&] { folder.save(variables, {.step = 4}); };
-    if (keep == 1) {
-      EXPECT_EQ(error_of(save).kind(), ErrorKind::no_space);
-    } else {
-      save();
-    }
-    EXPECT_FALSE(faulty.failed_call().empty());
-    const auto files = list_checkpoints(posix_file_system(), job);
-    EXPECT_EQ(files.size(), std::min<size_t>(keep, 3));
-    EXPECT_EQ(files.front().step, keep == 1 ? 3u : 4u);
-  }
-}
-
-// A disk without space for files of more than 100 bytes, until it is destroyed.
-class FullDisk {
- public:
-  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const struct rlimit small = {.rlim_cur = 100, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*const handler_)(int);
-  struct rlimit before_ = {};
-};
-
-// Otherwise a disk that others have filled would cost all checkpoints but one.
-TEST_F(CheckpointFolderTest, RemovesOneOnADiskThatStaysFull) {
-  CheckpointFolder folder(posix_file_system(), job_dir, 9);
-  for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
-  std::vector<ErrorKind> kinds;
-  {
-    const FullDisk full;
-    for (const uint64_t step : {5, 6, 7})
-      kinds.push_back(error_of([&] { folder.save(variables, {.step = step}); }).kind());
-  }
-  EXPECT_THAT(kinds, testing::Each(ErrorKind::no_space));
-  EXPECT_THAT(names(), testing::SizeIs(3));
-  folder.save(variables, {.step = 8});
-  EXPECT_THAT(names(), testing::SizeIs(4));
-}
-
-// The next run is configured to keep fewer because checkpoints have filled the disk.
-TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyFirstOnAFullDisk) {
-  {
-    CheckpointFolder folder(posix_file_system(), job_dir, 9);
-    for (const uint64_t step : {1, 2, 3, 4, 5, 6}) folder.save(variables, {.step = step});
-  }
-  CheckpointFolder folder(posix_file_system(), job_dir, 3);
-  ASSERT_TRUE(folder.restore(variables));
-  std::vector<size_t> kept;
-  {
-    const FullDisk full;
-    for (const uint64_t step : {6, 7, 8, 9}) {
-      EXPECT_EQ(error_of([&] { folder.save(variables, {.step = step}); }).kind(),
-                ErrorKind::no_space);
-      kept.push_back(names().size());
-    }
-  }
-  EXPECT_THAT(kept, ElementsAre(6, 3, 2, 2)) << "none is removed to save a step again";
-  folder.save(variables, {.step = 10});
-  EXPECT_THAT(names(), ElementsAre("checkpoint-10.safetensors", "checkpoint-5.safetensors",
-                                   "checkpoint-6.safetensors"));
-}
-
-// Such as "mv job /larger/disk && ln -s /larger/disk/job": it is still this run's folder.
-TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
-  CheckpointFolder folder(posix_file_system(), job_dir);
-  folder.save(variables, {.step = 1});
-  std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
-  folder.save(variables, {.step = 5});
-  std::filesystem::remove_all(job_dir);
-  std::filesystem::create_directory_symlink(directory / "copy", job_dir);
-  folder.save(variables, {.step = 2});
-  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
-  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
-            ErrorKind::busy);
-}
-
-// A run that was resumed there could not mark it.
-TEST_F(CheckpointFolderTest, GoesOnInACopyMadeAfterAFullDisk) {
-  std::optional<CheckpointFolder> folder;
-  FaultyFileSystem faulty(posix_file_system());
-  faulty.fail_call(4, FaultyFileSystem::Fault::error, ENOSPC);
-  folder.emplace(faulty, job_dir);
-  EXPECT_EQ(faulty.failed_call(), "write .lock");
-  folder->save(variables, {.step = 1});
-  std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
-  std::filesystem::remove_all(job_dir);
-  std::filesystem::rename(directory / "copy", job_dir);
-  folder->save(variables, {.step = 2});
-  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
-}
-
-// "rm -r" to start over, while the run still lives: it must not touch the checkpoints of the next
-// one in the folder, which may have ended and have the names of its own.
-TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
-  CheckpointFolder first(posix_file_system(), job_dir, 1);
-  first.save(variables, {.step = 1});
-  std::filesystem::remove(job_dir + "/.lock");
-  first.save(variables, {.step = 2});
-  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
-            ErrorKind::busy)
-      << "it has locked the folder again";
-
-  std::filesystem::remove_all(job_dir);
-  {
-    CheckpointFolder second(posix_file_system(), job_dir);
-    second.save(variables, {.step = 2});
-    EXPECT_EQ(error_of([&] { first.save(variables, {.step = 3}); }).kind(), ErrorKind::busy);
-  }
-  for (const auto& save : std::vector<std::function<void()>>{
-           [&] { first.save(variables, {.step = 3}); },
-           [&] { first.save_best(variables, {.step = 3, .validation_accuracy = 1}); }}) {
-    const Error error = error_of(save);
-    EXPECT_EQ(error.kind(), ErrorKind::busy);
-    EXPECT_THAT(error.what(), HasSubstr(".lock: replaced during the run"));
-  }
-  EXPECT_THAT(names(), ElementsAre("checkpoint-2.safetensors"));
-}
-
-// The failed attempt to make the folder again leaves a lock file without a mark.
-TEST_F(CheckpointFolderTest, IsMadeAgainAfterAFailedAttempt) {
-  for (const uint64_t call : {1, 2, 3, 4}) {
-    FaultyFileSystem faulty(posix_file_system());
-    CheckpointFolder folder(faulty, job_dir);
-    folder.save(variables, {.step = 1});
-    std::filesystem::remove_all(job_dir);
-    faulty.fail_call(faulty.calls() + call, FaultyFileSystem::Fault::error, EIO);
-    EXPECT_EQ(error_of([&] { folder.save(variables, {.step = 2}); }).kind(), ErrorKind::io)
-        << faulty.failed_call();
-    folder.save(variables, {.step = 3});
-    EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors"));
-  }
 }
 
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
@@ -483,48 +283,6 @@ TEST_F(CheckpointFolderTest, RefusesAnotherNetworks) {
   ReferenceVariables<float> rest(fewer.variables());
   EXPECT_EQ(error_of([&] { folder.restore(rest); }).kind(), ErrorKind::invalid_argument);
   EXPECT_EQ(numbers(rest), std::vector<float>(numbers(rest).size(), 0)) << "nothing was written";
-}
-
-TEST_F(CheckpointFolderTest, IsOneRunsAtATime) {
-  const CheckpointFolder folder(posix_file_system(), job_dir);
-  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
-            ErrorKind::busy);
-}
-
-TEST_F(CheckpointFolderTest, RemovesWhatAKilledRunHasLeft) {
-  std::filesystem::create_directories(job_dir);
-  write_file(job_dir + "/.checkpoint-3.safetensors.partial", "half");
-  write_file(job_dir + "/.mine.partial", "kept");
-  write_file(job_dir + "/.checkpoint-mine.safetensors.partial", "kept");
-  const CheckpointFolder folder(posix_file_system(), job_dir);
-  EXPECT_THAT(posix_file_system().list(job_dir),
-              ElementsAre(".checkpoint-mine.safetensors.partial", ".lock", ".mine.partial"));
-}
-
-TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
-  CheckpointFolder(posix_file_system(), job_dir).save(variables, {.step = 1});
-  const std::vector<float> saved = numbers(variables);
-  bool succeeded = false;
-  for (uint64_t call = 1; !succeeded; ++call) {
-    fill(variables, 2);
-    FaultyFileSystem faulty(posix_file_system());
-    faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
-    try {
-      CheckpointFolder(faulty, job_dir, 1).save(variables, {.step = 2});
-      succeeded = faulty.failed_call().empty();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::no_space) << error.what();
-    }
-    const auto restored = CheckpointFolder(posix_file_system(), job_dir).restore(variables);
-    ASSERT_TRUE(restored) << "after " << faulty.failed_call();
-    EXPECT_TRUE(restored->damaged.empty());
-    if (restored->state.step == 1) {
-      EXPECT_EQ(numbers(variables), saved);
-    }
-    std::filesystem::remove(job_dir + "/checkpoint-2.safetensors");
-    fill(variables, 1);
-    CheckpointFolder(posix_file_system(), job_dir).save(variables, {.step = 1});
-  }
 }
 
 }  // namespace
