@@ -90,9 +90,13 @@ std::string HttpServer::https(const std::string& what) const {
 std::string HttpServer::ca_file() const { return folder_ / "cert.pem"; }
 
 std::vector<HttpServer::Request> HttpServer::requests() const {
-  std::vector<Request> requests;
   std::ifstream log(folder_ / "log");
-  for (std::string line; std::getline(log, line);) {
+  return parse_log(log);
+}
+
+std::vector<HttpServer::Request> HttpServer::parse_log(std::istream& log) {
+  std::vector<Request> requests;
+  for (std::string line; std::getline(log, line) && !log.eof();) {
     const nlohmann::json entry = nlohmann::json::parse(line);
     const nlohmann::json& headers = entry.at("headers");
     const auto header = [&](const char* name) {

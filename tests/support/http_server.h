@@ -1,6 +1,7 @@
 // Runs the misbehaving HTTP server of http_server.py for the duration of a test.
 #pragma once
 
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ class HttpServer {
   };
   // All requests so far. A request is recorded before its answer is sent.
   std::vector<Request> requests() const;
+  // Parses the server's log: a JSON object per line. A last line without '\n' is left out: a write
+  // across two pages isn't atomic for readers.
+  static std::vector<Request> parse_log(std::istream& log);
 
  private:
   TemporaryDirectory folder_;
