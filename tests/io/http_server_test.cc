@@ -1,9 +1,9 @@
 // Tests the log of the HTTP server that other tests start.
+#include "tests/support/http_server.h"
+
 #include <sstream>
 
 #include <gtest/gtest.h>
-
-#include "tests/support/http_server.h"
 
 namespace recordpipe {
 namespace {
