@@ -113,7 +113,7 @@ LIBRARIES = {
     "cublasLt.h": ["trainer/backend/cuda/"],
     "cuda_": ["trainer/backend/cuda/"],
     "cudnn.h": ["trainer/backend/cuda/"],
-    "nccl.h": ["trainer/backend/cuda/nccl_"],
+    "nccl.h": ["trainer/backend/cuda/replicated/nccl_"],
     "nanobind/": ["python/native/"],
     "fmt/": ["trainer/", "tools/", "dataset/applications/process/"],
     "spdlog/": ["trainer/programs/log.cc"],

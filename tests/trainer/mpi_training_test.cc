@@ -19,7 +19,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cuda/multi_gpu_backend.h"
+#include "trainer/backend/cuda/replicated/multi_gpu_backend.h"
 
 namespace recordpipe {
 namespace {

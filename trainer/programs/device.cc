@@ -11,7 +11,7 @@
 #include "trainer/programs/processes.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/backend/cuda/multi_gpu_backend.h"
+#include "trainer/backend/cuda/replicated/multi_gpu_backend.h"
 #endif
 
 namespace recordpipe {

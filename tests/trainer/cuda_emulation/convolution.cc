@@ -1,11 +1,11 @@
 // Replaces cuDNN with plain loops that sum in float and round the result once.
-#include "trainer/backend/cuda/convolution.h"
+#include "trainer/backend/cuda/libraries/convolution.h"
 
 #include <vector>
 
 #include "tests/trainer/cuda_emulation/factor.h"
 #include "tests/trainer/cuda_emulation/machine.h"
-#include "trainer/backend/cuda/launch.h"
+#include "trainer/backend/cuda/kernels/launch.h"
 
 namespace recordpipe::cuda {
 

@@ -3,7 +3,7 @@
 // from a random stream, is executed as far as events allow. A copy that doesn't wait for its input,
 // or memory that is reused too early, therefore shows as a wrong result. The emulation doesn't
 // cover CUDA's libraries.
-#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/device/device.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 #include "tests/trainer/cuda_emulation/machine.h"
-#include "trainer/backend/cuda/launch.h"
+#include "trainer/backend/cuda/kernels/launch.h"
 
 namespace {
 // The handles of the device that was activated last.

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "trainer/backend/cuda/element.h"
+#include "trainer/backend/cuda/kernels/element.h"
 
 namespace recordpipe::cuda {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/device/device.h"
 
 namespace recordpipe::cuda {
 

@@ -1,8 +1,8 @@
 // Replaces cuBLASLt with plain loops that sum in float and round the result once.
-#include "trainer/backend/cuda/matmul.h"
+#include "trainer/backend/cuda/libraries/matmul.h"
 
 #include "tests/trainer/cuda_emulation/factor.h"
-#include "trainer/backend/cuda/launch.h"
+#include "trainer/backend/cuda/kernels/launch.h"
 
 namespace recordpipe::cuda {
 

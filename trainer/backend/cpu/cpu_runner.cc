@@ -6,13 +6,13 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/trace_phases.h"
-#include "trainer/backend/cpu/batch_norm_layer.h"
-#include "trainer/backend/cpu/conv2d_layer.h"
-#include "trainer/backend/cpu/dense_layer.h"
-#include "trainer/backend/cpu/global_average_pool_layer.h"
-#include "trainer/backend/cpu/local_response_norm_layer.h"
-#include "trainer/backend/cpu/max_pool_layer.h"
-#include "trainer/backend/cpu/pool_and_pad_layer.h"
+#include "trainer/backend/cpu/layers/batch_norm_layer.h"
+#include "trainer/backend/cpu/layers/conv2d_layer.h"
+#include "trainer/backend/cpu/layers/dense_layer.h"
+#include "trainer/backend/cpu/layers/global_average_pool_layer.h"
+#include "trainer/backend/cpu/layers/local_response_norm_layer.h"
+#include "trainer/backend/cpu/layers/max_pool_layer.h"
+#include "trainer/backend/cpu/layers/pool_and_pad_layer.h"
 
 namespace recordpipe {
 namespace {

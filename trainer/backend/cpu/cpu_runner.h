@@ -9,9 +9,9 @@
 
 #include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cpu/cpu_variables.h"
-#include "trainer/backend/cpu/input_layer.h"
-#include "trainer/backend/cpu/layer.h"
-#include "trainer/backend/cpu/loss_layer.h"
+#include "trainer/backend/cpu/layers/input_layer.h"
+#include "trainer/backend/cpu/layers/layer.h"
+#include "trainer/backend/cpu/layers/loss_layer.h"
 #include "trainer/backend/cpu/tensor.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "trainer/backend/cpu/cpu_variables.h"
-#include "trainer/backend/cpu/layer.h"
+#include "trainer/backend/cpu/layers/layer.h"
 
 namespace recordpipe {
 

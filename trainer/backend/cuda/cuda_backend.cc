@@ -5,7 +5,7 @@
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
 #include "trainer/backend/cuda/cuda_variables.h"
-#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/device/device.h"
 
 namespace recordpipe {
 namespace {

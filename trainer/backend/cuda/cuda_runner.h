@@ -8,9 +8,9 @@
 #include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_variables.h"
-#include "trainer/backend/cuda/device.h"
-#include "trainer/backend/cuda/kernels.h"
-#include "trainer/backend/cuda/layer.h"
+#include "trainer/backend/cuda/device/device.h"
+#include "trainer/backend/cuda/kernels/kernels.h"
+#include "trainer/backend/cuda/layers/layer.h"
 #include "trainer/backend/cuda/upload.h"
 
 namespace recordpipe::cuda {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/cuda/kernels.h"
+#include "trainer/backend/cuda/kernels/kernels.h"
 
 namespace recordpipe::cuda {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "recordpipe/trainer/backend/variables.h"
 #include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/device/device.h"
 #include "trainer/backend/cuda/gradient_processor.h"
 #include "trainer/backend/cuda/loss_scale.h"
 #include "trainer/backend/cuda/variable_layout.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "recordpipe/trainer/backend/variables.h"
-#include "trainer/backend/cuda/device.h"
-#include "trainer/backend/cuda/kernels.h"
+#include "trainer/backend/cuda/device/device.h"
+#include "trainer/backend/cuda/kernels/kernels.h"
 
 namespace recordpipe::cuda {
 

@@ -1,30 +1,30 @@
 # The sources without CUDA code: tests also compile them for the CPU. Relative to this folder.
 set(recordpipe_cuda_common
-  algorithm_choice.cc
-  batch_norm_layer.cc
-  bias_relu_part.cc
-  conv2d_layer.cc
   cuda_backend.cc
   cuda_runner.cc
   cuda_variables.cc
-  dense_layer.cc
-  device_waits.cc
+  device/device_waits.cc
   gradient_processor.cc
-  host_exchange.cc
-  kernel_layers.cc
-  layer.cc
-  multi_gpu_backend.cc
-  multi_gpu_variables.cc
+  layers/batch_norm_layer.cc
+  layers/bias_relu_part.cc
+  layers/conv2d_layer.cc
+  layers/dense_layer.cc
+  layers/kernel_layers.cc
+  layers/layer.cc
+  libraries/algorithm_choice.cc
+  replicated/host_exchange.cc
+  replicated/multi_gpu_backend.cc
+  replicated/multi_gpu_variables.cc
   upload.cc
   variable_layout.cc)
-# The kernels: nvcc compiles them as kernels, other compilers as loops (launch.h).
+# The kernels: nvcc compiles them as kernels, other compilers as loops (kernels/launch.h).
 set(recordpipe_cuda_kernels
-  batch_norm_kernels.cu
-  bias_relu_kernels.cu
-  count_kernels.cu
-  gradient_kernels.cu
-  input_kernels.cu
-  local_response_norm_kernels.cu
-  loss_kernels.cu
-  pooling_kernels.cu
-  update_kernels.cu)
+  kernels/batch_norm_kernels.cu
+  kernels/bias_relu_kernels.cu
+  kernels/count_kernels.cu
+  kernels/gradient_kernels.cu
+  kernels/input_kernels.cu
+  kernels/local_response_norm_kernels.cu
+  kernels/loss_kernels.cu
+  kernels/pooling_kernels.cu
+  kernels/update_kernels.cu)

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "trainer/backend/cuda/kernels.h"
+#include "trainer/backend/cuda/kernels/kernels.h"
 
 namespace recordpipe::cuda {
 namespace {

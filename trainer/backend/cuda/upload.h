@@ -9,8 +9,8 @@
 #include <span>
 
 #include "recordpipe/image/image_batch.h"
-#include "trainer/backend/cuda/device.h"
-#include "trainer/backend/cuda/layer.h"
+#include "trainer/backend/cuda/device/device.h"
+#include "trainer/backend/cuda/layers/layer.h"
 
 namespace recordpipe::cuda {
 

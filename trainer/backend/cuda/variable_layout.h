@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "recordpipe/trainer/model/network.h"
-#include "trainer/backend/cuda/element.h"
+#include "trainer/backend/cuda/kernels/element.h"
 
 namespace recordpipe::cuda {
 
