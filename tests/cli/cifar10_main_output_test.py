@@ -56,11 +56,11 @@ class Output(Cifar10MainTest):
 
     def test_a_report_that_cannot_be_written_is_found_out_first(self):
         folder = self.job.parent
+        own = [(self.job / name, "overwrite a file of the run")
+               for name in ("checkpoint-4.safetensors", "report-history.jsonl", ".lock",
+                            "events.out.tfevents.1.x", "timeline-4.json")]
         for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
-                              ("/dev/null", "/dev/null"),
-                              (self.job / "checkpoint-4.safetensors", "overwrite a file of the run"),
-                              (self.job / "report-history.jsonl", "overwrite a file of the run"),
-                              (self.job / ".lock", "overwrite a file of the run")):
+                              ("/dev/null", "/dev/null"), *own):
             with self.subTest(report):
                 result = self.train("--report", report)
                 self.expect_failure(result, 1, words)

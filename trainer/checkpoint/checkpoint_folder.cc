@@ -106,7 +106,9 @@ CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string director
   });
 }
 
-std::string CheckpointFolder::lock_path() const { return directory_ + "/.lock"; }
+std::string CheckpointFolder::lock_path() const {
+  return directory_ + "/" + std::string(checkpoint_lock_name);
+}
 
 std::string CheckpointFolder::path_of(uint64_t step) const {
   return directory_ + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);

@@ -24,6 +24,7 @@
 #include "recordpipe/trainer/session/summary_saver_hook.h"
 #include "recordpipe/trainer/session/training_session.h"
 #include "recordpipe/trainer/session/write_events.h"
+#include "recordpipe/trainer/summary/event_file.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"
@@ -52,8 +53,8 @@ void check_report(const std::string& report, const std::string& job_dir) {
   const std::filesystem::path path(report);
   const std::string name = path.filename();
   const bool is_of_the_run = path.extension() == ".safetensors" || name == history_name ||
-                             name == ".lock" || name.starts_with("events.out.tfevents.") ||
-                             (name.starts_with("timeline-") && path.extension() == ".json");
+                             name == checkpoint_lock_name || is_event_file_name(name) ||
+                             is_timeline_name(name);
   std::error_code none;
   if (is_of_the_run &&
       std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))

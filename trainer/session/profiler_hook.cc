@@ -4,10 +4,21 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
+namespace {
+
+constexpr std::string_view kPrefix = "timeline-", kSuffix = ".json";
+
+}  // namespace
+
+bool is_timeline_name(std::string_view name) {
+  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
 
 ProfilerHook::ProfilerHook(FileSystem& file_system, std::string folder, ProfilerOptions options)
     : file_system_(file_system),
@@ -21,9 +32,7 @@ void ProfilerHook::after_create_session(TrainingSession& session) {
   session.trainer().trace_to(nullptr);
   write_events(session, [&] {
     if (!file_system_.status(folder_)) return;
-    remove_abandoned_partials(file_system_, folder_, [](std::string_view name) {
-      return name.starts_with("timeline-") && name.ends_with(".json");
-    });
+    remove_abandoned_partials(file_system_, folder_, is_timeline_name);
   });
 }
 
@@ -48,7 +57,7 @@ void ProfilerHook::after_run(TrainingSession& session, const RunValues& values) 
   write_events(session, [&] {
     file_system_.make_directories(folder_);
     AtomicFile file(file_system_,
-                    folder_ + "/timeline-" + std::to_string(values.result.step) + ".json");
+                    fmt::format("{}/{}{}{}", folder_, kPrefix, values.result.step, kSuffix));
     const std::string json = trace->json();
     file.write(std::as_bytes(std::span(json)));
     file.commit();

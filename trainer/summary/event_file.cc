@@ -19,7 +19,7 @@ constexpr std::string_view kPrefix = "events.out.tfevents.";
 
 // The time in the name of an event file; 0 for other files.
 uint64_t seconds_in(std::string_view name) {
-  if (!name.starts_with(kPrefix)) return 0;
+  if (!is_event_file_name(name)) return 0;
   name.remove_prefix(kPrefix.size());
   uint64_t seconds = 0;
   std::from_chars(name.data(), name.data() + name.size(), seconds);
@@ -33,7 +33,7 @@ std::string new_path(FileSystem& file_system, const std::string& folder, double 
   auto seconds = static_cast<uint64_t>(std::max(wall_time, 0.0));
   for (const std::string& name : file_system.list(folder))
     seconds = std::max(seconds, seconds_in(name) + 1);
-  return fmt::format("{}/{}{:010}.{}", folder, kPrefix, seconds, host);
+  return fmt::format("{}/{}{:010}.{}.{}", folder, kPrefix, seconds, host, ::getpid());
 }
 
 }  // namespace
@@ -60,6 +60,8 @@ EventFile::EventFile(FileSystem& file_system, const std::string& folder, double 
 void EventFile::write(std::string_view event) { records_->write(std::as_bytes(std::span(event))); }
 
 void EventFile::sync() { file_->sync(); }
+
+bool is_event_file_name(std::string_view name) { return name.starts_with(kPrefix); }
 
 std::string host_name() {
   std::array<char, 256> name = {};

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "dataset/example/event_view.h"
 #include "recordpipe/error.h"
@@ -18,6 +20,7 @@ namespace recordpipe {
 namespace {
 
 using testing::ElementsAre;
+using testing::SizeIs;
 
 std::string event_of_step(uint64_t step) {
   return encode_event(
@@ -40,6 +43,10 @@ std::vector<std::string> events_of(const std::string& path) {
   return events;
 }
 
+std::string of_this_process(const std::string& name) {
+  return name + "." + std::to_string(getpid());
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   return posix_file_system().list(folder);
 }
@@ -47,7 +54,8 @@ std::vector<std::string> names_in(const std::string& folder) {
 TEST(EventFile, BeginsWithTheVersion) {
   const TemporaryDirectory folder;
   EventFile file(posix_file_system(), folder / "new/run", 1234.9, "host");
-  EXPECT_EQ(file.path(), folder / "new/run/events.out.tfevents.0000001234.host");
+  EXPECT_EQ(file.path(),
+            folder / ("new/run/" + of_this_process("events.out.tfevents.0000001234.host")));
   file.write(event_of_step(7));
   // Visible without another call.
   EXPECT_THAT(events_of(file.path()), ElementsAre("file_version 0", "summary 7"));
@@ -59,14 +67,33 @@ TEST(EventFile, ComesAfterTheFilesThatAreThere) {
     const EventFile file(posix_file_system(), folder.path(), wall_time, "host");
     return file.path().substr(folder.path().size() + 1);
   };
-  EXPECT_EQ(new_name(1700000000), "events.out.tfevents.1700000000.host");
-  EXPECT_EQ(new_name(1700000000), "events.out.tfevents.1700000001.host");
+  EXPECT_EQ(new_name(1700000000), of_this_process("events.out.tfevents.1700000000.host"));
+  EXPECT_EQ(new_name(1700000000), of_this_process("events.out.tfevents.1700000001.host"));
   write_file(folder / "events.out.tfevents.1800000000.another", "");  // a clock that is ahead
-  EXPECT_EQ(new_name(1700000005), "events.out.tfevents.1800000001.host");
+  EXPECT_EQ(new_name(1700000005), of_this_process("events.out.tfevents.1800000001.host"));
   for (const char* other : {"events.out.tfevents.", "events.out.tfevents.99999999999999999999.x",
                             "events.out.tfevents.9999999999.x", "graph.9000000000"})
     write_file(folder / other, "");
-  EXPECT_EQ(new_name(1900000000), "events.out.tfevents.1900000000.host");
+  EXPECT_EQ(new_name(1900000000), of_this_process("events.out.tfevents.1900000000.host"));
+}
+
+// Neither sees the other's file if they start at the same time.
+TEST(EventFile, TwoProcessesHaveTwoNames) {
+  const TemporaryDirectory child, parent;
+  const auto make_in = [](const TemporaryDirectory& folder) {
+    const EventFile file(posix_file_system(), folder.path(), 1700000000, "host");
+  };
+  const pid_t process = fork();
+  if (process == 0) {
+    make_in(child);
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(process, &status, 0), process);
+  make_in(parent);
+  ASSERT_THAT(names_in(child.path()), SizeIs(1));
+  ASSERT_THAT(names_in(parent.path()), SizeIs(1));
+  EXPECT_NE(names_in(child.path()), names_in(parent.path()));
 }
 
 // If a write or a folder operation fails, there is an Error and no incomplete file.

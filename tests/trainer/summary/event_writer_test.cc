@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "recordpipe/error.h"
 #include "tests/support/expect_error.h"
@@ -104,7 +105,7 @@ TEST(EventWriter, WritesAllEventsInOrder) {
     events.add_session_log(100, {.status = SessionStatus::stop});
   }
   EXPECT_THAT(posix_file_system().list(folder.path()),
-              ElementsAre("events.out.tfevents.0000001001.host"));
+              ElementsAre("events.out.tfevents.0000001001.host." + std::to_string(getpid())));
   const std::vector<proto::Event> events = events_in(folder.path());
   ASSERT_EQ(events.size(), 104u);
   EXPECT_EQ(events[0].file_version(), "brain.Event:2");

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recordpipe/error.h"
@@ -15,6 +16,8 @@
 #include "recordpipe/trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {
+
+inline constexpr std::string_view checkpoint_lock_name = ".lock";  // of a file in the folder
 
 struct CheckpointFile {
   uint64_t step = 0;

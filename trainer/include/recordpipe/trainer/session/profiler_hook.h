@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "recordpipe/chrome_trace.h"
 #include "recordpipe/file.h"
@@ -16,6 +17,9 @@ struct ProfilerOptions {
   Every every = {.steps = 1000};
   Clock now = steady_seconds;
 };
+
+// Whether a file of this name is a timeline, timeline-STEP.json.
+bool is_timeline_name(std::string_view name);
 
 // Writes FOLDER/timeline-STEP.json for https://ui.perfetto.dev or chrome://tracing. It shows the
 // wait for the batch, load, forward, backward and update, and each node in forward and backward if

@@ -1,4 +1,4 @@
-// A file that TensorBoard reads: FOLDER/events.out.tfevents.SECONDS.HOST.
+// A file that TensorBoard reads: FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class EventFile {
  public:
   // Makes the folder and a new file in it that begins with the version record. SECONDS is
   // `wall_time`, or larger if the folder has event files of that time or later: TensorBoard reads
-  // files in the order of their names. On failure no file is left.
+  // files in the order of their names. PROCESS is the process id: two processes that start in the
+  // same second have two files. On failure no file is left.
   EventFile(FileSystem& file_system, const std::string& folder, double wall_time,
             const std::string& host);
 
@@ -30,6 +31,9 @@ class EventFile {
   std::unique_ptr<OutputFile> file_;
   std::unique_ptr<RecordWriter> records_;
 };
+
+// Whether a file of this name is an event file, of any program.
+bool is_event_file_name(std::string_view name);
 
 // This machine's host name; "localhost" if it has none.
 std::string host_name();
