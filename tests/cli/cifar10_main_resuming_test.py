@@ -172,12 +172,10 @@ class Killed(Cifar10MainTest):
 
 class Signals(Cifar10MainTest):
     def start(self, *extra):
-        process = subprocess.Popen(
+        return Started(
             self.arguments("--log-frequency", 1, *extra, steps=100_000), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
-        self.addCleanup(process.kill)
-        return process
 
     @staticmethod
     def wait_for(process, word):
@@ -207,7 +205,6 @@ class Signals(Cifar10MainTest):
         with Started(self.arguments("--log-frequency", 1, steps=40),
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                      preexec_fn=ignore) as process:
-            self.addCleanup(process.kill)
             self.wait_for(process, "step = ")
             process.send_signal(signal.SIGINT)
             process.send_signal(signal.SIGHUP)
@@ -217,8 +214,7 @@ class Signals(Cifar10MainTest):
 
     def test_a_signal_that_comes_twice_is_one(self):
         """timeout(1) sends it to its child, and a moment later to the process group."""
-        process = self.start("--checkpoint-steps", 100_000)
-        with process:
+        with self.start("--checkpoint-steps", 100_000) as process:
             self.wait_for(process, "step = ")
             for _ in range(3):
                 process.send_signal(signal.SIGTERM)
@@ -228,11 +224,9 @@ class Signals(Cifar10MainTest):
         self.assertEqual(len(self.checkpoints()), 2, err)
 
     def test_second_signal_ends_it_at_once(self):
-        process = subprocess.Popen(
+        with Started(
             self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        with process:
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.wait_for(process, "checkpoint-0.safetensors")  # a step of several minutes follows
             process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
@@ -249,12 +243,10 @@ class Signals(Cifar10MainTest):
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
 
     def test_a_stop_that_takes_longer_than_its_grace_period(self):
-        process = subprocess.Popen(
+        with Started(
             self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96,
                            "--stop-grace-period-secs", 1),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        with process:
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.wait_for(process, "checkpoint-0.safetensors")  # a step of several minutes follows
             process.send_signal(signal.SIGTERM)
             _, err = process.communicate(timeout=60)
@@ -266,12 +258,10 @@ class Signals(Cifar10MainTest):
         """A run that made no step keeps the report of the run before."""
         report = self.job.parent / "report.html"
         report.write_text("of a complete run")
-        process = subprocess.Popen(
+        with Started(
             self.arguments("--device", "reference", "--num-layers", 44, "--eval-batch-size", 1,
                            "--report", report, steps=0),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        with process:
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.wait_for(process, "ResNet of 44 layers")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)

@@ -106,26 +106,34 @@ def gpu_tests(programs):
             for test in json.loads(described.stdout)["tests"]}
 
 
+def limited_output(command, env=None):
+    """Returns the exit status and output of a command that may wait for the driver, or (None, "")
+    if it hasn't ended after SECONDS_TO_START. Exits if it can't be killed."""
+    process = subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    try:
+        output, _ = process.communicate(timeout=SECONDS_TO_START)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        print(f"{pathlib.Path(command[0]).name} has not ended after {SECONDS_TO_START} s: does the "
+              "driver hang?", flush=True)
+        process.kill()
+        try:
+            process.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            sys.exit("it can't be killed either: no program can use this GPU")
+        return None, ""
+
+
 def gpu_problem(programs, env):
     """Returns the reason why no test can run here, as one of the tests reports it, or None."""
     tests = gpu_tests(programs)
     if not tests:
         return "skipped: no GPU: these programs were built without CUDA"
     program = next(iter(tests.values()))[0]
-    process = subprocess.Popen([programs / program, "--gtest_list_tests"], env=env, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
-        output, _ = process.communicate(timeout=SECONDS_TO_START)
-    except subprocess.TimeoutExpired:
-        print(f"{program} has not listed its tests after {SECONDS_TO_START} s: does the driver "
-              "hang?", flush=True)
-        process.kill()
-        try:
-            process.communicate(timeout=2)
-        except subprocess.TimeoutExpired:
-            sys.exit("it can't be killed either: no program can use this GPU")
-        return None  # the stages have their own limits, and logs
-    return output.strip() if process.returncode == 77 else None
+    status, output = limited_output([programs / program, "--gtest_list_tests"], env)
+    # After a timeout, the callers try all the same: first_light's logs tell more.
+    return output.strip() if status == 77 else None
 
 
 def start(args):
@@ -206,11 +214,11 @@ def describe(args):
                          "the tree's",
              "cores": len(os.sched_getaffinity(0)), "device": args.device}
     try:
-        facts["gpu"] = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
-            capture_output=True, text=True, check=True, timeout=SECONDS_TO_START).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        facts["gpu"] = "nvidia-smi can't be run"
+        status, output = limited_output(
+            ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
+    except OSError:
+        status = None
+    facts["gpu"] = output.strip() if status == 0 else "nvidia-smi can't be run"
     facts["torch"], problem = torch_of(args.python)
     if problem:
         facts["torch"] = f"NOT COMPARED WITH PYTORCH: {problem}"

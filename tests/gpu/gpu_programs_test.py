@@ -134,13 +134,20 @@ class ADriverThatHangs(unittest.TestCase):
         programs = ROOT / "hanging"
         programs.mkdir()
         (programs / "gpu-tests.json").write_text('{"a": ["hangs"]}', encoding="ascii")
-        (programs / "hangs").write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
-        (programs / "hangs").chmod(0o755)
+        for name in ("hangs", "nvidia-smi"):
+            (programs / name).write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
+            (programs / name).chmod(0o755)
         said = io.StringIO()
-        with mock.patch.object(bundle, "SECONDS_TO_START", 0.1), contextlib.redirect_stdout(said):
+        args = mock.Mock(device="cuda", python="/bin/false")
+        with mock.patch.object(bundle, "SECONDS_TO_START", 0.1), \
+             mock.patch.dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}"), \
+             contextlib.redirect_stdout(said):
             self.assertIsNone(bundle.gpu_problem(programs, dict(os.environ)))
-        self.assertEqual(said.getvalue(),
-                         "hangs has not listed its tests after 0.1 s: does the driver hang?\n")
+            facts, _ = bundle.describe(args)
+        self.assertEqual(facts["gpu"], "nvidia-smi can't be run")
+        self.assertEqual(said.getvalue().splitlines()[:2],
+                         [f"{name} has not ended after 0.1 s: does the driver hang?"
+                          for name in ("hangs", "nvidia-smi")])
 
 
 class Libraries(unittest.TestCase):

@@ -121,18 +121,23 @@ std::unique_ptr<FileLock> CheckpointFolder::lock_folder() {
 
 void CheckpointFolder::require_lock() {
   if (lock_->holds_its_name()) return;
-  // Remembered until it is locked again: an attempt that fails may have made the file.
-  lock_was_removed_ = lock_was_removed_ || !file_system_.status(lock_path());
   auto lock = lock_folder();
   const std::string mark = read_mark();
-  if (mark != mark_ && !(lock_was_removed_ && mark.empty()))
+  // It is empty if lock_folder() has made the file just now, or an attempt that failed, or if a
+  // run could not mark it, such as that of an older version.
+  if (mark.empty() ? !may_be_own() : mark != mark_)
     throw Error({.kind = ErrorKind::busy,
                  .path = lock_path(),
-                 .reason = "replaced during the run: another run has used the folder since",
+                 .reason = "replaced during the run, and not by a copy of itself: another run may "
+                           "have used the folder since",
                  .hint = "start this run again, in another folder"});
   lock_ = std::move(lock);
-  lock_was_removed_ = false;
   if (mark.empty()) write_mark();
+}
+
+bool CheckpointFolder::may_be_own() const {
+  const std::vector<CheckpointFile> files = list_checkpoints(file_system_, directory_);
+  return files.empty() || files.front().step == newest_whole_;
 }
 
 void CheckpointFolder::write_mark() {
@@ -229,7 +234,12 @@ std::string CheckpointFolder::best_path() const {
 
 std::string CheckpointFolder::save_best(const Variables& variables, const TrainingState& state) {
   require_lock();
-  write_checkpoint(file_system_, best_path(), variables, state);
+  try {
+    write_checkpoint(file_system_, best_path(), variables, state);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::no_space || !prune()) throw;
+    write_checkpoint(file_system_, best_path(), variables, state);
+  }
   return best_path();
 }
 

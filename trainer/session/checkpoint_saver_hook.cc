@@ -25,7 +25,7 @@ void CheckpointSaverHook::after_create_session(TrainingSession& session) {
   saved_step_ = session.restored_step();
   saved_accuracy_ = session.restored_accuracy();
   // A permanent error must be reported now, not after a day of training.
-  try_to_save(session, [](const Error& error) {
+  try_to_save(session, [](const Error& error, bool) {
     return error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
   });
 }
@@ -33,25 +33,26 @@ void CheckpointSaverHook::after_create_session(TrainingSession& session) {
 void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& values) {
   // A failed step has nothing to save: the session has been restored to an earlier step.
   if (session.step() == values.result.step && timer_.is_due(values.result.step))
-    try_to_save(session, may_pass);
+    try_to_save(session, [](const Error& error, bool) { return may_pass(error); });
 }
 
 void CheckpointSaverHook::end(TrainingSession& session) {
-  try_to_save(session, [](const Error&) { return false; });
+  try_to_save(session,
+              [](const Error& error, bool is_saved) { return is_saved && may_pass(error); });
 }
 
-void CheckpointSaverHook::save(TrainingSession& session) {
-  if (saved_step_ == session.step() && saved_accuracy_ == session.validation_accuracy()) return;
+std::string CheckpointSaverHook::save(TrainingSession& session) {
+  if (saved_step_ == session.step() && saved_accuracy_ == session.validation_accuracy()) return "";
   std::string path;
   try {
     path = checkpoints_.save(session.trainer().variables(), session.state());
   } catch (const VariableNotFiniteError& error) {
     if (options_.nan == NanPolicy::fail || !go_back(session, error.what())) throw;
-    return;
+    return "";
   }
   saved_step_ = session.step();
   saved_accuracy_ = session.validation_accuracy();
-  for (const auto& listener : options_.listeners) listener(path, session.step());
+  return path;
 }
 
 // No step follows, so the input position and the variables of other processes don't matter.
@@ -67,20 +68,25 @@ bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& w
   return true;
 }
 
-void CheckpointSaverHook::try_to_save(TrainingSession& session,
-                                      const std::function<bool(const Error&)>& is_outlived) {
+void CheckpointSaverHook::try_to_save(
+    TrainingSession& session, const std::function<bool(const Error&, bool is_saved)>& is_outlived) {
   timer_.update(session.step());
   const std::string step = std::to_string(session.step());
+  std::string path;
   try {
-    save(session);
+    path = save(session);
   } catch (const Error& error) {
-    // Then only its validation accuracy is new, which the run can do without.
     const bool is_saved = checkpoints_.has(session.step());
-    if (!(is_saved ? may_pass(error) : is_outlived(error))) throw;
+    if (!is_outlived(error, is_saved)) throw;
     session.note((is_saved ? "the checkpoint of step " + step + " has no validation accuracy: "
-                           : "no checkpoint at step " + step + ", the previous one stays: ") +
+                  : checkpoints_.has_checkpoint()
+                      ? "no checkpoint at step " + step + ", the previous one stays: "
+                      : "no checkpoint at step " + step + ": ") +
                  error.what());
+    return;
   }
+  if (path.empty()) return;
+  for (const auto& listener : options_.listeners) listener(path, session.step());
 }
 
 }  // namespace recordpipe

@@ -54,7 +54,7 @@ void EvalHook::evaluate(TrainingSession& session) {
   const double accuracy =
       result.images == 0 ? 0
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
-  const bool best = std::isfinite(result.loss) && (!best_ || accuracy > *best_);
+  bool best = std::isfinite(result.loss) && (!best_ || accuracy > *best_);
   session.set_validation_accuracy(accuracy);
   if (best) {
     try {
@@ -63,6 +63,7 @@ void EvalHook::evaluate(TrainingSession& session) {
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::busy) throw;  // another run has taken the folder
       session.note(std::string("the best checkpoint was not saved: ") + error.what());
+      best = false;
     }
   }
   options_.listener(session.step(), result, best);

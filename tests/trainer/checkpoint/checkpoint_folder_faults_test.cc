@@ -1,8 +1,8 @@
 // Tests a CheckpointFolder on full disks, after faults, and beside other runs.
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -98,16 +98,15 @@ TEST_F(CheckpointFolderTest, GoesOnInACopyOfItself) {
 
 // A run that was resumed there could not mark it.
 TEST_F(CheckpointFolderTest, GoesOnInACopyMadeAfterAFullDisk) {
-  std::optional<CheckpointFolder> folder;
   FaultyFileSystem faulty(posix_file_system());
   faulty.fail_call(4, FaultyFileSystem::Fault::error, ENOSPC);
-  folder.emplace(faulty, job_dir);
+  CheckpointFolder folder(faulty, job_dir);
   EXPECT_EQ(faulty.failed_call(), "write .lock");
-  folder->save(variables, {.step = 1});
-  std::filesystem::copy(job_dir, directory / "copy", std::filesystem::copy_options::recursive);
-  std::filesystem::remove_all(job_dir);
-  std::filesystem::rename(directory / "copy", job_dir);
-  folder->save(variables, {.step = 2});
+  folder.save(variables, {.step = 1});
+  copy_to("copy");
+  folder.save(variables, {.step = 5});
+  replace_by("copy");
+  folder.save(variables, {.step = 2});
   EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
 }
 
@@ -138,19 +137,81 @@ TEST_F(CheckpointFolderTest, BelongsToTheRunThatCameAfterItWasRemoved) {
   EXPECT_THAT(names(), ElementsAre("checkpoint-2.safetensors"));
 }
 
-// The failed attempt to make the folder again leaves a lock file without a mark.
-TEST_F(CheckpointFolderTest, IsMadeAgainAfterAFailedAttempt) {
-  for (const uint64_t call : {1, 2, 3, 4}) {
+// Such as that of an older version, or one whose mark a full disk has refused.
+TEST_F(CheckpointFolderTest, BelongsToAnotherRunWithoutAMark) {
+  for (const bool fails_first : {false, true})
+    for (const bool whole_folder : {false, true}) {
+      FaultyFileSystem faulty(posix_file_system());
+      CheckpointFolder first(faulty, job_dir, 1);
+      first.save(variables, {.step = 5});
+      std::filesystem::remove(job_dir + "/.lock");
+      if (whole_folder) std::filesystem::remove_all(job_dir);
+      if (fails_first) {
+        faulty.fail_call(faulty.calls() + 2, FaultyFileSystem::Fault::error, EIO);
+        EXPECT_EQ(error_of([&] { first.save(variables, {.step = 6}); }).kind(), ErrorKind::io);
+        EXPECT_EQ(faulty.failed_call(), "lock .lock");
+      }
+      {
+        CheckpointFolder second(posix_file_system(), job_dir);
+        for (const uint64_t step : {3, 4, 6}) second.save(variables, {.step = step});
+      }
+      std::filesystem::resize_file(job_dir + "/.lock", 0);
+      const std::vector<std::string> there = names();
+      EXPECT_EQ(error_of([&] { first.save(variables, {.step = 7}); }).kind(), ErrorKind::busy);
+      EXPECT_EQ(names(), there);
+      std::filesystem::remove_all(job_dir);
+    }
+}
+
+// An attempt that fails may leave a lock file without a mark. After the next save it has one: a
+// copy without the newest checkpoint is still accepted.
+TEST_F(CheckpointFolderTest, IsMadeAgainWhateverFails) {
+  bool failed = true;
+  for (uint64_t call = 1; failed; ++call) {
     FaultyFileSystem faulty(posix_file_system());
     CheckpointFolder folder(faulty, job_dir);
     folder.save(variables, {.step = 1});
     std::filesystem::remove_all(job_dir);
     faulty.fail_call(faulty.calls() + call, FaultyFileSystem::Fault::error, EIO);
-    EXPECT_EQ(error_of([&] { folder.save(variables, {.step = 2}); }).kind(), ErrorKind::io)
-        << faulty.failed_call();
+    try {
+      folder.save(variables, {.step = 2});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io) << error.what();
+    }
+    failed = !faulty.failed_call().empty();
     folder.save(variables, {.step = 3});
-    EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors"));
+    copy_to("copy");
+    folder.save(variables, {.step = 9});
+    replace_by("copy");
+    folder.save(variables, {.step = 4});
+    EXPECT_EQ(list_checkpoints(posix_file_system(), job_dir).front().step, 4u)
+        << faulty.failed_call();
+    std::filesystem::remove_all(job_dir);
   }
+}
+
+// The best checkpoint needs the place that superfluous ones take.
+TEST_F(CheckpointFolderTest, MakesRoomForTheBest) {
+  {
+    CheckpointFolder folder(posix_file_system(), job_dir, 9);
+    for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
+  }
+  FaultyFileSystem faulty(posix_file_system());
+  CheckpointFolder folder(faulty, job_dir, 2);
+  ASSERT_TRUE(folder.restore(variables));
+  faulty.fail_call(faulty.calls() + 3, FaultyFileSystem::Fault::error, ENOSPC);
+  folder.save_best(variables, {.step = 4, .validation_accuracy = 1});
+  EXPECT_THAT(faulty.failed_call(), HasSubstr("best.safetensors"));
+  EXPECT_THAT(names(), ElementsAre("best.safetensors", "checkpoint-3.safetensors",
+                                   "checkpoint-4.safetensors"));
+  {
+    const FileSizeLimit full_disk(100);
+    EXPECT_EQ(error_of([&] {
+                folder.save_best(variables, {.step = 4, .validation_accuracy = 1});
+              }).kind(),
+              ErrorKind::no_space);
+  }
+  EXPECT_THAT(names(), testing::SizeIs(3));
 }
 
 TEST_F(CheckpointFolderTest, IsOneRunsAtATime) {

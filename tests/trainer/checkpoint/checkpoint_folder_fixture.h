@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ class CheckpointFolderTest : public testing::Test {
     std::vector<std::string> names = posix_file_system().list(job_dir);
     std::erase_if(names, [](const std::string& name) { return name.starts_with("."); });
     return names;
+  }
+
+  // Copies the folder to a name beside it; puts such a copy in its place.
+  void copy_to(const std::string& name) {
+    std::filesystem::copy(job_dir, directory / name, std::filesystem::copy_options::recursive);
+  }
+  void replace_by(const std::string& name) {
+    std::filesystem::remove_all(job_dir);
+    std::filesystem::rename(directory / name, job_dir);
   }
 
   TemporaryDirectory directory;

@@ -57,13 +57,14 @@ class CheckpointFolder {
   // Writes checkpoint-STEP.safetensors atomically, then removes the oldest checkpoints beyond
   // `keep` (one that can't be removed is tried again next time). On a full disk it removes those
   // first, or else the oldest one, unless it is the only one, and tries once more. Until a
-  // checkpoint succeeds, at most one of the newest `keep` is removed. None is removed to save a
-  // step again. Makes the folder again if it was removed. Returns the file's path. Throws the
+  // checkpoint succeeds, at most one of the newest `keep` is removed, and none to save a step
+  // again. Makes the folder again if it was removed. Returns the file's path. Throws the
   // errors of write_checkpoint() and of the lock, and Error{busy} if the folder or its lock was
-  // removed and another run has used the folder since.
+  // replaced, and not by a copy: another run has used it since, or may have.
   std::string save(const Variables& variables, const TrainingState& state);
 
-  // Writes best.safetensors atomically. Throws the same errors, but removes nothing.
+  // Writes best.safetensors atomically. Throws the same errors. On a full disk it removes the
+  // checkpoints beyond `keep` and tries once more.
   std::string save_best(const Variables& variables, const TrainingState& state);
   // The validation accuracy of best.safetensors; empty if the file is missing or unreadable.
   std::optional<double> best_accuracy() const;
@@ -85,6 +86,9 @@ class CheckpointFolder {
   // another run has used has the mark of that one.
   void write_mark();
   std::string read_mark() const;
+  // Whether a folder without a mark can be this object's: it has no checkpoints, or ends with the
+  // last one that this object has saved or restored.
+  bool may_be_own() const;
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.
   std::vector<CheckpointFile> list_usable() const;
@@ -100,7 +104,6 @@ class CheckpointFolder {
   const std::string mark_;
   std::unique_ptr<FileLock> lock_;
   bool is_marked_ = false;                // write_mark() has succeeded
-  bool lock_was_removed_ = false;         // its file, and it is not locked again yet
   bool made_room_ = false;                // on a full disk, since the last saved checkpoint
   std::optional<uint64_t> newest_whole_;  // the step of the last saved or restored checkpoint
 };

@@ -15,7 +15,7 @@ namespace recordpipe {
 
 struct CheckpointSaverOptions {
   Every every = {.steps = 1000};
-  // Called after each saved checkpoint.
+  // Called after each saved checkpoint. An exception ends the run.
   std::vector<std::function<void(const std::string& path, uint64_t step)>> listeners = {};
   // If a variable is not finite, `fail` throws VariableNotFiniteError; `stop` ends the run like
   // request_stop(), with the variables and step of the newest checkpoint.
@@ -28,10 +28,10 @@ struct CheckpointSaverOptions {
 //
 // If a checkpoint can't be written, because the disk is full or the folder is read-only, the run
 // continues: the hook reports it through the session's note, the previous checkpoint stays the
-// newest, and the next one is tried when it is due. Exceptions are thrown only for the last
-// checkpoint (any Error), for the first (any but Error{no_space} and Error{io}), if another run has
-// taken the folder (Error{busy}), and as set by CheckpointSaverOptions::nan. If the step is
-// already saved and only its accuracy is new, only the last two are thrown.
+// newest, and the next one is tried when it is due. Exceptions are thrown only at the end (any
+// Error, unless the step is already saved and only its accuracy is new), at the start (any but
+// Error{no_space} and Error{io}), if another run has taken the folder (Error{busy}), and as set by
+// CheckpointSaverOptions::nan.
 class CheckpointSaverHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.
@@ -42,9 +42,13 @@ class CheckpointSaverHook final : public SessionHook {
   void end(TrainingSession& session) override;
 
  private:
-  void save(TrainingSession& session);
+  // Returns the path of the new checkpoint; "" if there is nothing new to save.
+  std::string save(TrainingSession& session);
   bool go_back(TrainingSession& session, const std::string& why);
-  void try_to_save(TrainingSession& session, const std::function<bool(const Error&)>& is_outlived);
+  // is_outlived(error, is_saved): whether the run continues after an error. is_saved: a checkpoint
+  // of the step is there, which lacks only the validation accuracy.
+  void try_to_save(TrainingSession& session,
+                   const std::function<bool(const Error&, bool is_saved)>& is_outlived);
 
   CheckpointFolder& checkpoints_;
   const CheckpointSaverOptions options_;

@@ -21,14 +21,15 @@ struct EvalOptions {
   // Error{cancelled}, the result is ignored and the session is asked to stop. After any other Error
   // the training continues; the session's note reports it.
   std::function<BatchResult()> evaluate = {};
-  // Called with each result, and whether it is the best so far.
+  // Called with each result, and whether it has become best.safetensors.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
       [](uint64_t, const BatchResult&, bool) {};
   Clock now = steady_seconds;
 };
 
 // A result more accurate than best.safetensors replaces that file, also in a resumed run, unless
-// its loss is not finite. Add it before the CheckpointSaverHook: then the checkpoint of an
+// its loss is not finite. If it can't be saved, the session's note reports it, and the next result
+// needn't exceed it. Add the hook before the CheckpointSaverHook: then the checkpoint of an
 // evaluated step has the accuracy, and no later run evaluates the step again.
 class EvalHook final : public SessionHook {
  public:
