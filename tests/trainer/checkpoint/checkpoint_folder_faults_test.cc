@@ -179,6 +179,7 @@ TEST_F(CheckpointFolderTest, IsMadeAgainWhateverFails) {
       EXPECT_EQ(error.kind(), ErrorKind::io) << error.what();
     }
     failed = !faulty.failed_call().empty();
+    faulty.fail_call(0, FaultyFileSystem::Fault::error, EIO);  // never
     folder.save(variables, {.step = 3});
     copy_to("copy");
     folder.save(variables, {.step = 9});

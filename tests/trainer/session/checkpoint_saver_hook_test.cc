@@ -158,7 +158,7 @@ TEST(CheckpointSaverHook, IsNotOutlivedWhereAnAccuracyFailsAtTheStart) {
       EXPECT_THAT(run.steps(), ElementsAre(2, 1, 0));
     } else {
       run.run(4);
-      EXPECT_THAT(run.notes, ElementsAre(testing::StartsWith(
+      EXPECT_THAT(run.notes, testing::Contains(testing::StartsWith(
                                  "the checkpoint of step 2 has no validation accuracy: ")));
       EXPECT_THAT(run.steps(), ElementsAre(4, 2, 1, 0));
     }
@@ -175,11 +175,11 @@ TEST(CheckpointSaverHook, DoesNotOutliveAListenerThatFails) {
       CheckpointSaverOptions options = {.every = {.steps = 2}};
       options.listeners.push_back([&](const std::string& path, uint64_t step) {
         if (step == at)
-          throw Error({.kind = ErrorKind::network, .path = path, .reason = "upload failed"});
+          throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "not for uploads"});
       });
       return hooks(CheckpointSaverHook(folder, options));
     };
-    EXPECT_EQ(error_of([&] { run.run(3); }).kind(), ErrorKind::network);
+    EXPECT_EQ(error_of([&] { run.run(3); }).kind(), ErrorKind::unsupported);
     EXPECT_EQ(run.steps().front(), at);
     EXPECT_THAT(run.notes, testing::IsEmpty());
   }

@@ -22,7 +22,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 8;  // per step, over all processes
+constexpr size_t images_per_step = 8;  // over all processes
 
 Network network() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
@@ -41,7 +41,7 @@ Ending run(Communicator& processes, CheckpointFolder* checkpoints, size_t stoppe
                             processes);
   const auto variables = backend.make_variables(network());
   Trainer trainer(backend, network(), *variables,
-                  {.batch_size = images / processes.size(), .average_decay = 0.9});
+                  {.batch_size = images_per_step / processes.size(), .average_decay = 0.9});
   FunctionHook hook;
   hook.on_after = [&](TrainingSession& session, const RunValues& values) {
     if (processes.rank() == stopper && values.result.step == stop_at) session.request_stop();
@@ -52,7 +52,7 @@ Ending run(Communicator& processes, CheckpointFolder* checkpoints, size_t stoppe
             return from_vector(std::vector<uint64_t>{seed, seed + 1, seed + 2})
                 .repeat()
                 .map([&](uint64_t of_batch) {
-                  return random_batch(network(), images / processes.size(),
+                  return random_batch(network(), images_per_step / processes.size(),
                                       of_batch * processes.size() + processes.rank());
                 });
           },
@@ -99,7 +99,7 @@ TEST(JointSession, GoesOnWhereTheFirstProcessDoes) {
 TEST(JointSession, EndsByTheErrorWhereThereIsNoFolder) {
   CpuBackend backend({.threads = 1});
   const auto variables = backend.make_variables(network());
-  Trainer trainer(backend, network(), *variables, {.batch_size = images});
+  Trainer trainer(backend, network(), *variables, {.batch_size = images_per_step});
   FunctionHook hook;
   hook.on_after = [](TrainingSession&, const RunValues&) {
     throw Error({.kind = ErrorKind::io, .reason = "the disk is tired"});
@@ -109,7 +109,7 @@ TEST(JointSession, EndsByTheErrorWhereThereIsNoFolder) {
       {.batches =
            [](uint64_t) {
              return from_vector(std::vector<uint64_t>{1}).repeat().map([](uint64_t seed) {
-               return random_batch(network(), images, seed);
+               return random_batch(network(), images_per_step, seed);
              });
            },
        .learning_rate = [](uint64_t) { return 0.01; }},
@@ -125,7 +125,7 @@ TEST(JointSession, TriesNoStepAgain) {
     if (processes.rank() == 0) checkpoints.emplace(posix_file_system(), folder / "job");
     CpuBackend backend({.threads = 1});
     const auto variables = backend.make_variables(network());
-    Trainer trainer(backend, network(), *variables, {.batch_size = images});
+    Trainer trainer(backend, network(), *variables, {.batch_size = images_per_step});
     FunctionHook hook;
     hook.on_after = [&](TrainingSession& session, const RunValues&) {
       if (checkpoints) checkpoints->save(*variables, session.state());
@@ -135,7 +135,7 @@ TEST(JointSession, TriesNoStepAgain) {
         .batches =
             [&](uint64_t) {
               return from_vector(std::vector<uint64_t>{1}).repeat().map([&](uint64_t seed) {
-                return random_batch(network(), images, seed);
+                return random_batch(network(), images_per_step, seed);
               });
             },
         .learning_rate = [](uint64_t) { return 0.01; },

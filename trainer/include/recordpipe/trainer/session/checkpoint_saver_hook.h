@@ -15,7 +15,8 @@ namespace recordpipe {
 
 struct CheckpointSaverOptions {
   Every every = {.steps = 1000};
-  // Called after each saved checkpoint. An exception ends the run.
+  // Called after each saved checkpoint. What they throw is not noted as a missing checkpoint: it
+  // ends the run, or the step is repeated (SessionOptions::recoveries).
   std::vector<std::function<void(const std::string& path, uint64_t step)>> listeners = {};
   // If a variable is not finite, `fail` throws VariableNotFiniteError; `stop` ends the run like
   // request_stop(), with the variables and step of the newest checkpoint.
