@@ -197,6 +197,7 @@ TEST(EvalHook, TakesTheNextBestWhereTheDiskWasFull) {
     if (run.notes.empty()) continue;
     noted = true;
     EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the best checkpoint was not saved")));
+    EXPECT_THAT(evaluations.seen, ElementsAre(Pair(1, false), Pair(2, true), Pair(3, false)));
     EXPECT_EQ(read_training_state(posix_file_system(), run.job_dir + "/best.safetensors").step, 2u);
   }
 }
