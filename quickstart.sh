@@ -74,7 +74,7 @@ build cifar10_main
 job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
 synthetic_words=""
 [[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
-say "Training for about $minutes minutes$synthetic_words; results go to $job_dir"
+say "Training for about $minutes min$synthetic_words; results go to $job_dir"
 # The settings with the best accuracy after five minutes on two cores.
 train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir"
   --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
@@ -103,6 +103,6 @@ Three things to try next:
 - Start a program of your own from examples/records_to_batches.cc:
  $(quoted cmake --build "$programs" --target records_to_batches)
  $(quoted "$programs/records_to_batches" "$data_dir/points.tfrecords")
-- Train for $minutes more minutes (the learning rate rises again, and falls to zero at the new end):
+- Train for $minutes min more (the learning rate rises again, and falls to zero at the new end):
  $(quoted "${train[@]}" --minutes "$minutes")
 END

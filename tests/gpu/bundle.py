@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -108,20 +109,20 @@ def gpu_tests(programs):
 
 def limited_output(command, env=None):
     """Returns the exit status and output of a command that may wait for the driver, or (None, "")
-    if it hasn't ended after SECONDS_TO_START. Exits if it can't be killed."""
+    if it hasn't ended after SECONDS_TO_START. If it can't be killed, it is left behind."""
     process = subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
+                               stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=SECONDS_TO_START)
         return process.returncode, output
     except subprocess.TimeoutExpired:
         print(f"{pathlib.Path(command[0]).name} has not ended after {SECONDS_TO_START} s: does the "
               "driver hang?", flush=True)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         try:
             process.communicate(timeout=2)
         except subprocess.TimeoutExpired:
-            sys.exit("it can't be killed either: no program can use this GPU")
+            print("it can't be killed either: no program can use this GPU", flush=True)
         return None, ""
 
 

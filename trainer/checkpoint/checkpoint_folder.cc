@@ -123,16 +123,16 @@ void CheckpointFolder::require_lock() {
   if (lock_->holds_its_name()) return;
   auto lock = lock_folder();
   const std::string mark = read_mark();
-  // It is empty if lock_folder() has made the file just now, or an attempt that failed, or if a
-  // run could not mark it, such as that of an older version.
-  if (mark.empty() ? !may_be_own() : mark != mark_)
+  // It is empty or incomplete if lock_folder() has made the file just now, or an attempt that
+  // failed, or if a run could not mark it, such as that of an older version.
+  if (mark != mark_ && !(mark_.starts_with(mark) && may_be_own()))
     throw Error({.kind = ErrorKind::busy,
                  .path = lock_path(),
                  .reason = "replaced during the run, and not by a copy of itself: another run may "
                            "have used the folder since",
                  .hint = "start this run again, in another folder"});
   lock_ = std::move(lock);
-  if (mark.empty()) write_mark();
+  if (mark != mark_) write_mark();
 }
 
 bool CheckpointFolder::may_be_own() const {

@@ -79,9 +79,7 @@ void CheckpointSaverHook::try_to_save(
     const bool is_saved = checkpoints_.has(session.step());
     if (!is_outlived(error, is_saved)) throw;
     session.note((is_saved ? "the checkpoint of step " + step + " has no validation accuracy: "
-                  : checkpoints_.has_checkpoint()
-                      ? "no checkpoint at step " + step + ", the previous one stays: "
-                      : "no checkpoint at step " + step + ": ") +
+                           : "no checkpoint at step " + step + ": ") +
                  error.what());
     return;
   }

@@ -191,6 +191,17 @@ TEST_F(CheckpointFolderTest, IsMadeAgainWhateverFails) {
   }
 }
 
+// Half of a mark is no other run's.
+TEST_F(CheckpointFolderTest, GoesOnInACopyWithHalfAMark) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, {.step = 1});
+  copy_to("copy");
+  std::filesystem::resize_file(directory / "copy/.lock", 16);
+  replace_by("copy");
+  folder.save(variables, {.step = 2});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors", "checkpoint-2.safetensors"));
+}
+
 // The best checkpoint needs the place that superfluous ones take.
 TEST_F(CheckpointFolderTest, MakesRoomForTheBest) {
   {

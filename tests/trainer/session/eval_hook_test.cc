@@ -11,7 +11,7 @@
 
 #include "recordpipe/trainer/session/checkpoint_saver_hook.h"
 #include "tests/support/faulty_file_system.h"
-#include "tests/trainer/report/test_run.h"
+#include "tests/trainer/session/test_run.h"
 
 namespace recordpipe {
 namespace {

@@ -15,7 +15,7 @@
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/trainer/report/test_run.h"
+#include "tests/trainer/session/test_run.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/thread_communicator.h"
 

@@ -8,7 +8,7 @@
 #include "recordpipe/trainer/session/step_timer.h"
 #include "recordpipe/trainer/session/stop_at_step_hook.h"
 #include "tests/support/expect_error.h"
-#include "tests/trainer/report/test_run.h"
+#include "tests/trainer/session/test_run.h"
 
 namespace recordpipe {
 namespace {

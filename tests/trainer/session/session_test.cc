@@ -15,7 +15,7 @@
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
-#include "tests/trainer/report/test_run.h"
+#include "tests/trainer/session/test_run.h"
 
 namespace recordpipe {
 namespace {

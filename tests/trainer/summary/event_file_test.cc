@@ -84,12 +84,18 @@ TEST(EventFile, TwoProcessesHaveTwoNames) {
     const EventFile file(posix_file_system(), folder.path(), 1700000000, "host");
   };
   const pid_t process = fork();
+  ASSERT_NE(process, -1);
   if (process == 0) {
-    make_in(child);
-    _exit(0);
+    try {
+      make_in(child);
+      _exit(0);
+    } catch (...) {
+      _exit(1);
+    }
   }
   int status = -1;
   ASSERT_EQ(waitpid(process, &status, 0), process);
+  ASSERT_EQ(status, 0);
   make_in(parent);
   ASSERT_THAT(names_in(child.path()), SizeIs(1));
   ASSERT_THAT(names_in(parent.path()), SizeIs(1));

@@ -75,7 +75,8 @@ class CheckpointFolder {
   // Whether the last one that this object has saved or restored has this step and is still there;
   // false if that can't be found out.
   bool has(uint64_t step) const;
-  // restore_newest(). The oldest checkpoints beyond `keep` stay until the next save(). Throws
+  // restore_newest(). The oldest checkpoints beyond `keep` stay until the next save(), or until
+  // save_best() finds the disk full. Throws
   // Error{busy} as save() does.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 
@@ -86,8 +87,9 @@ class CheckpointFolder {
   // another run has used has the mark of that one.
   void write_mark();
   std::string read_mark() const;
-  // Whether a folder without a mark can be this object's: it has no checkpoints, or ends with the
-  // last one that this object has saved or restored.
+  // Whether a folder without a mark can be this object's: it has no checkpoints, or its newest one
+  // has the step of the last one that this object has saved or restored. So a run of an older
+  // version, which writes no mark, is not recognised if it has ended with the same step.
   bool may_be_own() const;
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.

@@ -15,8 +15,9 @@ namespace recordpipe {
 
 struct CheckpointSaverOptions {
   Every every = {.steps = 1000};
-  // Called after each saved checkpoint. What they throw is not noted as a missing checkpoint: it
-  // ends the run, or the step is repeated (SessionOptions::recoveries).
+  // Called after each saved checkpoint. What one throws ends the run; but after an error that may
+  // pass (SessionOptions::recoveries) the session goes on from this checkpoint, for which no
+  // listener is called again.
   std::vector<std::function<void(const std::string& path, uint64_t step)>> listeners = {};
   // If a variable is not finite, `fail` throws VariableNotFiniteError; `stop` ends the run like
   // request_stop(), with the variables and step of the newest checkpoint.

@@ -18,8 +18,8 @@ class EventFile {
  public:
   // Makes the folder and a new file in it that begins with the version record. SECONDS is
   // `wall_time`, or larger if the folder has event files of that time or later: TensorBoard reads
-  // files in the order of their names. PROCESS is the process id: two processes that start in the
-  // same second have two files. On failure no file is left.
+  // files in the order of their names. PROCESS is the process id: two processes of a machine that
+  // start in the same second have two files. On failure no file is left.
   EventFile(FileSystem& file_system, const std::string& folder, double wall_time,
             const std::string& host);
 

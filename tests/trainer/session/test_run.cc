@@ -1,4 +1,4 @@
-#include "tests/trainer/report/test_run.h"
+#include "tests/trainer/session/test_run.h"
 
 #include <algorithm>
 #include <cstring>
