@@ -88,6 +88,7 @@ class WheelTest(FilesTest):
 
     def test_threads_end_with_their_iterators(self):
         path = self.numbered(2000)
+        # /proc may still list a thread that has just been joined: there may be fewer afterwards.
         threads = len(os.listdir("/proc/self/task"))
         for _ in range(50):
             iterator = iter(rp.tfrecords(str(path)).map(lambda record: len(record)).prefetch())
@@ -96,7 +97,7 @@ class WheelTest(FilesTest):
         deadline = time.monotonic() + 10
         while len(os.listdir("/proc/self/task")) > threads and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertEqual(len(os.listdir("/proc/self/task")), threads)
+        self.assertLessEqual(len(os.listdir("/proc/self/task")), threads)
 
 
 if __name__ == "__main__":
