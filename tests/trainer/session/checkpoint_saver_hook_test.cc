@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -28,6 +29,16 @@ struct Saved {
             }}};
   }
 };
+
+// Returns the hooks of a run: `first`, then one that saves.
+std::function<Hooks(CheckpointFolder&)> then_save(FunctionHook first, uint64_t every) {
+  return [=](CheckpointFolder& folder) {
+    Hooks list = hooks(first);
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = every}}));
+    return list;
+  };
+}
 
 TEST(CheckpointSaverHook, SavesAtTheStartWhenItIsDueAndAtTheEnd) {
   TestRun run;
@@ -147,12 +158,7 @@ TEST(CheckpointSaverHook, IsNotOutlivedWhereAnAccuracyFailsAtTheStart) {
       session.set_validation_accuracy(0.5);
       faulty.fail_call(faulty.calls() + 1, FaultyFileSystem::Fault::error, code);
     };
-    run.more_hooks = [&](CheckpointFolder& folder) {
-      Hooks list = hooks(evaluation);
-      list.push_back(std::make_unique<CheckpointSaverHook>(
-          folder, CheckpointSaverOptions{.every = {.steps = 100}}));
-      return list;
-    };
+    run.more_hooks = then_save(evaluation, 100);
     if (code == EACCES) {
       EXPECT_EQ(error_of([&] { run.run(4); }).kind(), ErrorKind::permission_denied);
       EXPECT_THAT(run.steps(), ElementsAre(2, 1, 0));
@@ -196,12 +202,7 @@ TEST(CheckpointSaverHook, OutlivesAnAccuracyThatCannotBeRecorded) {
     session.set_validation_accuracy(0.5);
     faulty.fail_call(faulty.calls() + 1, FaultyFileSystem::Fault::error, ENOSPC);
   };
-  run.more_hooks = [&](CheckpointFolder& folder) {
-    Hooks list = hooks(evaluation);
-    list.push_back(std::make_unique<CheckpointSaverHook>(
-        folder, CheckpointSaverOptions{.every = {.steps = 2}}));
-    return list;
-  };
+  run.more_hooks = then_save(evaluation, 2);
   run.run(4);
   EXPECT_FALSE(faulty.failed_call().empty());
   EXPECT_THAT(run.steps(), ElementsAre(4, 2, 0));
@@ -220,12 +221,7 @@ TEST(CheckpointSaverHook, DoesNotOutliveAnAccuracyWhoseCheckpointIsGone) {
     std::filesystem::remove_all(run.job_dir);
     write_file(run.job_dir, "no folder");
   };
-  run.more_hooks = [&](CheckpointFolder& folder) {
-    Hooks list = hooks(evaluation);
-    list.push_back(std::make_unique<CheckpointSaverHook>(
-        folder, CheckpointSaverOptions{.every = {.steps = 2}}));
-    return list;
-  };
+  run.more_hooks = then_save(evaluation, 2);
   EXPECT_THAT(error_of([&] { run.run(4); }).what(), HasSubstr(run.job_dir));
   EXPECT_THAT(run.notes, testing::IsEmpty());
 }
@@ -241,12 +237,7 @@ TEST(CheckpointSaverHook, DoesNotOutliveAnAccuracyWhereTheFolderBelongsToAnother
     CheckpointFolder(posix_file_system(), run.job_dir)
         .save(session.trainer().variables(), session.state());
   };
-  run.more_hooks = [&](CheckpointFolder& folder) {
-    Hooks list = hooks(evaluation);
-    list.push_back(std::make_unique<CheckpointSaverHook>(
-        folder, CheckpointSaverOptions{.every = {.steps = 2}}));
-    return list;
-  };
+  run.more_hooks = then_save(evaluation, 2);
   EXPECT_EQ(error_of([&] { run.run(4); }).kind(), ErrorKind::busy);
 }
 

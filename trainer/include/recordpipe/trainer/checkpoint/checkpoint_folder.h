@@ -76,8 +76,7 @@ class CheckpointFolder {
   // false if that can't be found out.
   bool has(uint64_t step) const;
   // restore_newest(). The oldest checkpoints beyond `keep` stay until the next save(), or until
-  // save_best() finds the disk full. Throws
-  // Error{busy} as save() does.
+  // save_best() finds the disk full. Throws Error{busy} as save() does.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 
  private:
