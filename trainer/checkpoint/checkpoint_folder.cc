@@ -158,16 +158,21 @@ std::string CheckpointFolder::read_mark() const {
   return mark;
 }
 
-std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
-  const std::string path = path_of(state.step);
-  require_lock();
+void CheckpointFolder::write(const std::string& path, const Variables& variables,
+                             const TrainingState& state, const std::function<bool()>& free_space) {
   try {
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
-    // A step that is saved already is written again only to record its accuracy.
-    if (error.kind() != ErrorKind::no_space || has(state.step) || !make_room()) throw;
+    if (error.kind() != ErrorKind::no_space || !free_space()) throw;
     write_checkpoint(file_system_, path, variables, state);
   }
+}
+
+std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
+  const std::string path = path_of(state.step);
+  require_lock();
+  // A step that is saved already is written again only to record its accuracy.
+  write(path, variables, state, [&] { return !has(state.step) && make_room(); });
   made_room_ = false;
   newest_whole_ = state.step;
   prune();
@@ -234,12 +239,7 @@ std::string CheckpointFolder::best_path() const {
 
 std::string CheckpointFolder::save_best(const Variables& variables, const TrainingState& state) {
   require_lock();
-  try {
-    write_checkpoint(file_system_, best_path(), variables, state);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::no_space || !prune()) throw;
-    write_checkpoint(file_system_, best_path(), variables, state);
-  }
+  write(best_path(), variables, state, [&] { return prune(); });
   return best_path();
 }
 

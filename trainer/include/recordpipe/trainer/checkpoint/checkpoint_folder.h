@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,6 +91,10 @@ class CheckpointFolder {
   // has the step of the last one that this object has saved or restored. So a run of an older
   // version, which writes no mark, is not recognised if it has ended with the same step.
   bool may_be_own() const;
+  // Writes a checkpoint. On a full disk, calls free_space(), and if that returns true tries once
+  // more.
+  void write(const std::string& path, const Variables& variables, const TrainingState& state,
+             const std::function<bool()>& free_space);
   // The newest intact checkpoint and all older ones, or none if that one is unknown. Newer ones are
   // damaged: otherwise this run would have resumed from them.
   std::vector<CheckpointFile> list_usable() const;
