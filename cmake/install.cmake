@@ -20,6 +20,7 @@ set(recordpipe_foreign
   "OpenMP::OpenMP_CXX|OpenMP|-fopenmp"
   "OpenSSL::Crypto|OpenSSL|libcrypto"
   "PNG::PNG|PNG|libpng"
+  "TBB::tbb|TBB|tbb"
   "Threads::Threads|Threads|-pthread"
   "ZLIB::ZLIB|ZLIB|zlib"
   "fmt::fmt|fmt|fmt"

@@ -12,6 +12,9 @@
 #
 # Everything else isn't looked for: the trainer, OpenMP, MPI, protobuf.
 
+# Processes that use Python fork, and oneTBB's threads are missing in the children: plain threads.
+set(RECORDPIPE_TBB OFF)
+
 # Prefers static libraries.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
 find_package(Threads REQUIRED)

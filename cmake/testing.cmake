@@ -28,10 +28,15 @@ recordpipe_configure(recordpipe_test_headers)
 recordpipe_configure_test(recordpipe_test_headers)
 recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): defines a
-# GoogleTest program, and one CTest test for each of its tests.
+# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE... PLAIN_THREADS):
+# defines a GoogleTest program, and one CTest test for each of its tests. PLAIN_THREADS: another
+# CTest test, NAME.plain_threads, runs all of them on plain threads instead of oneTBB's
+# (dataset/parallel).
 function(recordpipe_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN_THREADS" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  if(arg_PLAIN_THREADS)
+    list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/plain_threads.cc)
+  endif()
   recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
                      PRECOMPILE AS recordpipe_test_headers)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
@@ -49,6 +54,11 @@ function(recordpipe_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
                        ${properties})
+  if(arg_PLAIN_THREADS AND RECORDPIPE_TBB)
+    add_test(NAME ${name}.plain_threads COMMAND ${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+    set_tests_properties(${name}.plain_threads PROPERTIES
+                         ENVIRONMENT "RECORDPIPE_TEST_THREADS=plain;${arg_ENVIRONMENT}")
+  endif()
 endfunction()
 
 # recordpipe_command_test(NAME COMMAND ... COST SECONDS ENVIRONMENT NAME=VALUE... PROPERTIES NAME

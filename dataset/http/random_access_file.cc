@@ -1,10 +1,11 @@
 #include "dataset/http/random_access_file.h"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
-#include <future>
 #include <utility>
+#include <vector>
+
+#include "dataset/parallel/for_each.h"
 
 namespace recordpipe {
 namespace {
@@ -79,7 +80,11 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
     if (!out.empty()) left.push_back(&request);
   }
   std::ranges::sort(left, {}, &ReadRequest::offset);
-  std::deque<std::future<void>> running;  // the destructors wait
+  struct Group {
+    std::span<ReadRequest* const> reads;
+    uint64_t end;
+  };
+  std::vector<Group> groups;
   for (size_t begin = 0; begin < left.size();) {
     const uint64_t first = left[begin]->offset;
     uint64_t end = first;
@@ -91,20 +96,12 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
       if (next > begin && (!near || longer - first > options_.largest_window)) break;
       end = longer;
     }
-    const auto group = std::span(left).subspan(begin, next - begin);
+    groups.push_back({std::span(left).subspan(begin, next - begin), end});
     begin = next;
-    if (begin == left.size()) {
-      read_group(group, end);
-      break;
-    }
-    if (running.size() == kGroupsAtOnce) {
-      running.front().get();
-      running.pop_front();
-    }
-    running.push_back(
-        std::async(std::launch::async, [this, group, end] { read_group(group, end); }));
   }
-  for (std::future<void>& group : running) group.get();
+  parallel::for_each(
+      groups.size(), kGroupsAtOnce, [&](uint64_t i) { read_group(groups[i].reads, groups[i].end); },
+      parallel::CrewKind::waits);
 }
 
 // Performs all reads of `group`, which is sorted by offset and ends at `end`, as one.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <future>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/range_request.h"
 #include "dataset/http/stop_relay.h"
+#include "dataset/parallel/jobs.h"
 #include "recordpipe/stop.h"
 
 namespace recordpipe {
@@ -39,7 +39,8 @@ struct RangeSource::State {
         budget(std::move(given_budget)),
         range_size(std::max<size_t>(given.range_size, 1)),
         ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)),
-        given_stop(given.http.stop) {
+        given_stop(given.http.stop),
+        requests(ranges_ahead + 1, parallel::CrewKind::waits) {
     outer_stop.emplace(given.http.stop, StopRelay{stop});
     options.http.stop = stop.get_token();
     current.bytes.resize(std::min(range_size, kFirstRange));
@@ -68,7 +69,7 @@ struct RangeSource::State {
       const size_t size = std::min<uint64_t>(range_size, version.total - requested);
       const bool is_charged = budget->take(size, leave);
       if (!is_charged && !ahead.empty()) break;
-      ahead.push_back(std::async(std::launch::async, [this, first = requested, size, is_charged] {
+      ahead.push_back(requests.submit([this, first = requested, size, is_charged] {
         return fetch(first, size, is_charged ? size : 0);
       }));
       requested += size;
@@ -134,7 +135,8 @@ struct RangeSource::State {
   size_t used = 0;  // bytes of `current`
   // The most ranges ahead. Few at first: a reader may want the first records only.
   size_t depth = 2;
-  std::deque<std::future<Range>> ahead;
+  std::deque<parallel::Job<Range>> ahead;
+  parallel::Jobs requests;  // last: waits for its jobs
 };
 
 RangeSource::RangeSource(HttpTarget target, const HttpReadOptions& options,

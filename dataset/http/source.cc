@@ -6,7 +6,6 @@
 #include <functional>
 #include <mutex>
 #include <stop_token>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "dataset/http/range.h"
 #include "dataset/http/status.h"
 #include "dataset/http/stop_relay.h"
+#include "dataset/parallel/service_thread.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
 
@@ -152,7 +152,7 @@ struct HttpSource::State {
         options(given) {
     outer_stop.emplace(given.http.stop, StopRelay{stop});
     options.http.stop = stop.get_token();
-    thread = std::jthread([this] { fetch(); });
+    thread = parallel::ServiceThread("rp-http", [this](const std::stop_token&) { fetch(); });
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return begun || ended; });
     if (failure && arrived.empty()) std::rethrow_exception(failure);
@@ -223,7 +223,7 @@ struct HttpSource::State {
   std::exception_ptr failure;
 
   std::optional<std::stop_callback<StopRelay>> outer_stop;
-  std::jthread thread;  // last member: joined before the others are destroyed
+  parallel::ServiceThread thread;  // last member: joined before the others are destroyed
 };
 
 HttpSource::HttpSource(HttpTarget target, const HttpReadOptions& options)

@@ -1,17 +1,15 @@
 #include "recordpipe/parallel_deflate.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <exception>
-#include <mutex>
+#include <memory>
+#include <span>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/io/deflate_block.h"
+#include "dataset/parallel/jobs.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/fork.h"
 
@@ -31,48 +29,26 @@ size_t threads_for(const ParallelDeflateOptions& options) {
 
 class ParallelDeflateSink;
 
-struct Job {
-  ParallelDeflateSink& owner;
-  std::string content;
-  DeflatedPiece piece = {};
-  std::exception_ptr error = nullptr;
-  bool done = false;
-};
-
 }  // namespace
 
 // Compresses the blocks of its sinks, and has them written in the order in which they began.
 class DeflateThreads {
  public:
   explicit DeflateThreads(const ParallelDeflateOptions& options)
-      : options_(options), threads_(threads_for(options)) {}
-
-  // Discards blocks that nobody waits for.
-  ~DeflateThreads() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    todo_came_.notify_all();
-  }
-  DeflateThreads(const DeflateThreads&) = delete;
-  DeflateThreads& operator=(const DeflateThreads&) = delete;
+      : options_(options), threads_(threads_for(options)), jobs_(threads_) {}
 
   size_t count() const { return threads_; }
 
-  DeflatedPiece compress(const Job& job) const {
-    return deflate_block(std::as_bytes(std::span(job.content)), options_);
+  DeflatedPiece compress(const std::string& content) const {
+    return deflate_block(std::as_bytes(std::span(content)), options_);
   }
 
-  void begin(std::unique_ptr<Job> job) {
+  void begin(ParallelDeflateSink& owner, std::string content) {
     if (in_flight_.size() >= 2 * threads_) write_oldest();
-    if (workers_.size() < threads_) workers_.emplace_back([this] { run_jobs(); });
-    {
-      const std::lock_guard lock(mutex_);
-      todo_.push_back(job.get());
-    }
-    in_flight_.push_back(std::move(job));
-    todo_came_.notify_one();
+    // std::function copies what it calls: not the block.
+    auto block = std::make_shared<const std::string>(std::move(content));
+    const auto job = jobs_.submit([this, block] { return compress(*block); });
+    in_flight_.push_back({&owner, block->size(), job});
   }
 
   // Writes the block that began first, of any sink.
@@ -80,48 +56,24 @@ class DeflateThreads {
 
   // Discards the blocks of a sink.
   void discard(const ParallelDeflateSink& owner) {
-    std::unique_lock lock(mutex_);
-    std::erase_if(todo_, [&](Job* job) {
-      if (&job->owner != &owner) return false;
-      job->done = true;
-      return true;
-    });
-    std::erase_if(in_flight_, [&](const std::unique_ptr<Job>& job) {
-      if (&job->owner != &owner) return false;
-      job_done_.wait(lock, [&] { return job->done; });
+    std::erase_if(in_flight_, [&](Block& block) {
+      if (block.owner != &owner) return false;
+      (void)block.piece.drop();
       return true;
     });
   }
 
  private:
-  void run_jobs() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      todo_came_.wait(lock, [&] { return over_ || !todo_.empty(); });
-      if (over_) return;
-      Job& job = *todo_.front();
-      todo_.pop_front();
-      lock.unlock();
-      try {
-        job.piece = compress(job);
-      } catch (...) {
-        job.error = std::current_exception();
-      }
-      lock.lock();
-      job.done = true;
-      job_done_.notify_one();
-    }
-  }
+  struct Block {
+    ParallelDeflateSink* owner;
+    size_t size;  // of the content
+    parallel::Job<DeflatedPiece> piece;
+  };
 
   const ParallelDeflateOptions options_;
   const size_t threads_;
-  std::mutex mutex_;
-  std::condition_variable todo_came_;
-  std::condition_variable job_done_;
-  std::deque<Job*> todo_;
-  bool over_ = false;
-  std::deque<std::unique_ptr<Job>> in_flight_;  // in order; of the caller's thread
-  std::vector<std::jthread> workers_;           // last member: joined first
+  std::deque<Block> in_flight_;  // in order
+  parallel::Jobs jobs_;          // last: waits for the blocks
 };
 
 namespace {
@@ -164,34 +116,31 @@ class ParallelDeflateSink final : public ByteSink {
 
   const std::string& path() const override { return sink_.path(); }
 
-  void write_compressed(const Job& job) {
+  void write_compressed(parallel::Job<DeflatedPiece> piece, size_t size) {
     --in_flight_;
-    if (job.error) std::rethrow_exception(job.error);
-    write_piece(job);
+    write_piece(piece.get(), size);
   }
 
  private:
   int level() const { return options_.fast ? 1 : options_.level; }
 
   void end_block() {
-    auto job = std::make_unique<Job>(Job{.owner = *this, .content = std::exchange(block_, {})});
     if (!begun_ && options_.format == Compression::zlib) write_text(zlib_stream_header(level()));
     begun_ = true;
     if (threads_->count() == 1) {
-      job->piece = threads_->compress(*job);
-      write_piece(*job);
-      block_ = std::move(job->content);  // reuses the memory
+      write_piece(threads_->compress(block_), block_.size());
       block_.clear();
       return;
     }
+    threads_->begin(*this, std::exchange(block_, {}));
     block_.reserve(options_.block_size);
-    threads_->begin(std::move(job));
     ++in_flight_;
   }
 
-  void write_piece(const Job& job) {
-    adler_ = combined_adler(adler_, job.piece.adler, job.content.size());
-    write_text(job.piece.bytes);
+  // `size`: of the content.
+  void write_piece(const DeflatedPiece& piece, size_t size) {
+    adler_ = combined_adler(adler_, piece.adler, size);
+    write_text(piece.bytes);
   }
 
   void write_text(std::string_view text) { sink_.write(std::as_bytes(std::span(text))); }
@@ -230,13 +179,9 @@ class ForkSafeSink final : public ByteSink {
 }  // namespace
 
 void DeflateThreads::write_oldest() {
-  const std::unique_ptr<Job> job = std::move(in_flight_.front());
+  Block block = std::move(in_flight_.front());
   in_flight_.pop_front();
-  {
-    std::unique_lock lock(mutex_);
-    job_done_.wait(lock, [&] { return job->done; });
-  }
-  job->owner.write_compressed(*job);
+  block.owner->write_compressed(std::move(block.piece), block.size);
 }
 
 std::shared_ptr<DeflateThreads> shared_deflate_threads(const ParallelDeflateOptions& options) {

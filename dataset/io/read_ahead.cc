@@ -5,10 +5,10 @@
 #include <exception>
 #include <mutex>
 #include <stop_token>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "dataset/parallel/service_thread.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
@@ -33,10 +33,11 @@ struct ReadAhead::State {
     for (Block& block : blocks) {
       block.bytes = std::make_unique_for_overwrite<std::byte[]>(block_size);
     }
-    reader = std::jthread([this](std::stop_token stop) { read_blocks(stop); });
+    reader = parallel::ServiceThread("rp-read-ahead",
+                                     [this](const std::stop_token& stop) { read_blocks(stop); });
   }
 
-  void read_blocks(std::stop_token stop) {
+  void read_blocks(const std::stop_token& stop) {
     while (true) {
       {
         std::unique_lock lock(mutex);
@@ -102,7 +103,7 @@ struct ReadAhead::State {
   bool ended = false;
   std::exception_ptr failure;
 
-  std::jthread reader;  // last member: joined before the others are destroyed
+  parallel::ServiceThread reader;  // last member: joined before the others are destroyed
 };
 
 ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, const ReadAheadOptions& options)

@@ -23,7 +23,7 @@ ObjectUpload::ObjectUpload(std::unique_ptr<UploadRequests> requests,
 
 ObjectUpload::~ObjectUpload() {
   stop_.request_stop();
-  sending_.clear();  // waits: a part that arrives after the end would stay
+  jobs_.reset();  // waits: a part that arrives after the end would stay
   if (!upload_.id.empty()) requests_->abort(upload_);
 }
 
@@ -65,15 +65,15 @@ void ObjectUpload::send_part() {
   }
   if (upload_.id.empty()) upload_ = requests_->begin(stop_.get_token());
   auto body = std::make_shared<const std::string>(std::exchange(part_, {}));
-  sending_.push_back(
-      std::async(std::launch::async, [this, number, body = std::move(body)]() mutable {
-        return requests_->put_part(upload_, number, std::move(body), stop_.get_token());
-      }));
+  if (!jobs_) jobs_.emplace(parts_in_flight_ + 1, parallel::CrewKind::waits);
+  sending_.push_back(jobs_->submit([this, number, body = std::move(body)]() mutable {
+    return requests_->put_part(upload_, number, std::move(body), stop_.get_token());
+  }));
 }
 
 void ObjectUpload::wait_until(size_t count) {
   while (sending_.size() > count) {
-    std::future<UploadedPart> part = std::move(sending_.front());
+    parallel::Job<UploadedPart> part = std::move(sending_.front());
     sending_.pop_front();
     parts_.push_back(part.get());
   }

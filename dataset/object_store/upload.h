@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "dataset/object_store/upload_requests.h"
+#include "dataset/parallel/jobs.h"
 #include "recordpipe/file.h"
 #include "recordpipe/object_store/file_system.h"
 
@@ -50,7 +50,8 @@ class ObjectUpload final : public Upload {
   std::vector<UploadedPart> parts_;
   std::stop_source stop_;
   std::optional<std::stop_callback<Relay>> outer_stop_;
-  std::deque<std::future<UploadedPart>> sending_;  // the parts that follow parts_
+  std::deque<parallel::Job<UploadedPart>> sending_;  // the parts that follow parts_
+  std::optional<parallel::Jobs> jobs_;               // last: waits for its jobs
 };
 
 }  // namespace recordpipe

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/rlds/parallel.h"
+#include "dataset/parallel/for_each.h"
 #include "dataset/rlds/statistics_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/half.h"
@@ -84,14 +84,14 @@ class Computation {
     for (const size_t dimension : column.shape) size *= dimension;
     const uint64_t steps = reader_.files().steps();
     std::vector<double> values(size * steps);  // [size, steps]
-    for_each_in_parallel(reader_.files().episodes(), threads_,
-                         [&](uint64_t episode) { read(episode, number, size, values); });
+    parallel::for_each(reader_.files().episodes(), threads_,
+                       [&](uint64_t episode) { read(episode, number, size, values); });
 
     StepStatistics out{column.name, column.shape};
     for (auto* statistic : {&out.mean, &out.std, &out.min, &out.max, &out.q01, &out.q99}) {
       statistic->resize(size);
     }
-    for_each_in_parallel(size, threads_, [&](uint64_t element) {
+    parallel::for_each(size, threads_, [&](uint64_t element) {
       throw_if_stopped(options_.stop, {});
       summarise(std::span(values).subspan(element * steps, steps), element, out);
     });

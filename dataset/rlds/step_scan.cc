@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/for_each.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
-#include "dataset/rlds/parallel.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
@@ -135,7 +135,7 @@ std::vector<ScannedEpisode> scan_episodes(const RandomAccessFile& file,
     episodes.emplace_back();
     episodes.back().record = *entry;
   }
-  for_each_in_parallel(episodes.size(), thread_count(options.threads), [&](uint64_t i) {
+  parallel::for_each(episodes.size(), thread_count(options.threads), [&](uint64_t i) {
     throw_if_stopped(options.stop, file.path());
     scan(episodes[i], file, leaves);
     if (options.advance) options.advance(episodes[i].record.size);

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include <nanobind/nanobind.h>
 
+#include "dataset/parallel/service_thread.h"
 #include "python/native/errors.h"
 #include "python/native/gil.h"
 
@@ -25,20 +25,21 @@ class AbandonableCall {
   // `function` owns what it uses. It throws std::exceptions.
   template <class Function>
   explicit AbandonableCall(Function function) : state_(std::make_shared<State>()) {
-    std::thread([function = std::move(function), state = state_] {
-      std::optional<Result> result;
-      std::exception_ptr error;
-      try {
-        result.emplace(function());
-      } catch (const std::exception&) {
-        error = std::current_exception();
-      }
-      const std::lock_guard lock(state->mutex);
-      state->result = std::move(result);
-      state->error = std::move(error);
-      state->has_ended = true;
-      state->ended.notify_all();
-    }).detach();
+    parallel::ServiceThread::start_detached("rp-python",
+                                            [function = std::move(function), state = state_] {
+                                              std::optional<Result> result;
+                                              std::exception_ptr error;
+                                              try {
+                                                result.emplace(function());
+                                              } catch (const std::exception&) {
+                                                error = std::current_exception();
+                                              }
+                                              const std::lock_guard lock(state->mutex);
+                                              state->result = std::move(result);
+                                              state->error = std::move(error);
+                                              state->has_ended = true;
+                                              state->ended.notify_all();
+                                            });
   }
 
   // Returns the result, at each call, or throws what the function has thrown; Error{cancelled}

@@ -5,17 +5,14 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include <nanobind/nanobind.h>
 
+#include "dataset/parallel/service_thread.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/fork_block.h"
-#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::python {
 
@@ -30,21 +27,15 @@ struct BackgroundCall::State {
   std::condition_variable changed;
   bool has_returned = false;
   bool has_signal = false;
-  std::thread thread;
+  parallel::ServiceThread thread;
 };
 
 BackgroundCall::BackgroundCall(std::function<void()> function) : state_(new State) {
-  try {
-    const internal::ForkBlock no_fork;
-    state_->thread = std::thread(
-        [state = state_.get(), function = std::move(function), owner = internal::work_owner] {
-          const internal::WorkScope scope(owner);
-          function();
-          state->note(state->has_returned);
-        });
-  } catch (const std::system_error& error) {
-    throw system_error(error.code().value(), "start a thread", {});
-  }
+  state_->thread = parallel::ServiceThread(
+      "rp-call", [state = state_.get(), function = std::move(function)](const std::stop_token&) {
+        function();
+        state->note(state->has_returned);
+      });
 }
 
 BackgroundCall::~BackgroundCall() { join(); }

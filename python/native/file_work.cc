@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/service_thread.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "python/native/gil.h"
@@ -49,7 +49,8 @@ uint64_t size_of_input(FileSystem& files, const std::string& path) {
 class WorkThread {
  public:
   WorkThread(FileSystem& files, const std::function<void(const FileWork&)>& operation)
-      : files_(files), thread_([this, &operation] { run(operation); }) {}
+      : files_(files),
+        thread_("rp-files", [this, &operation](const std::stop_token&) { run(operation); }) {}
   ~WorkThread() { thread_.join(); }
   WorkThread(const WorkThread&) = delete;
   WorkThread& operator=(const WorkThread&) = delete;
@@ -86,7 +87,7 @@ class WorkThread {
   std::condition_variable ended_;
   bool has_ended_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;
+  parallel::ServiceThread thread_;
 };
 
 }  // namespace
@@ -100,20 +101,20 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
     const bool is_local = std::ranges::all_of(
         inputs.paths, [&](const std::string& path) { return work.files.can_map(path); });
     for_each_file<uint64_t>(
-        inputs.paths.size(), is_local ? available_cpus() : kRequests,
+        inputs.paths.size(), available_cpus(),
         [&](size_t i) { return FileTurn{.is_small = work.files.can_map(inputs.paths[i])}; },
         [&](FileShare share) {
           const std::string& path = inputs.paths[share.number];
           throw_if_stopped(work.stop, path);
           if (const auto size = listed.size_of(path)) return *size;
-          const internal::CallStopScope its_scope(work.stop);
           return size_of_input(work.files, path);
         },
         [&](uint64_t size) {
           inputs.sizes.push_back(size);
           inputs.bytes += size;
           return true;
-        });
+        },
+        is_local ? 0 : kRequests);
   });
   return inputs;
 }

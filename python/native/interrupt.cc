@@ -6,15 +6,14 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <semaphore.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dataset/parallel/service_thread.h"
 #include "recordpipe/internal/fork.h"
-#include "recordpipe/internal/fork_block.h"
 #include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::python {
@@ -106,8 +105,7 @@ const internal::AfterFork renewal([] {
 void install(int signal, struct sigaction action) {
   if (!is_watching) {
     sem_init(&interrupts, 0, 0);
-    const internal::ForkBlock no_fork;
-    std::thread(watch).detach();
+    parallel::ServiceThread::start_detached("rp-interrupt", watch);
     is_watching = true;
   }
   if (level_of(action.sa_handler) < kLevels) return;

@@ -2,16 +2,15 @@
 
 #include <atomic>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
+#include "dataset/parallel/service_thread.h"
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/fork_block.h"
 
 namespace recordpipe::python {
 namespace {
@@ -71,13 +70,12 @@ PythonIterator::~PythonIterator() {
   // thread destroys the pass.
   auto pass = std::make_unique<Pass>(std::move(pass_));
   try {
-    const internal::ForkBlock no_fork;
-    std::thread([pass = pass.get(), guard = guard_.get()] {
+    parallel::ServiceThread::start_detached("rp-close", [pass = pass.get(), guard = guard_.get()] {
       delete pass;
       delete guard;
-    }).detach();
+    });
     (void)guard_.release();
-  } catch (const std::system_error&) {  // there are no more threads: the pass is leaked
+  } catch (const Error&) {  // there are no more threads: the pass is leaked
   }
   (void)pass.release();
 }

@@ -16,6 +16,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/parallel/crew.h"
 #include "python/native/arrow.h"
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
@@ -390,6 +391,8 @@ NB_MODULE(_native_of_main_interpreter, module) {
   // global Dataset and the function with these globals keep each other alive. After fork(), the
   // references of the parent's threads are never released.
   nanobind::set_leak_warnings(false);
+  // Processes that use Python fork while iterators live: multiprocessing, PyTorch's DataLoader.
+  recordpipe::parallel::use_plain_threads();
   define_gil();
   translate_errors();
   define_file_system(module);

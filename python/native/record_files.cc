@@ -33,10 +33,8 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
     files_.clear();
     first_records_.resize(1);
     for_each_file<std::shared_ptr<MappedRecordFile>>(
-        paths.size(), is_distant(*file_system_, paths) ? kDistantAtOnce : 1,
-        [](size_t) { return FileTurn(); },
+        paths.size(), 1, [](size_t) { return FileTurn(); },
         [&](FileShare share) {
-          const internal::CallStopScope its_scope(stop);
           const std::string& path = paths[share.number];
           RecordMapOptions mapping = {.use_index = true, .stop = stop};
           if (!(*file_system_).can_map(path)) mapping.file = (*file_system_).open_random(path);
@@ -46,7 +44,8 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
           first_records_.push_back(first_records_.back() + file->size());
           files_.push_back(std::move(*file));
           return true;
-        });
+        },
+        is_distant(*file_system_, paths) ? kDistantAtOnce : 1);
   });
 }
 

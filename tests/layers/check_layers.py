@@ -3,8 +3,9 @@
 
 usage: check_layers.py ROOT
 
-Prints a line for each include that the tables below do not allow, for each missing file and for
-each header without #pragma once. Exit status 1 if there are any.
+Prints a line for each include that the tables below do not allow, for each missing file, for each
+header without #pragma once, and for each thread that is started outside of dataset/parallel. Exit
+status 1 if there are any.
 """
 
 import pathlib
@@ -16,7 +17,8 @@ import sys
 LAYERS = {
     "proto": [],
     "dataset/base": [],
-    "dataset/io": ["dataset/base"],
+    "dataset/parallel": ["dataset/base"],
+    "dataset/io": ["dataset/parallel"],
     "dataset/checksum": ["dataset/base"],
     "dataset/http": ["dataset/io"],
     "dataset/object_store": ["dataset/http", "dataset/checksum"],
@@ -31,7 +33,7 @@ LAYERS = {
     "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "dataset/applications/command_line": [],
     "dataset/applications/html": ["dataset/base"],
-    "dataset/applications/process": ["dataset/base"],
+    "dataset/applications/process": ["dataset/parallel"],
     "trainer": ["dataset/applications/cifar", "dataset/applications/html"],
     "trainer/programs": ["trainer", "dataset/applications/command_line",
                          "dataset/applications/process"],
@@ -93,6 +95,7 @@ LIBRARIES = {
     "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
+    "tbb/": ["dataset/parallel/crew_tbb.cc"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/http/"],
@@ -135,6 +138,12 @@ SYSTEM = re.compile(
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>
 
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"]*)\"|<([^>]*)>)", re.MULTILINE)
+# What starts a thread. (std::thread::id and std::thread::hardware_concurrency() don't.)
+THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\(")
+# Where threads are started. Tests start their own, and OpenMP those of the trainer's CPU backend.
+STARTS_THREADS = ("dataset/parallel/", "tests/")
+COMMENT = re.compile(r"//[^\n]*")
+
 PRAGMA_ONCE = re.compile(r"^#pragma once$", re.MULTILINE)
 
 
@@ -203,6 +212,10 @@ def check_file(root, path):
         return
     if path.endswith(".h") and not PRAGMA_ONCE.search(text):
         yield f"{path}: has no #pragma once"
+    if not path.startswith(STARTS_THREADS):
+        for match in THREAD.finditer(COMMENT.sub(lambda comment: " " * len(comment[0]), text)):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {match[0]}: threads are started in dataset/parallel only"
     for match in INCLUDE.finditer(text):
         own, foreign = match.groups()
         problem = check_own(root, path, own) if own is not None else check_foreign(path, foreign)

@@ -43,6 +43,21 @@ class CheckLayers(unittest.TestCase):
             "examples/read.cc": '#include "recordpipe/file.h"\n',
         })
 
+    def test_threads(self):
+        self.expect({
+            "dataset/parallel/crew.cc": "std::thread([] {}).detach();\n",
+            "tests/io/file_test.cc": "std::jthread thread([] {});\n",
+            "dataset/io/file.cc": "std::thread::id id;  // of a std::thread\n"
+                                  "const auto cores = std::thread::hardware_concurrency();\n",
+        })
+        self.expect({
+            "dataset/io/file.cc": "\nstd::thread thread_;\n",
+            "python/native/file.cc": "auto call = std::async(std::launch::async, run);\n",
+            "tools/file.cc": "// A comment.\nstd::vector<std::jthread> threads;\n",
+            "trainer/file.cc": "pthread_create(&thread, nullptr, run, nullptr);\n",
+        }, "dataset/io/file.cc:2: std::thread:", "python/native/file.cc:1: std::async:",
+            "tools/file.cc:2: std::jthread:", "trainer/file.cc:1: pthread_create(:")
+
     def test_a_layer_above(self):
         self.expect({
             "dataset/include/recordpipe/file.h": HEADER,

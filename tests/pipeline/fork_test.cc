@@ -1,6 +1,8 @@
 // A child made by fork() iterates anew, whatever the parent's threads do at the time. Not labelled
 // `threads`: ThreadSanitizer doesn't support threads in the child of a process with threads.
+#include <chrono>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +14,9 @@
 #include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
 #include "recordpipe/range.h"
+#include "recordpipe/tfrecord_files.h"
+#include "tests/support/framed_records.h"
+#include "tests/support/single_file_system.h"
 
 namespace recordpipe {
 namespace {
@@ -69,6 +74,49 @@ TEST(Fork, AChildIteratesAnewWhileTheParentIterates) {
     ASSERT_EQ(status, 0) << "child " << i;
   }
   EXPECT_NE(inherited.next(), nullptr);
+}
+
+// Its files are opened ahead, as those of an object store; each takes a while.
+class SlowStore final : public SingleFileSystem {
+ public:
+  using SingleFileSystem::SingleFileSystem;
+  bool can_map(const std::string&) override { return false; }
+  bool reads_ahead(const std::string&) override { return true; }
+  std::unique_ptr<ByteSource> open_source(const std::string& path) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return SingleFileSystem::open_source(path);
+  }
+};
+
+TEST(Fork, WhileFilesAreOpenedAhead) {
+#ifdef RECORDPIPE_SANITIZED
+  GTEST_SKIP() << "a sanitizer's allocator can't be used in the child of a process with threads";
+#endif
+  const auto store = std::make_shared<SlowStore>(framed({"a", "bc"}));
+  std::vector<std::string> paths;
+  for (int i = 0; i < 200; ++i) paths.push_back("store://" + std::to_string(i));
+  const auto sizes = tfrecord_files(store, paths).map([](const Record& record) {
+    return static_cast<int64_t>(record.data.size());
+  });
+  Iterator<int64_t> parents = sizes.iterate();
+  int64_t sum = 0;
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j < 5; ++j) {
+      const int64_t* const size = parents.next();
+      ASSERT_NE(size, nullptr);
+      sum += *size;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);  // ends a child that hangs
+      _exit(sum_of(sizes) == 600 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "child " << i;
+  }
+  while (const int64_t* const size = parents.next()) sum += *size;
+  EXPECT_EQ(sum, 600);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "dataset/parallel/service_thread.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
@@ -31,7 +32,8 @@ EventWriter::EventWriter(FileSystem& file_system, std::string folder, EventWrite
       max_queued_bytes_(options.max_queued_bytes),
       flush_interval_(to_interval(options.flush_seconds)),
       now_(std::move(options.now)) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::make_unique<parallel::ServiceThread>("rp-events",
+                                                      [this](const std::stop_token&) { run(); });
 }
 
 EventWriter::~EventWriter() {
@@ -40,7 +42,7 @@ EventWriter::~EventWriter() {
     stopping_ = true;
   }
   work_.notify_one();
-  thread_.join();
+  thread_->join();
 }
 
 void EventWriter::add_summary(uint64_t step, std::vector<SummaryValue> values) {

@@ -1,9 +1,9 @@
 #include "recordpipe/cifar/convert.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "dataset/applications/cifar/split_writer.h"
+#include "dataset/base/available_cpus.h"
+#include "dataset/parallel/jobs.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
@@ -160,7 +162,7 @@ class SplitConversion {
       const size_t rows = batches_[place]->rows();
       ranges.push_back({batches_[place], rows * plan.first_fifth / 5, rows * plan.last_fifth / 5});
     }
-    splits_[split] = std::async(std::launch::async, [this, split, ranges = std::move(ranges)] {
+    splits_[split] = jobs_.submit([this, split, ranges = std::move(ranges)] {
       try {
         return write_split(file_system_, data_dir_, kCifarSplits[split], ranges, write_options_);
       } catch (...) {
@@ -176,7 +178,10 @@ class SplitConversion {
   SplitWriteOptions write_options_;
   std::stop_callback<Forward> forward_stop_;
   std::vector<std::shared_ptr<const CifarBatch>> batches_;  // of incomplete splits
-  std::array<std::future<std::vector<FinishedFile>>, kSplits> splits_;
+  std::array<parallel::Job<std::vector<FinishedFile>>, kSplits> splits_;
+  // Last: waits for the splits. At least one thread beside the one that reads the archive: a batch
+  // is held until its split is written.
+  parallel::Jobs jobs_{std::max<size_t>(2, available_cpus())};
 };
 
 // Removes the files that killed conversions have left behind.

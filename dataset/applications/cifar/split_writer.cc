@@ -1,13 +1,12 @@
 #include "dataset/applications/cifar/split_writer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <future>
 #include <utility>
 
 #include "dataset/applications/cifar/cifar_example.h"
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/for_each.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/stop.h"
@@ -70,26 +69,11 @@ std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string
   for (const BatchRange& range : ranges) records += range.end - range.begin;
 
   std::vector<FinishedFile> files(options.shards);
-  std::atomic<size_t> next = 0;
-  std::stop_source failed;
-  const auto work = [&] {
-    try {
-      for (size_t shard = next++; shard < files.size() && !failed.stop_requested();
-           shard = next++) {
-        const std::string path = directory + "/" + split_file_name(split, shard, options.shards);
-        files[shard] = write_file(file_system, path, ranges, records * shard / options.shards,
-                                  records * (shard + 1) / options.shards, options);
-      }
-    } catch (...) {
-      failed.request_stop();
-      throw;
-    }
-  };
-  const size_t workers = std::min<size_t>(options.shards, available_cpus());
-  std::vector<std::future<void>> others;
-  for (size_t i = 1; i < workers; ++i) others.push_back(std::async(std::launch::async, work));
-  work();
-  for (auto& other : others) other.get();
+  parallel::for_each(options.shards, available_cpus(), [&](uint64_t shard) {
+    const std::string path = directory + "/" + split_file_name(split, shard, options.shards);
+    files[shard] = write_file(file_system, path, ranges, records * shard / options.shards,
+                              records * (shard + 1) / options.shards, options);
+  });
   return files;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <future>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "dataset/applications/cifar/synthetic_image.h"
 #include "dataset/applications/cifar/tar.h"
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/for_each.h"
+#include "dataset/parallel/jobs.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/cifar/cifar_batch.h"
@@ -47,13 +48,9 @@ CifarBatch draw_batch(const SyntheticCifarOptions& options, size_t place) {
   batch.labels.resize(rows);
   batch.pixels = std::make_unique_for_overwrite<std::byte[]>(rows * kCifarImageSize);
   const size_t parts = available_cpus();
-  std::vector<std::future<void>> drawn;
-  for (size_t part = 0; part < parts; ++part) {
-    drawn.push_back(std::async(std::launch::async, [&, part] {
-      draw_images(options, place, rows * part / parts, rows * (part + 1) / parts, batch);
-    }));
-  }
-  for (auto& part : drawn) part.get();
+  parallel::for_each(parts, parts, [&](uint64_t part) {
+    draw_images(options, place, rows * part / parts, rows * (part + 1) / parts, batch);
+  });
   return batch;
 }
 
@@ -111,11 +108,12 @@ void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
     tar.add_file(folder + "/" + std::string(name), std::as_bytes(std::span(content)));
   };
 
-  const auto draw_ahead = [&options](size_t place) {
-    return std::async(std::launch::async, [&options, place] { return draw_batch(options, place); });
+  parallel::Jobs jobs(2);
+  const auto draw_ahead = [&](size_t place) {
+    return jobs.submit([&options, place] { return draw_batch(options, place); });
   };
   // Each batch is drawn while the previous one is packed.
-  std::future<CifarBatch> next = draw_ahead(kPublishedOrder.front());
+  parallel::Job<CifarBatch> next = draw_ahead(kPublishedOrder.front());
   for (size_t i = 0; i < kPublishedOrder.size(); ++i) {
     const size_t place = kPublishedOrder[i];
     const CifarBatch batch = next.get();

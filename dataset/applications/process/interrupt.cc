@@ -43,7 +43,8 @@ Interrupt::Interrupt(std::optional<std::chrono::seconds> grace) {
   std::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  waiter_ = std::thread([this] { wait_for_signals(); });
+  waiter_ =
+      parallel::ServiceThread("rp-signals", [this](const std::stop_token&) { wait_for_signals(); });
 }
 
 Interrupt::~Interrupt() {

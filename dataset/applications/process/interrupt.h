@@ -7,7 +7,8 @@
 #include <chrono>
 #include <optional>
 #include <stop_token>
-#include <thread>
+
+#include "dataset/parallel/service_thread.h"
 
 namespace recordpipe {
 
@@ -51,7 +52,7 @@ class Interrupt {
 
   std::stop_source stop_;
   std::atomic<bool> ending_ = false;
-  std::thread waiter_;
+  parallel::ServiceThread waiter_;
 };
 
 // Returns the received signal, or 0. Intended for polling between two steps of work.

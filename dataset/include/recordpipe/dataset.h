@@ -33,8 +33,9 @@
 //     bytes per element, plus the element itself if it was computed upstream (after filter,
 //     prefetch, or a compressed file); and the elements in buckets and in packed rows that are not
 //     full.
-//   - Destroying an iterator at any time stops its threads and joins them as soon as they have
-//     finished their current chunks.
+//   - Destroying an iterator at any time waits until its running chunks are finished: then no
+//     function is running for it. The threads that compute are the process's, and end soon after
+//     its last iterator; those of prefetch are joined.
 //
 // Your program compiles only your own functions; everything else is in the library.
 #pragma once

@@ -10,11 +10,13 @@
 namespace recordpipe {
 
 struct PipelineOptions {
-  // Number of threads that compute elements, including the thread that iterates (or a prefetch
-  // thread). 0 (default): available_cpus() (cores, CPU affinity, cgroup quota), or fewer if fewer
-  // threads suffice to keep the consumer from waiting; this is measured while the pipeline runs. At
-  // most kMaxThreads. Each thread works on its own chunk (or batch, if that is larger); up to two
-  // more chunks than threads are in memory.
+  // The most threads that compute elements at a time, including the thread that iterates (or a
+  // prefetch thread). 0 (default): available_cpus() (cores, CPU affinity, cgroup quota), or fewer if
+  // fewer threads suffice to keep the consumer from waiting; this is measured while the pipeline
+  // runs. At most kMaxThreads. The other threads are oneTBB's: all iterators of the process share
+  // them, as many as there are cores, or as the largest number of threads that one of them sets.
+  // Each thread works on its own chunk (or batch, if that is larger); up to two more chunks than
+  // threads are in memory.
   size_t threads = 0;
   // Source elements per unit of work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;

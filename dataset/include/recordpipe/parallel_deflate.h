@@ -24,28 +24,28 @@ struct ParallelDeflateOptions {
   // about the same file size. The output may differ between processors. Without ISA-L, and for the
   // other formats: equivalent to level 1. Default: false.
   bool fast = false;
-  // Number of compression threads (default 0: available_cpus()). At most 16; at most 2 for zstd
-  // levels above 9, which take about 12 MiB per thread.
+  // Number of threads, the caller's among them (default 0: available_cpus()). At most 16; at most 2
+  // for zstd levels above 9, which take about 12 MiB per thread.
   size_t threads = 0;
   // Of a block of uncompressed content; at least 1. Smaller blocks take less memory, and compress
   // less.
   size_t block_size = kDeflateBlockSize;
 };
 
-// Threads for several sinks.
+// Compression for several sinks.
 class DeflateThreads;
 // `options`: as those of the sinks.
 std::shared_ptr<DeflateThreads> shared_deflate_threads(const ParallelDeflateOptions& options);
 
-// Returns a sink that compresses into `sink` (not owned), in the order of the content. With one
-// thread, the caller's thread compresses; with more threads, the caller's thread waits and writes.
+// Returns a sink that compresses into `sink` (not owned), in the order of the content. The caller's
+// thread writes, and compresses while it waits for a block.
 // The output is the same for any number of threads. Empty content gives one empty member, frame or
 // stream. Memory: about 1 MiB for each block in flight, two blocks per thread; and a block for each
 // sink.
 //
-// By default, a sink has threads of its own. Sinks that share `threads` have no more blocks in
-// flight than one: a call of one of them may write blocks of another, and throw its errors. They
-// may be used by one thread at a time.
+// By default, a sink has blocks in flight of its own. Sinks that share `threads` have no more
+// blocks in flight than one: a call of one of them may write blocks of another, and throw its
+// errors. They may be used by one thread at a time.
 //
 // write() may throw the error of an earlier block; nothing may be written afterwards. close()
 // writes the rest and the trailer and leaves `sink` open. Throws Error{invalid_argument} if the

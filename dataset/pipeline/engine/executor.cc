@@ -16,12 +16,12 @@ std::exception_ptr Chunk::take_error_at(size_t i) const {
 
 Executor::Executor(Stage stage, const StageContext& context)
     : stage_(std::move(stage)),
-      pool_(stage_.work->is_heavy() ? context.pool : nullptr),
+      crew_(stage_.work->is_heavy() ? context.crew : nullptr),
       helpers_(context.threads - 1, context.tune_threads),
       memory_(context.memory),
       queue_(std::make_shared<PartQueue>(context.stage)) {
   // One chunk for each thread, one held by the consumer, and one ready.
-  const size_t depth = pool_ ? 2 + context.threads : 1;
+  const size_t depth = crew_ ? 2 + context.threads : 1;
   for (size_t i = 0; i < depth; ++i) {
     slots_.push_back(std::make_unique<ChunkSlot>());
     slots_.back()->tickets.resize(stage_.chunk_size);
@@ -160,13 +160,13 @@ void Executor::fill() {
       const std::lock_guard lock(queue_->mutex);
       slot.reset(parts);
       queue_->waiting.push_back(&slot);
-      if (pool_ && queue_->visits < helpers_.helpers()) {
+      if (crew_ && queue_->visits < helpers_.helpers()) {
         missing_visits = std::min(parts, helpers_.helpers() - queue_->visits);
         queue_->visits += missing_visits;
       }
     }
     ++in_flight_;
-    for (; missing_visits > 0; --missing_visits) pool_->submit(queue_);
+    for (; missing_visits > 0; --missing_visits) crew_->submit(queue_);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "dataset/parallel/crew.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/part_queue.h"
 #include "dataset/pipeline/engine/plan_snapshots.h"
@@ -15,7 +16,6 @@
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/stage_context.h"
 #include "dataset/pipeline/engine/thread_tuner.h"
-#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/internal/element_ops.h"
 #include "recordpipe/internal/ticket.h"
 
@@ -94,7 +94,7 @@ class Executor {
   [[noreturn]] void fail(const std::exception_ptr& error);
 
   Stage stage_;  // outlives the producers
-  std::shared_ptr<WorkerPool> pool_;
+  std::shared_ptr<parallel::Crew> crew_;
   ThreadTuner helpers_;
   const std::shared_ptr<MemoryAccount> memory_;
   std::shared_ptr<PartQueue> queue_;

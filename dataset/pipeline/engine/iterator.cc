@@ -19,7 +19,6 @@
 #include "dataset/pipeline/engine/skip_log.h"
 #include "dataset/pipeline/engine/stage_context.h"
 #include "dataset/pipeline/engine/stage_monitor.h"
-#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/options.h"
@@ -46,7 +45,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
   context.files = std::make_shared<FileFingerprints>();
   context.monitor = std::make_shared<PipelineMonitor>(context.threads, options.trace);
   context.stage = &context.monitor->consumer();
-  if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);
+  if (context.threads > 1) context.crew = std::make_shared<parallel::Crew>(context.threads - 1);
   return context;
 }
 

@@ -1,7 +1,6 @@
 #include "dataset/pipeline/engine/iterator_state.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -9,14 +8,13 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "dataset/parallel/for_each.h"
 #include "dataset/pipeline/engine/iterator_state_codec.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
-#include "recordpipe/internal/call_stop.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/iterator.h"
 #include "recordpipe/philox.h"
@@ -70,24 +68,16 @@ void look_at(std::span<const SourceFile> files, const std::vector<bool>& is_open
     if (!file_system->reads_ahead(path) || known.was_opened(*file_system, path)) continue;
     distant.push_back(i);
   }
-  std::atomic<size_t> next = 0;
-  const auto look = [&, stop = call_stop] {
-    const CallStopScope scope(stop);
-    for (size_t at = next++; at < distant.size(); at = next++) {
-      const size_t file = distant[at];
-      const auto& [file_system, path] = files[file];
-      try {
-        is_opened[file] ? known.content(*file_system, path)
-                        : known.name_and_size(*file_system, path);
-      } catch (const std::exception&) {
-        // The same call will throw it again.
-      }
+  const auto look = [&](uint64_t at) {
+    const size_t file = distant[at];
+    const auto& [file_system, path] = files[file];
+    try {
+      is_opened[file] ? known.content(*file_system, path) : known.name_and_size(*file_system, path);
+    } catch (const std::exception&) {
+      // The same call will throw it again.
     }
   };
-  std::vector<std::jthread> threads;
-  const size_t most = std::min(distant.size(), kLookedAtAtOnce);
-  for (size_t i = 1; i < most; ++i) threads.emplace_back(look);
-  look();
+  parallel::for_each(distant.size(), kLookedAtAtOnce, look, parallel::CrewKind::waits);
 }
 
 // Fingerprints opened files by content, and other files by name and size.

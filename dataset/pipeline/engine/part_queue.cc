@@ -42,7 +42,7 @@ void ChunkSlot::begin(std::span<const Ticket> chunk) {
   if (begin_error_) std::rethrow_exception(begin_error_);
 }
 
-void PartQueue::work() {
+void PartQueue::work() noexcept {
   std::unique_lock lock(mutex);
   while (!waiting.empty()) run_one(lock);
   --visits;

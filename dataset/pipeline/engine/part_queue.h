@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
+#include "dataset/parallel/crew.h"
 #include "dataset/pipeline/engine/element_buffer.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/producer.h"
 #include "dataset/pipeline/engine/stage.h"
-#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {
@@ -71,7 +71,7 @@ class ChunkSlot {
 // another thread's chunk only if there is no chunk to begin. Moving cache lines between cores costs
 // more than the computation: in a bare loop, two threads that fill batches of images take nearly
 // twice as long if they swap their memory.
-struct PartQueue final : WorkQueue {
+struct PartQueue final : parallel::Work {
   explicit PartQueue(StageMonitor* stage) : owner(stage) {}
 
   StageMonitor* const owner;  // lives until cancel() returns
@@ -83,7 +83,7 @@ struct PartQueue final : WorkQueue {
   size_t visits = 0;  // number of workers in work() or about to call it
   bool stopping = false;
 
-  void work() override;
+  void work() noexcept override;
   bool is_done(const ChunkSlot& slot);
   // Waits until all parts of the slot are done and returns true. After request_stop(), returns
   // false: the elements may be incomplete.

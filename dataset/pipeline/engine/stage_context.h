@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <memory>
 
+namespace recordpipe::parallel {
+class Crew;
+}
+
 namespace recordpipe {
 
 struct PipelineOptions;
@@ -16,14 +20,13 @@ class OpenFiles;
 class PipelineMonitor;
 class SkipLog;
 class StageMonitor;
-class WorkerPool;
 
 struct StageContext {
-  std::shared_ptr<WorkerPool> pool;  // null: the requesting thread does all work
-  size_t threads = 1;                // including the requesting thread
-  bool tune_threads = false;         // `threads` is a maximum: use only as many as are useful
-  size_t chunk_size = 64;            // source elements per unit of work
-  std::shared_ptr<SkipLog> skipped;  // the elements that ignore_errors skips
+  std::shared_ptr<parallel::Crew> crew;  // null: the requesting thread does all work
+  size_t threads = 1;                    // at most, including the requesting thread
+  bool tune_threads = false;             // `threads` is a maximum: use only as many as are useful
+  size_t chunk_size = 64;                // source elements per unit of work
+  std::shared_ptr<SkipLog> skipped;      // the elements that ignore_errors skips
   std::shared_ptr<MemoryAccount> memory;
   std::shared_ptr<FileFingerprints> files;  // the opened files
   // Keeps open the mapped files that elements may point into. Null: elements don't outlive the
@@ -42,7 +45,7 @@ struct StageContext {
   }
 };
 
-// The context of one iteration, with its own pool if there is more than one thread. Throws
+// The context of one iteration, with a crew if there is more than one thread. Throws
 // Error{invalid_argument} for options out of range.
 StageContext make_stage_context(const PipelineOptions& options);
 

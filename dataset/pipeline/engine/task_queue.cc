@@ -10,16 +10,10 @@ void TaskQueue::start(Task& task) {
     if (task.state_ != Task::State::idle) return;
     waiting_.push_back(&task);
     task.state_ = Task::State::waiting;
-    if (!pool_ || visits_ >= helpers_.helpers()) return;
+    if (!crew_ || visits_ >= helpers_.helpers()) return;
     ++visits_;
   }
-  try {
-    pool_->submit(weak_from_this());
-  } catch (...) {
-    // The thread that needs the task runs it.
-    const std::lock_guard lock(mutex_);
-    --visits_;
-  }
+  crew_->submit(weak_from_this());
 }
 
 void TaskQueue::cancel(Task& task) {
@@ -29,7 +23,7 @@ void TaskQueue::cancel(Task& task) {
   task.state_ = Task::State::idle;
 }
 
-void TaskQueue::work() {
+void TaskQueue::work() noexcept {
   std::unique_lock lock(mutex_);
   while (!waiting_.empty()) {
     Task& last = *waiting_.back();

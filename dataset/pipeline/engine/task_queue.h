@@ -1,4 +1,4 @@
-// Runs tasks on the pool before their results are needed.
+// Runs tasks on the crew before their results are needed.
 #pragma once
 
 #include <condition_variable>
@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include "dataset/parallel/crew.h"
 #include "dataset/pipeline/engine/stage_context.h"
 #include "dataset/pipeline/engine/thread_tuner.h"
-#include "dataset/pipeline/engine/worker_pool.h"
 
 namespace recordpipe::internal {
 
@@ -17,7 +17,7 @@ namespace recordpipe::internal {
 // a running task. It never runs another task, because that task may never end (a filter that finds
 // no more elements). Workers begin with the task that was started last, because it is needed last.
 // A task may wait for other tasks only in queues of its own.
-class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<TaskQueue> {
+class TaskQueue final : public parallel::Work, public std::enable_shared_from_this<TaskQueue> {
  public:
   class Task {
    public:
@@ -31,9 +31,9 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
     State state_ = State::idle;  // guarded by mutex_
   };
 
-  // Without a pool, wait() runs all tasks. The pool must outlive all calls except work().
+  // Without a crew, wait() runs all tasks. The crew must outlive all calls except work().
   explicit TaskQueue(const StageContext& context)
-      : pool_(context.pool.get()),
+      : crew_(context.crew.get()),
         owner_(context.stage),
         helpers_(context.threads - 1, context.tune_threads) {}
 
@@ -59,13 +59,13 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
     changed_.notify_all();
   }
 
-  void work() override;
+  void work() noexcept override;
 
  private:
   void advance(Task& task, std::unique_lock<std::mutex>& lock);
   void run(Task& task, bool is_needed, std::unique_lock<std::mutex>& lock);
 
-  WorkerPool* const pool_;
+  parallel::Crew* const crew_;
   StageMonitor* const owner_;  // used only while a task is running
   ThreadTuner helpers_;
   std::mutex mutex_;

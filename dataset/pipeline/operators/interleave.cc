@@ -32,7 +32,7 @@ namespace {
 // the ids of its elements are derived from the id of the element that opened it, so random numbers
 // differ from input to input and from epoch to epoch.
 //
-// Inputs are read ahead in parallel, by tasks on the pool (task_queue.h). A task plans and computes
+// Inputs are read ahead in parallel, by tasks on the crew (task_queue.h). A task plans and computes
 // the next elements of one input (for a compressed file, this includes inflating) while earlier
 // elements are consumed. Inputs are opened ahead of their turn if the cycle has empty slots.
 // Nothing is read ahead while less than half of memory_limit is free.
@@ -206,7 +206,7 @@ class InterleavePlan final : public StorePlan {
 
   bool may_read_ahead() const {
     const MemoryAccount& memory = *context_.memory;
-    return context_.pool && (!memory.is_limited() || memory.has_room_for(memory.limit() / 2));
+    return context_.crew && (!memory.is_limited() || memory.has_room_for(memory.limit() / 2));
   }
 
   // Opens the next input in `place`. Returns a failing ticket if the input can't be opened; does

@@ -24,7 +24,7 @@ void OpenAhead::want(std::span<const size_t> numbers) {
       if (files_[number].progress == Progress::waiting) ++waiting;
     }
   }
-  for (; waiting > 0; --waiting) pool_->submit(weak_from_this());
+  for (; waiting > 0; --waiting) crew_->submit(weak_from_this());
 }
 
 OpenRecordFilePtr OpenAhead::take(size_t number) {
@@ -44,7 +44,7 @@ void OpenAhead::stop() {
   files_.clear();
 }
 
-void OpenAhead::work() {
+void OpenAhead::work() noexcept {
   std::unique_lock lock(mutex_);
   if (stop_.stop_requested()) return;
   uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Opens the next files of tfrecord_files in advance, on the pool's threads.
+// Opens the next files of tfrecord_files in advance, on the crew's threads.
 #pragma once
 
 #include <condition_variable>
@@ -12,9 +12,9 @@
 #include <stop_token>
 #include <utility>
 
+#include "dataset/parallel/crew.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/memory_account.h"
-#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe::internal {
@@ -37,13 +37,13 @@ using OpenRecordFilePtr = std::shared_ptr<const OpenRecordFile>;
 // record headers. While one file is planned, this class opens the next files, several at a time. If
 // a file can't be opened, the planning thread opens it again when the file's turn comes, so errors
 // don't depend on timing.
-class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<OpenAhead> {
+class OpenAhead final : public parallel::Work, public std::enable_shared_from_this<OpenAhead> {
  public:
   // Opens file `number`, on any thread. Its exceptions are ignored.
   using Open = std::function<OpenRecordFilePtr(size_t number, const std::stop_token& stop)>;
 
-  OpenAhead(std::shared_ptr<WorkerPool> pool, Open open)
-      : pool_(std::move(pool)), open_(std::move(open)) {}
+  OpenAhead(std::shared_ptr<parallel::Crew> crew, Open open)
+      : crew_(std::move(crew)), open_(std::move(open)) {}
 
   // Sets the files to open, lowest number first. Drops all other files except those being opened.
   void want(std::span<const size_t> numbers);
@@ -53,7 +53,7 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
   // Drops all files. After stop() returns, no file is being opened, and none will be.
   void stop();
 
-  void work() override;
+  void work() noexcept override;
 
  private:
   enum class Progress { waiting, opening, done };
@@ -62,7 +62,7 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
     OpenRecordFilePtr opened = {};  // null when done: opening failed
   };
 
-  const std::shared_ptr<WorkerPool> pool_;
+  const std::shared_ptr<parallel::Crew> crew_;
   const Open open_;
   std::stop_source stop_;
   std::mutex mutex_;

@@ -37,7 +37,7 @@ class OpenInput final : private TaskQueue::Task {
 
   // Whether the next element has been fetched.
   bool has_next() const { return at_ < ready_.size(); }
-  // Starts a task that fetches the elements after the fetched ones, on the pool.
+  // Starts a task that fetches the elements after the fetched ones, on the crew.
   void read_ahead();
   // Fetches the next element if necessary; returns false at the end. Throws the plan's error once,
   // which also ends the input.

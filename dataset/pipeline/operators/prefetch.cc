@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <stop_token>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "dataset/parallel/service_thread.h"
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/ring_buffer.h"
@@ -19,16 +19,14 @@
 #include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/prefetch_depth.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/fork_block.h"
 #include "recordpipe/internal/operators.h"
-#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::internal {
 namespace {
 
 // The thread runs the upstream operators through an Executor and pauses when `depth` elements are
-// ready; the consumer waits only if no element is ready. The thread isn't a pool thread, so it may
-// wait for the pool.
+// ready; the consumer waits only if no element is ready. The thread isn't the crew's, so it may
+// wait for the crew.
 class PrefetchPlan final : public StorePlan {
  public:
   PrefetchPlan(std::shared_ptr<ValueStore> store, Stage input, size_t depth,
@@ -105,15 +103,7 @@ class PrefetchPlan final : public StorePlan {
  private:
   void start() {
     depth_.start(PrefetchDepth::Clock::now());
-    try {
-      const ForkBlock no_fork;
-      thread_ = std::thread([this, owner = work_owner] {
-        const WorkScope scope(owner);
-        fetch();
-      });
-    } catch (const std::system_error& error) {
-      throw system_error(error.code().value(), "start a prefetch thread", {});
-    }
+    thread_ = parallel::ServiceThread("rp-prefetch", [this](const std::stop_token&) { fetch(); });
   }
 
   // One element is always kept ready, whatever memory it takes; more only if the next chunk fits.
@@ -183,7 +173,7 @@ class PrefetchPlan final : public StorePlan {
   bool ended_ = false;
   bool thread_stops_ = false;
   std::exception_ptr error_;
-  std::thread thread_;
+  parallel::ServiceThread thread_;
 };
 
 class PrefetchNode final : public UnaryNode {

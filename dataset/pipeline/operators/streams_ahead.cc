@@ -1,11 +1,9 @@
 #include "dataset/pipeline/operators/streams_ahead.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "recordpipe/internal/call_stop.h"
 
 namespace recordpipe::internal {
 
@@ -25,6 +23,11 @@ void StreamsAhead::Opening::prefetch() {
 std::unique_ptr<ByteSource> StreamsAhead::open(const std::string& path,
                                                std::span<const std::string> next) {
   const auto found = std::ranges::find(files_, path, &File::path);
+  for (auto file = files_.begin(); file != found; ++file) {
+    // In this order: the one waits for the other.
+    if (file->examined.valid()) (void)file->examined.drop();
+    (void)file->opened.drop();
+  }
   files_.erase(files_.begin(), found);
   if (files_.empty()) begin(path);
   File file = std::move(files_.front());
@@ -57,43 +60,39 @@ void StreamsAhead::begin(const std::string& path) {
   const auto opening = std::make_shared<Opening>();
   const bool is_known = fingerprints_->was_opened(file_system_, path);
   // A file system that can't be told to stop takes the stop request from the thread.
-  std::future<void> opened =
-      std::async(std::launch::async, [this, path, opening, is_known, stop = call_stop] {
-        const CallStopScope scope(stop);
-        try {
-          auto source = open_now(path);
-          const std::lock_guard lock(opening->mutex);
-          auto random = is_known ? nullptr : source->random_access();
-          if (random && random->size() <= kFirstBytes) {
-            opening->fingerprint = fingerprint_of(path, *random);  // requests nothing
-          } else {
-            opening->random = std::move(random);
-          }
-          if (opening->is_wanted) source->prefetch();
-          opening->source = std::move(source);
-        } catch (...) {
-          // open() tries again, and reports the failure.
-        }
-      });
-  files_.push_back({path, opening, is_known, opened.share(), {}});
-}
-
-void StreamsAhead::examine(File& file) const {
-  if (file.is_known || file.examined.valid()) return;
-  const bool is_open = file.opened.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  if (is_open && file.opening->fingerprint) return;
-  file.examined = std::async(std::launch::async, [this, path = file.path, opening = file.opening,
-                                                  opened = file.opened, stop = call_stop] {
-    const CallStopScope scope(stop);
-    opened.wait();
-    if (!opening->source || opening->fingerprint) return;
+  const auto opened = jobs_.submit([this, path, opening, is_known] {
     try {
-      opening->fingerprint = opening->random ? fingerprint_of(path, *opening->random)
-                                             : fingerprint_of(file_system_, path);
-    } catch (const Error&) {
-      // FileFingerprints tries again.
+      auto source = open_now(path);
+      const std::lock_guard lock(opening->mutex);
+      auto random = is_known ? nullptr : source->random_access();
+      if (random && random->size() <= kFirstBytes) {
+        opening->fingerprint = fingerprint_of(path, *random);  // requests nothing
+      } else {
+        opening->random = std::move(random);
+      }
+      if (opening->is_wanted) source->prefetch();
+      opening->source = std::move(source);
+    } catch (...) {
+      // open() tries again, and reports the failure.
     }
   });
+  files_.push_back({path, opening, is_known, opened, {}});
+}
+
+void StreamsAhead::examine(File& file) {
+  if (file.is_known || file.examined.valid()) return;
+  if (file.opened.is_done() && file.opening->fingerprint) return;
+  file.examined =
+      jobs_.submit([this, path = file.path, opening = file.opening, opened = file.opened] {
+        opened.wait();
+        if (!opening->source || opening->fingerprint) return;
+        try {
+          opening->fingerprint = opening->random ? fingerprint_of(path, *opening->random)
+                                                 : fingerprint_of(file_system_, path);
+        } catch (const Error&) {
+          // FileFingerprints tries again.
+        }
+      });
 }
 
 }  // namespace recordpipe::internal

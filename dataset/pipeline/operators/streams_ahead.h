@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "dataset/parallel/jobs.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "recordpipe/file.h"
 
@@ -20,7 +20,7 @@ namespace recordpipe::internal {
 // take as long as one. The file that is opened is read ahead (ByteSource::prefetch), and then the
 // next few, so that reading doesn't pause between files. Meanwhile, the fingerprints of this file
 // and of the next one are computed: for more files, that would be hundreds of small requests before
-// the first data. Threads of its own: the pool's would wait for the network. Not thread-safe.
+// the first data. Not thread-safe.
 class StreamsAhead {
  public:
   static constexpr size_t kOpened = 64;
@@ -61,21 +61,22 @@ class StreamsAhead {
   struct File {
     std::string path;
     std::shared_ptr<Opening> opening;
-    bool is_known = false;            // its fingerprint is
-    std::shared_future<void> opened;  // the source is there, or opening it has failed
-    std::future<void> examined;       // the destructors wait
+    bool is_known = false;         // its fingerprint is
+    parallel::Job<void> opened;    // when done, the source is there, or opening it has failed
+    parallel::Job<void> examined;  // not valid: not begun
   };
 
   size_t most_opened() const;
   void begin(const std::string& path);
   std::unique_ptr<ByteSource> open_now(const std::string& path) const;
   // Begins to compute the fingerprint.
-  void examine(File& file) const;
+  void examine(File& file);
 
   FileSystem& file_system_;
   const std::shared_ptr<FileFingerprints> fingerprints_;
   const std::optional<uint64_t> read_ahead_;
   std::deque<File> files_;
+  parallel::Jobs jobs_{2 * kOpened, parallel::CrewKind::waits};  // last: waits for its jobs
 };
 
 }  // namespace recordpipe::internal

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <future>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -13,6 +12,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "dataset/parallel/jobs.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
@@ -54,9 +54,9 @@ class RecordPlan final : public Plan {
         opened_records_(std::move(opened)),
         mapped_(opened_records_->mapped),
         store_(opened_records_->streamed) {
-    if (!context.pool || paths.size() < 2) return;
+    if (!context.crew || paths.size() < 2) return;
     ahead_ = std::make_shared<OpenAhead>(
-        context.pool, [this](size_t number, const std::stop_token& stop) {
+        context.crew, [this](size_t number, const std::stop_token& stop) {
           // Opening a FIFO and closing it again would end its writer.
           const std::string& path = paths_[number];
           return file_system_.can_map(path) && is_regular(path) ? map(number, stop) : nullptr;
@@ -139,6 +139,7 @@ class RecordPlan final : public Plan {
     stream_.reset();
     // After a stop request, what is being opened stays stopped.
     streams_ahead_.reset();
+    for (auto& [number, opening] : distant_) (void)opening.drop();
     distant_.clear();
     distant_end_ = 0;
     opened_ = false;
@@ -317,7 +318,7 @@ class RecordPlan final : public Plan {
     return mapped_[number] != nullptr;
   }
   OpenRecordFilePtr take_distant(size_t number) {
-    const auto opening = distant_.extract(number);
+    auto opening = distant_.extract(number);
     try {
       return opening ? opening.mapped().get() : nullptr;
     } catch (const Error&) {
@@ -326,18 +327,17 @@ class RecordPlan final : public Plan {
   }
 
   // Starts to open the files from `first` on that are read over the network, for random access.
-  // Opening one waits for several answers in turn. Threads of its own: the pool's would wait.
+  // Opening one waits for several answers in turn.
   void open_distant_ahead(size_t first) {
     const std::stop_token stop = opened_records_->stop.token();
     const size_t end = std::min(first + kDistantAhead, paths_.size());
     for (size_t number = std::max(first, distant_end_); number < end; ++number) {
       distant_end_ = number + 1;
       if (mapped_[number] || !file_system_.reads_ahead(paths_[number])) continue;
-      distant_.emplace(number, std::async(std::launch::async, [this, number, stop] {
-                         const CallStopScope scope(stop);
-                         return open_records(number, file_system_.open_random(paths_[number]),
-                                             stop);
-                       }));
+      distant_.emplace(number, distant_jobs_.submit([this, number, stop] {
+        const CallStopScope scope(stop);
+        return open_records(number, file_system_.open_random(paths_[number]), stop);
+      }));
     }
   }
 
@@ -405,8 +405,8 @@ class RecordPlan final : public Plan {
   ValueStore& store_;
   std::shared_ptr<OpenAhead> ahead_;  // null: no other thread, or only one file
   std::optional<StreamsAhead> streams_ahead_;
-  std::map<size_t, std::future<OpenRecordFilePtr>> distant_;  // being opened, by number
-  size_t distant_end_ = 0;                                    // behind the last of these
+  std::map<size_t, parallel::Job<OpenRecordFilePtr>> distant_;  // being opened, by number
+  size_t distant_end_ = 0;                                      // behind the last of these
   std::vector<uint64_t> ends_;  // number of records up to the end of each file
   std::optional<RecordReader> stream_;
   bool opened_ = false;
@@ -414,6 +414,8 @@ class RecordPlan final : public Plan {
   uint64_t record_ = 0;  // in the current file
   uint64_t index_ = 0;
   uint64_t epoch_ = 0;
+  // Last: waits for its jobs before what they use is destroyed.
+  parallel::Jobs distant_jobs_{kDistantAhead, parallel::CrewKind::waits};
 };
 
 class RecordNode final : public Node {

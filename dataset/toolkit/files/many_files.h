@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/parallel/in_order.h"
 #include "dataset/toolkit/files/file_work.h"
-#include "dataset/toolkit/parallel_in_order.h"
 
 namespace recordpipe {
 
@@ -116,11 +116,13 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
     if (done.failure) std::rethrow_exception(std::exchange(done.failure, nullptr));
   };
   while (has_next()) {
-    if (count == 1 || threads == 1 || turn->is_alone) {
+    if (count == 1 || at_once == 1 || turn->is_alone) {
       more = consume(work(take(threads)));
     } else {
-      parallel_in_order<Group, Done>(std::min(at_once, count), next_group, work_on_group,
-                                     consume_group);
+      parallel::in_order<Group, Done>(
+          {.threads = std::min(at_once, count),
+           .kind = at_once > threads ? parallel::CrewKind::waits : parallel::CrewKind::computes},
+          next_group, work_on_group, consume_group);
     }
   }
 }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "dataset/io/read_ahead.h"
+#include "dataset/parallel/jobs.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
@@ -38,12 +38,12 @@ struct RecordsOfFiles::State {
   const std::vector<std::string>& paths;
   const RecordReadOptions reading;
   const size_t most_ahead;
-  std::deque<JobResult<std::unique_ptr<RecordReader>>> opening = {};  // not valid: a stream
-  size_t next = 0;                                                    // path to be opened ahead
+  std::deque<parallel::Job<std::unique_ptr<RecordReader>>> opening = {};  // not valid: a stream
+  size_t next = 0;                                                        // path to be opened ahead
   std::unique_ptr<RecordReader> current = nullptr;
   // The paths of the files read so far. Records have views of them: another view is another file.
   std::deque<std::string> names = {};
-  JobThreads threads;  // last: joined before the jobs' data is destroyed
+  parallel::Jobs jobs;  // last: ends before its jobs' data is destroyed
 
   std::unique_ptr<RecordReader> open(const std::string& path, const InputStatus& status) const {
     return open_reader(work, path, status, reading, paths.size() > 1);
@@ -59,7 +59,7 @@ struct RecordsOfFiles::State {
       if (status.is_stream) {
         opening.emplace_back();
       } else {
-        opening.push_back(threads.submit([this, &path, status] { return open(path, status); }));
+        opening.push_back(jobs.submit([this, &path, status] { return open(path, status); }));
       }
     }
   }
@@ -93,7 +93,9 @@ RecordsOfFiles::RecordsOfFiles(const FileWork& work, const std::vector<std::stri
       .paths = paths,
       .reading = reading,
       .most_ahead = std::min({at_once, is_distant ? at_once : kMostAhead, others}),
-      .threads = JobThreads(std::min({at_once, is_distant ? at_once : kMostOpening, others}))});
+      .jobs =
+          parallel::Jobs(1 + std::min({at_once, is_distant ? at_once : kMostOpening, others}),
+                         is_distant ? parallel::CrewKind::waits : parallel::CrewKind::computes)});
 }
 
 RecordsOfFiles::~RecordsOfFiles() = default;

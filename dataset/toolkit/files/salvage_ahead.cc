@@ -12,9 +12,9 @@
 #include <variant>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/jobs.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "dataset/toolkit/parallel_in_order.h"
 
 namespace recordpipe {
 namespace {
@@ -161,7 +161,8 @@ void scan_ahead(const FileWork& work, const std::string& path, const RecordReadO
 struct SalvageAhead::State {
   struct Scan {
     FileTurn turn;
-    std::shared_ptr<FoundAhead> found;  // null: at its turn
+    std::shared_ptr<FoundAhead> found = nullptr;  // null: at its turn
+    parallel::Job<void> job = {};
   };
 
   const FileWork& work;
@@ -173,18 +174,17 @@ struct SalvageAhead::State {
   std::deque<Scan> scans = {};
   size_t begun = 0;
   size_t taken = 0;
-  JobThreads workers;  // last: joined before the jobs' data is destroyed
+  parallel::Jobs jobs;  // last: ends before its jobs' data is destroyed
 
   void begin_scans() {
     const size_t most = std::max(kLeastFound, kMostFound / most_scans);
     for (; begun < paths.size() && scans.size() < most_scans; ++begun) {
       const std::string& path = paths[begun];
-      Scan scan = {turn_of_content(work, path), nullptr};
+      Scan scan = {turn_of_content(work, path)};
       if (is_ahead && !scan.turn.is_alone) {
         scan.found = std::make_shared<FoundAhead>(most);
-        workers.submit([this, &path, status = scan.turn.status, found = scan.found] {
+        scan.job = jobs.submit([this, &path, status = scan.turn.status, found = scan.found] {
           scan_ahead(work, path, reading, status, *found);
-          return true;
         });
       }
       scans.push_back(std::move(scan));
@@ -202,7 +202,7 @@ SalvageAhead::SalvageAhead(const FileWork& work, const std::vector<std::string>&
                          .threads = count,
                          .is_ahead = is_ahead,
                          .most_scans = is_ahead ? 2 * count + 1 : 1,
-                         .workers = JobThreads(is_ahead ? std::min(count, paths.size()) : 0)});
+                         .jobs = parallel::Jobs(is_ahead ? std::min(count, paths.size()) : 1)});
 }
 
 SalvageAhead::~SalvageAhead() {
@@ -216,7 +216,7 @@ ScanTotals SalvageAhead::next(const ScanSinks& sinks, RecordWriter& writer) {
   state.begin_scans();
   const std::string& path = state.paths[state.taken++];
   State::Scan& scan = state.scans.front();
-  if (!scan.found) {
+  if (!scan.found || scan.job.drop()) {
     const InputStatus status = scan.turn.status;
     state.scans.pop_front();
     return salvage_file(state.work, path, state.reading, state.threads, sinks, writer, status);

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/parallel/jobs.h"
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/parallel_in_order.h"
 #include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/scan/record_walk.h"
 #include "dataset/toolkit/scan/scan_input.h"
@@ -49,8 +49,8 @@ struct Planned {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::deque<ParallelRecordScanner::Stretch> facts = {};
-  JobResult<IntactRecords> records = {};
-  std::vector<JobResult<uint32_t>> pieces = {};
+  parallel::Job<IntactRecords> records = {};
+  std::vector<parallel::Job<uint32_t>> pieces = {};
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ class ParallelRecordScanner::State {
         only_walks_(thread_count(options.threads) == 1 &&
                     (size_ <= chunk_size_ || options.chunk_size == 0)),
         most_planned_(2 * thread_count(options.threads) + 1),
-        threads_(only_walks_ ? 0 : thread_count(options.threads)) {}
+        jobs_(thread_count(options.threads)) {}
 
   std::optional<Stretch> next() {
     if (failure_) std::rethrow_exception(failure_);
@@ -133,7 +133,7 @@ class ParallelRecordScanner::State {
       if (chunks_.contains(i)) continue;
       const uint64_t begin = i * chunk_size_;
       const uint64_t end = std::min(begin + chunk_size_, size_);
-      chunks_[i].coming = threads_.submit(
+      chunks_[i].coming = jobs_.submit(
           [&file = file_, begin, end, stop = stop_] { return scan_chunk(file, begin, end, stop); });
     }
     Chunk& wanted = chunks_[chunk];
@@ -155,7 +155,7 @@ class ParallelRecordScanner::State {
     const uint64_t data_end = end - kRecordFooterSize;
     for (uint64_t at = plan_end_ + kRecordHeaderSize; at < data_end; at += chunk_size_) {
       planned.pieces.push_back(
-          threads_.submit([&file = file_, at, until = std::min(at + chunk_size_, data_end)] {
+          jobs_.submit([&file = file_, at, until = std::min(at + chunk_size_, data_end)] {
             return check_piece(file, at, until);
           }));
     }
@@ -173,7 +173,7 @@ class ParallelRecordScanner::State {
       end = *next;
     }
     Planned planned{.begin = begin, .end = end};
-    planned.records = threads_.submit([&file = file_, begin, end, stop = stop_] {
+    planned.records = jobs_.submit([&file = file_, begin, end, stop = stop_] {
       return check_records(file, begin, end, stop);
     });
     add(std::move(planned));
@@ -213,7 +213,7 @@ class ParallelRecordScanner::State {
     const uint64_t data_end = planned.end - kRecordFooterSize;
     uint64_t at = planned.begin + kRecordHeaderSize;
     uint32_t crc = 0;
-    for (JobResult<uint32_t>& piece : planned.pieces) {
+    for (parallel::Job<uint32_t>& piece : planned.pieces) {
       const uint64_t piece_size = std::min(chunk_size_, data_end - at);
       crc = crc32c_concat(crc, piece.get(), piece_size);
       at += piece_size;
@@ -248,7 +248,7 @@ class ParallelRecordScanner::State {
   }
 
   struct Chunk {
-    JobResult<ChunkFacts> coming = {};
+    parallel::Job<ChunkFacts> coming = {};
     ChunkFacts facts = {};
   };
 
@@ -270,7 +270,7 @@ class ParallelRecordScanner::State {
   uint64_t lost_ = 0;     // bytes that were planned and read in vain
   bool damaged_ = false;  // only a walk can continue at plan_end_
   std::exception_ptr failure_;
-  JobThreads threads_;  // last: joined before its jobs' data is destroyed
+  parallel::Jobs jobs_;  // last: ends before its jobs' data is destroyed
 };
 
 ParallelRecordScanner::ParallelRecordScanner(const RandomAccessFile& file,

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/toolkit/parallel_in_order.h"
+#include "dataset/parallel/in_order.h"
 #include "recordpipe/record.h"
 #include "recordpipe/toolkit/where.h"
 
@@ -59,7 +59,7 @@ struct PassOptions {
   size_t block_size = size_t{256} << 10;  // approximate bytes per unit of work
   size_t large_size = size_t{3} << 20;    // larger records count as large
   // The maximum ratio of the size of work()'s output to the size of the block. To bound memory, a
-  // larger ratio reduces the number of blocks in flight (parallel_in_order.h) and the number of
+  // larger ratio reduces the number of blocks in flight (in_order.h) and the number of
   // threads, each of which needs its own memory.
   size_t growth = 1;
 };
@@ -75,7 +75,7 @@ void pass_over_records(const std::function<std::optional<NumberedRecord>()>& rea
                        const std::function<bool(const NumberedRecord&)>& large,
                        const PassOptions& options = {}) {
   const size_t most_threads =
-      std::max<size_t>(2, kMostOnTheirWay / (options.growth * options.block_size));
+      std::max<size_t>(2, parallel::kMostInFlight / (options.growth * options.block_size));
   std::optional<NumberedRecord> waiting;  // a large record, until the blocks before it are consumed
   std::exception_ptr failure;
   bool more = true;
@@ -110,8 +110,8 @@ void pass_over_records(const std::function<std::optional<NumberedRecord>()>& rea
     std::optional<RecordBlock> begun = next_block();
     const auto next = [&] { return begun ? std::exchange(begun, std::nullopt) : next_block(); };
     if (begun) {
-      parallel_in_order<RecordBlock, Output>(
-          std::min(threads, most_threads), next, work, consume_wanted,
+      parallel::in_order<RecordBlock, Output>(
+          {.threads = std::min(threads, most_threads)}, next, work, consume_wanted,
           [&](const RecordBlock& block) { return options.growth * block.memory(); });
     }
     if (waiting && wanted) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/toolkit/parallel_in_order.h"
+#include "dataset/parallel/in_order.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/csv_examples.h"
@@ -194,8 +194,8 @@ class JsonSource final : public ExampleSource {
   void run_file(size_t file, InputProgress& progress, const Consume& consume) {
     const std::string& path = paths_[file];
     LineReader lines(open_text(context_, path, progress));
-    parallel_in_order<Lines, Block>(
-        threads_, [&] { return next_block(lines, file); },
+    parallel::in_order<Lines, Block>(
+        {.threads = threads_}, [&] { return next_block(lines, file); },
         [&](const Lines& block) { return block_of(block); },
         [&](const Block& block) {
           survey_.append(block.survey, names_);

@@ -7,7 +7,7 @@
 //     DeleteUnlessForked. Their memory is shared with the parent until one of them writes to it.
 //   - Objects that new iterators share with the parent's (caches, connection pools) renew their
 //     mutexes before fork() returns: AfterFork.
-//   - New iterators start threads of their own: WorkerPool.
+//   - New iterators have threads of the child: parallel::Crew.
 //   - Files and locks of files belong to the parent: AtomicFile.
 // vfork() and posix_spawn() share the memory with the parent, or replace it: nothing to do.
 #pragma once

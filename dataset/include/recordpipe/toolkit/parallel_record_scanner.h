@@ -30,14 +30,14 @@ struct IntactRecords {
 };
 
 struct ParallelScanOptions {
-  size_t threads = 0;  // for CRCs, in addition to the caller's; 0: available_cpus()
+  size_t threads = 0;  // the caller's among them; 0: available_cpus()
   // Bytes per unit of work. 0 (default): 32 MiB divided by the number of threads, at least 1 MiB
   // and at most 8 MiB.
   uint64_t chunk_size = 0;
   std::stop_token stop = {};
 };
 
-// Not thread-safe; owns its worker threads. Resident memory of a mapped file: at most about 40 MiB
+// Not thread-safe. Resident memory of a mapped file: at most about 40 MiB
 // (or 1.25 MiB per thread, if that is more), for records of any size. For a file that is not
 // stable(): 1.25 MiB per thread; each thread reads the file at its own offset, 256 KiB at a time.
 class ParallelRecordScanner {

@@ -22,12 +22,15 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "recordpipe/file.h"
 #include "recordpipe/trainer/summary/event.h"
 #include "recordpipe/trainer/summary/event_file.h"
+
+namespace recordpipe::parallel {
+class ServiceThread;
+}
 
 namespace recordpipe {
 
@@ -91,7 +94,7 @@ class EventWriter {
   bool flush_wanted_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;  // the writing thread waits until it has been thrown
-  std::thread thread_;          // last, because it uses the others
+  std::unique_ptr<parallel::ServiceThread> thread_;  // last, because it uses the others
 };
 
 }  // namespace recordpipe

@@ -1,0 +1,158 @@
+// Children made by fork() compute, whatever the parent's threads do at the time. Not labelled
+// `threads`: ThreadSanitizer doesn't support threads in the child of a process with threads.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dataset/parallel/crew_threads.h"
+#include "dataset/parallel/for_each.h"
+#include "dataset/parallel/jobs.h"
+#include "tests/parallel/waiting_work.h"
+
+namespace recordpipe::parallel {
+namespace {
+
+// The status of a child that calls the function, which ends it.
+int status_of_child(const std::function<void()>& function) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // ends a child that hangs
+    function();
+    _exit(99);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+bool a_new_crew_has_threads() {
+  Crew crew(1);
+  const auto work = std::make_shared<WaitingWork>();
+  work->release();
+  crew.submit(work);
+  return work->wait_for(1, std::chrono::seconds(30));
+}
+
+bool loops_work() {
+  std::atomic<uint64_t> sum = 0;
+  for_each(1000, 4, [&](uint64_t i) { sum += i; });
+  return sum == 499'500;
+}
+
+// Whether crews of this process have oneTBB's threads, where the library and the test allow it.
+bool uses_tbb() {
+#ifdef RECORDPIPE_TBB
+  const char* const threads = std::getenv("RECORDPIPE_TEST_THREADS");
+  if (threads && std::string_view(threads) == "plain") return true;
+  return make_tbb_threads(1) != nullptr;
+#else
+  return true;
+#endif
+}
+
+#ifdef RECORDPIPE_SANITIZED
+// The allocator of Clang's AddressSanitizer has locks that fork() copies while another thread holds
+// them.
+#define SKIP_IF_SANITIZED() \
+  GTEST_SKIP() << "a sanitizer's allocator can't be used in the child of a process with threads"
+#else
+#define SKIP_IF_SANITIZED() (void)0
+#endif
+
+TEST(CrewsAfterFork, WithoutALivingCrewTheChildIsAsNew) {
+  SKIP_IF_SANITIZED();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(a_new_crew_has_threads());
+    ASSERT_TRUE(loops_work());
+    ASSERT_EQ(status_of_child([] {
+                if (!uses_tbb()) std::exit(1);
+                if (!a_new_crew_has_threads()) std::exit(2);
+                std::exit(loops_work() ? 0 : 3);  // runs oneTBB's destructors
+              }),
+              0);
+  }
+  EXPECT_TRUE(uses_tbb());
+}
+
+TEST(CrewsAfterFork, WithALivingCrewTheChildHasPlainThreads) {
+  SKIP_IF_SANITIZED();
+  Jobs jobs(3);
+  WaitingWork gate;
+  const auto running = jobs.submit([&] { gate.work(); });
+  ASSERT_TRUE(gate.wait_for(1));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(status_of_child([] {
+#ifdef RECORDPIPE_TBB
+                if (make_tbb_threads(1)) _exit(1);
+#endif
+                if (!a_new_crew_has_threads()) _exit(2);
+                _exit(loops_work() ? 0 : 3);
+              }),
+              0);
+  }
+  // The parent goes on, and so does a child of the child.
+  ASSERT_TRUE(a_new_crew_has_threads());
+  ASSERT_EQ(status_of_child([] {
+              _exit(status_of_child([] { _exit(a_new_crew_has_threads() ? 0 : 1); }) == 0 ? 0 : 1);
+            }),
+            0);
+  gate.release();
+}
+
+// What the headers advise against, and works with the versions of Debian 12 and 13.
+TEST(CrewsAfterFork, WithALivingCrewTheChildCanCallExit) {
+  SKIP_IF_SANITIZED();
+  Jobs jobs(3);
+  WaitingWork gate;
+  const auto running = jobs.submit([&] { gate.work(); });
+  ASSERT_TRUE(gate.wait_for(1));
+  EXPECT_EQ(status_of_child([] { std::exit(0); }), 0);
+  gate.release();
+}
+
+TEST(CrewsAfterFork, WhileOtherThreadsMakeAndUseCrews) {
+  SKIP_IF_SANITIZED();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) EXPECT_TRUE(loops_work());
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(status_of_child([] {
+                if (!a_new_crew_has_threads()) _exit(1);
+                _exit(loops_work() ? 0 : 2);
+              }),
+              0)
+        << i;
+  }
+}
+
+// A thread of a crew makes the child, while it is in the middle of a loop.
+TEST(CrewsAfterFork, OnAThreadOfACrew) {
+  SKIP_IF_SANITIZED();
+  Jobs jobs(2);
+  for (int i = 0; i < 20; ++i) {
+    Job<int> job = jobs.submit([] {
+      return status_of_child([] {
+        if (!a_new_crew_has_threads()) _exit(1);
+        _exit(loops_work() ? 0 : 2);
+      });
+    });
+    while (!job.is_done()) std::this_thread::yield();  // not on this thread
+    ASSERT_EQ(job.get(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe::parallel
