@@ -6,7 +6,8 @@
 
 namespace recordpipe::parallel {
 
-class CrewThreads;
+class Market;
+struct CrewShare;
 
 // Something that the threads of a crew do.
 class Work {
@@ -29,10 +30,10 @@ enum class CrewKind {
 // Help for one computation (an iterator's, a scan's): at most `threads` threads at a time, in
 // addition to the thread that uses the crew.
 //
-// The market is oneTBB's: a crew is a tbb::task_arena, and work is enqueued in it. The plain twin,
-// for processes that fork (use_plain_threads()) and for ThreadSanitizer, is a queue of work with
-// std::threads. In both, the market has available_cpus() - 1 threads, or as many as the largest
-// living crew asks for. Threads are started when there is work, and end after the last crew.
+// The market's threads are oneTBB's, in one tbb::task_arena. Its plain twin, for processes that
+// fork (use_plain_threads()) and for ThreadSanitizer, has std::threads. In both, the market has
+// available_cpus() - 1 threads, or as many as the largest living crew asks for. They are started
+// when there is work, and end after the last crew.
 //
 // fork(): the child has none of the threads. It must not use or destroy the parent's crews, and may
 // make new ones. oneTBB works in a child only if it was shut down before fork(). A handler of
@@ -55,7 +56,8 @@ class Crew {
   void submit(std::weak_ptr<Work> work) noexcept;
 
  private:
-  std::unique_ptr<CrewThreads> threads_;
+  const std::shared_ptr<Market> market_;
+  const std::shared_ptr<CrewShare> share_;
 };
 
 // From now on, new crews of this process have plain threads. For programs whose processes fork

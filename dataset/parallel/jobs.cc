@@ -1,8 +1,15 @@
 #include "dataset/parallel/jobs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace recordpipe::parallel {
+namespace {
+
+// Whose job this thread is running.
+thread_local const JobQueue* queue_of_thread = nullptr;
+
+}  // namespace
 
 void JobQueue::push(std::shared_ptr<Entry> entry) {
   const std::lock_guard lock(mutex_);
@@ -16,14 +23,16 @@ void JobQueue::push(std::shared_ptr<Entry> entry) {
 }
 
 void JobQueue::wait(Entry& entry) {
+  // A job that waits for an earlier one doesn't begin later ones meanwhile: they might wait for it.
+  const bool helps = kind_ == CrewKind::computes && queue_of_thread != this;
   std::unique_lock lock(mutex_);
   while (entry.progress_ != Entry::Progress::done) {
-    if (entry.progress_ == Entry::Progress::waiting && kind_ == CrewKind::waits) {
-      run(take(entry), lock);
-    } else if (waiting_.empty() || kind_ == CrewKind::waits) {
-      changed_.wait(lock);
-    } else {
+    if (helps && !waiting_.empty()) {
       run(take_first(), lock);
+    } else if (entry.progress_ == Entry::Progress::waiting) {
+      run(take(entry), lock);
+    } else {
+      changed_.wait(lock);
     }
   }
 }
@@ -46,6 +55,7 @@ void JobQueue::close() {
   for (const auto& entry : waiting_) entry->progress_ = Entry::Progress::dropped;
   const auto dropped = std::exchange(waiting_, {});
   changed_.wait(lock, [&] { return running_ == 0; });
+  crew_.reset();  // a thread of it may own this object for a moment more
   lock.unlock();  // the jobs are destroyed without the lock
 }
 
@@ -61,7 +71,9 @@ void JobQueue::run(std::shared_ptr<Entry> entry, std::unique_lock<std::mutex>& l
   lock.unlock();
   {
     const TaskContextScope scope(std::move(entry->context_));
+    const JobQueue* const outer = std::exchange(queue_of_thread, this);
     entry->call();
+    queue_of_thread = outer;
   }
   lock.lock();
   entry->progress_ = Entry::Progress::done;

@@ -118,7 +118,8 @@ class Job {
 // that submits them (task_context.h), on the threads of a crew. A thread that waits for a job calls
 // its function itself if it has not begun, so there is progress without other threads. While the
 // job runs on another thread, a waiting thread calls the functions of other jobs that have not
-// begun, unless the kind is CrewKind::waits: one that needs long would delay it.
+// begun, unless the kind is CrewKind::waits: one that needs long would delay it. A job may wait for
+// earlier ones.
 class Jobs {
  public:
   // At most `threads` (at least 1) functions run at a time, one of them on a thread that waits.

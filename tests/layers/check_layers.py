@@ -95,7 +95,7 @@ LIBRARIES = {
     "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
-    "tbb/": ["dataset/parallel/crew_tbb.cc"],
+    "tbb/": ["dataset/parallel/tbb_market.cc"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/http/"],

@@ -41,7 +41,8 @@ struct Squares {
           },
           [&](int square) {
             EXPECT_EQ(std::this_thread::get_id(), caller);
-            if (square == bad_consume * bad_consume) throw std::runtime_error("consume");
+            if (bad_consume >= 0 && square == bad_consume * bad_consume)
+              throw std::runtime_error("consume");
             consumed.push_back(square);
           });
     } catch (const std::runtime_error& error) {

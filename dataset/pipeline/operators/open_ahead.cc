@@ -42,6 +42,7 @@ void OpenAhead::stop() {
   std::unique_lock lock(mutex_);
   opened_.wait(lock, [&] { return opening_ == 0; });
   files_.clear();
+  crew_.reset();  // a thread of it may own this object for a moment more
 }
 
 void OpenAhead::work() noexcept {

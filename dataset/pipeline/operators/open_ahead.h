@@ -62,7 +62,7 @@ class OpenAhead final : public parallel::Work, public std::enable_shared_from_th
     OpenRecordFilePtr opened = {};  // null when done: opening failed
   };
 
-  const std::shared_ptr<parallel::Crew> crew_;
+  std::shared_ptr<parallel::Crew> crew_;  // null after stop()
   const Open open_;
   std::stop_source stop_;
   std::mutex mutex_;
