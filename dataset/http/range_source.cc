@@ -40,7 +40,7 @@ struct RangeSource::State {
         range_size(std::max<size_t>(given.range_size, 1)),
         ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)),
         given_stop(given.http.stop),
-        requests(ranges_ahead + 1, parallel::CrewKind::waits) {
+        requests(ranges_ahead, parallel::CrewKind::waits) {
     outer_stop.emplace(given.http.stop, StopRelay{stop});
     options.http.stop = stop.get_token();
     current.bytes.resize(std::min(range_size, kFirstRange));

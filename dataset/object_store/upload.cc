@@ -65,7 +65,7 @@ void ObjectUpload::send_part() {
   }
   if (upload_.id.empty()) upload_ = requests_->begin(stop_.get_token());
   auto body = std::make_shared<const std::string>(std::exchange(part_, {}));
-  if (!jobs_) jobs_.emplace(parts_in_flight_ + 1, parallel::CrewKind::waits);
+  if (!jobs_) jobs_.emplace(parts_in_flight_, parallel::CrewKind::waits);
   sending_.push_back(jobs_->submit([this, number, body = std::move(body)]() mutable {
     return requests_->put_part(upload_, number, std::move(body), stop_.get_token());
   }));

@@ -33,7 +33,7 @@ enum class CrewKind {
 // The market's threads are oneTBB's, in one tbb::task_arena. Its plain twin, for processes that
 // fork (use_plain_threads()) and for ThreadSanitizer, has std::threads. In both, the market has
 // available_cpus() - 1 threads, or as many as the largest living crew asks for. They are started
-// when there is work, and end after the last crew.
+// when there is work. Plain ones end after the last crew; oneTBB may keep its own, asleep.
 //
 // fork(): the child has none of the threads. It must not use or destroy the parent's crews, and may
 // make new ones. oneTBB works in a child only if it was shut down before fork(). A handler of

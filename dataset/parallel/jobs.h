@@ -35,7 +35,8 @@ class JobQueue final : public Work, public std::enable_shared_from_this<JobQueue
     TaskContext context_ = TaskContext::current();  // of the thread that submits the job
   };
 
-  JobQueue(size_t threads, CrewKind kind) : helpers_(threads - 1), kind_(kind) {}
+  JobQueue(size_t threads, CrewKind kind)
+      : helpers_(kind == CrewKind::waits ? threads : threads - 1), kind_(kind) {}
 
   void push(std::shared_ptr<Entry> entry);
   // Returns when the job is done; it must not have been dropped.
@@ -122,8 +123,8 @@ class Job {
 // earlier ones.
 class Jobs {
  public:
-  // At most `threads` (at least 1) functions run at a time, one of them on a thread that waits.
-  // With 1, they run when they are waited for.
+  // At most `threads` (at least 1) functions run at a time. With CrewKind::computes, one of them
+  // runs on a thread that waits: with 1 thread, functions are called when they are waited for.
   explicit Jobs(size_t threads, CrewKind kind = CrewKind::computes)
       : queue_(std::make_shared<JobQueue>(threads, kind)) {}
   // Drops the jobs that have not begun, and waits for those that are running.

@@ -40,7 +40,7 @@ def own_header(name):
     return f"#pragma once\nnamespace own {{ inline constexpr bool {name} = true; }}\n"
 
 
-RECORD = ({"Threads", "ZLIB"}, {"isal", "z", "zstd"})
+RECORD = ({"TBB", "Threads", "ZLIB"}, {"isal", "tbb", "z", "zstd"})
 PROTO = ({"Protobuf", "Threads"}, {"protobuf"})
 DIGEST = (RECORD[0] | {"OpenSSL"}, RECORD[1] | {"crypto"})
 IMAGE = (RECORD[0] | {"hwy"}, RECORD[1] | {"hwy"})

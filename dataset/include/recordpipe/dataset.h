@@ -34,8 +34,8 @@
 //     prefetch, or a compressed file); and the elements in buckets and in packed rows that are not
 //     full.
 //   - Destroying an iterator at any time waits until its running chunks are finished: then no
-//     function is running for it. The threads that compute are the process's, and end soon after
-//     its last iterator; those of prefetch are joined.
+//     function is running for it. The threads of prefetch are joined; those that compute are shared
+//     by all iterators of the process and may outlive them.
 //
 // Your program compiles only your own functions; everything else is in the library.
 #pragma once

@@ -94,7 +94,7 @@ RecordsOfFiles::RecordsOfFiles(const FileWork& work, const std::vector<std::stri
       .reading = reading,
       .most_ahead = std::min({at_once, is_distant ? at_once : kMostAhead, others}),
       .jobs =
-          parallel::Jobs(1 + std::min({at_once, is_distant ? at_once : kMostOpening, others}),
+          parallel::Jobs(std::min({at_once, is_distant ? at_once : kMostOpening, paths.size()}),
                          is_distant ? parallel::CrewKind::waits : parallel::CrewKind::computes)});
 }
 
