@@ -54,10 +54,9 @@ function(recordpipe_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
                        ${properties})
-  if(arg_PLAIN_THREADS AND RECORDPIPE_TBB)
-    add_test(NAME ${name}.plain_threads COMMAND ${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-    set_tests_properties(${name}.plain_threads PROPERTIES
-                         ENVIRONMENT "RECORDPIPE_TEST_THREADS=plain;${arg_ENVIRONMENT}")
+  if(arg_PLAIN_THREADS AND RECORDPIPE_TBB AND NOT RECORDPIPE_SANITIZE)
+    recordpipe_command_test(${name}.plain_threads COMMAND ${name} COST 40
+      ENVIRONMENT RECORDPIPE_TEST_THREADS=plain ${arg_ENVIRONMENT})
   endif()
 endfunction()
 
