@@ -2,4 +2,6 @@
 // print only with their own handlers of errors and warnings; ours don't.
 #include <cstdio>
 
-extern "C" std::FILE* recordpipe_codecs_stderr = stderr;
+extern "C" {
+std::FILE* recordpipe_codecs_stderr = stderr;
+}

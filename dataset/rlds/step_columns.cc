@@ -22,7 +22,7 @@ constexpr int64_t kLargestOffset = int64_t{1} << 31;
                .hint = std::move(hint)});
 }
 
-std::string quoted(std::string_view name) { return "'" + printable(name) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + printable(name) + "'"; }
 
 // Whether `name` is `key`, or is below it.
 bool is_below(std::string_view name, std::string_view key) {
@@ -35,7 +35,8 @@ std::string steps_name(const tfds::Feature& features) {
   for (const auto& [name, feature] : features.children) {
     if (feature.feature_class != tfds::FeatureClass::dataset) continue;
     if (found)
-      refuse("the data set has two Dataset features, " + quoted(*found) + " and " + quoted(name));
+      refuse("the data set has two Dataset features, " + in_quotes(*found) + " and " +
+             in_quotes(name));
     found = name;
   }
   if (!found) {
@@ -92,14 +93,14 @@ class Resolver {
         known += (known.empty() ? "" : ", ") + printable(candidate.path);
       }
     }
-    refuse("there is no feature " + quoted(path), "there are " + known);
+    refuse("there is no feature " + in_quotes(path), "there are " + known);
   }
 
   void add(std::string name, const Candidate& candidate) {
     if (!candidate.problem.empty()) {
       throw Error({.kind = ErrorKind::unsupported,
-                   .reason = "steps: feature " + quoted(candidate.path) + " " + candidate.problem +
-                             ", which a row of a step can't have",
+                   .reason = "steps: feature " + in_quotes(candidate.path) + " " +
+                             candidate.problem + ", which a row of a step can't have",
                    .hint = "leave it out: name the wanted features"});
     }
     StepColumn column = candidate.column;
@@ -119,7 +120,7 @@ class Resolver {
     ColumnSource& source = out_.sources[number];
     const Candidate& candidate = *chosen_[number];
     if (candidate.lengths.empty() && source.is_padded && options_.pad == Pad::zero) {
-      refuse("feature " + quoted(column.name) +
+      refuse("feature " + in_quotes(column.name) +
                  " has an unknown shape, which padding with zeros would need",
              "pad with the edge");
     }
@@ -140,17 +141,18 @@ class Resolver {
     std::set<std::string> names;
     for (const StepColumn& column : out_.columns) {
       if (!names.insert(column.name).second) {
-        refuse("two features have the name " + quoted(column.name));
+        refuse("two features have the name " + in_quotes(column.name));
       }
       if (column.name.front() == '/' || column.name.back() == '/' ||
           column.name.find("//") != std::string::npos) {
-        refuse("the name " + quoted(column.name) + " has an empty part");
+        refuse("the name " + in_quotes(column.name) + " has an empty part");
       }
     }
     for (const std::string& name : names) {
       for (size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
         if (names.count(name.substr(0, at)) > 0) {
-          refuse("the name " + quoted(name) + " is below another, " + quoted(name.substr(0, at)));
+          refuse("the name " + in_quotes(name) + " is below another, " +
+                 in_quotes(name.substr(0, at)));
         }
       }
     }
@@ -158,12 +160,12 @@ class Resolver {
 
   void set_window(const std::string& key, const std::vector<int64_t>& offsets) {
     if (offsets.empty() || offsets.size() > kMostOffsets) {
-      refuse("the window of " + quoted(key) + " has no offsets, or more than " +
+      refuse("the window of " + in_quotes(key) + " has no offsets, or more than " +
              std::to_string(kMostOffsets));
     }
     for (const int64_t offset : offsets) {
       if (offset < -kLargestOffset || offset > kLargestOffset) {
-        refuse("the window of " + quoted(key) + " has an offset beyond 2^31");
+        refuse("the window of " + in_quotes(key) + " has an offset beyond 2^31");
       }
     }
     const bool is_padded = std::ranges::any_of(offsets, [](int64_t offset) { return offset != 0; });
@@ -172,10 +174,10 @@ class Resolver {
       StepColumn& column = out_.columns[i];
       if (!is_below(column.name, key)) continue;
       if (out_.sources[i].is_of_episode) {
-        refuse("feature " + quoted(column.name) + " of an episode has no window");
+        refuse("feature " + in_quotes(column.name) + " of an episode has no window");
       }
       if (column.window) {
-        refuse("feature " + quoted(column.name) + " has two windows",
+        refuse("feature " + in_quotes(column.name) + " has two windows",
                "name features that have none in common");
       }
       is_used = true;
@@ -186,16 +188,16 @@ class Resolver {
     if (!is_used) {
       std::string known;
       for (const StepColumn& column : out_.columns) {
-        known += (known.empty() ? "" : ", ") + quoted(column.name);
+        known += (known.empty() ? "" : ", ") + in_quotes(column.name);
       }
-      refuse("there are offsets of " + quoted(key) + ", which is no feature of a row",
+      refuse("there are offsets of " + in_quotes(key) + ", which is no feature of a row",
              "a row has " + known);
     }
     if (!is_padded) return;
     const std::string mask = key + "_mask";
     for (const StepColumn& column : out_.columns) {
       if (is_below(column.name, mask)) {
-        refuse("feature " + quoted(column.name) + " has the name of a mask");
+        refuse("feature " + in_quotes(column.name) + " has the name of a mask");
       }
     }
     out_.masks.push_back({mask, offsets.size()});

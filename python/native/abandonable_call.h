@@ -46,7 +46,7 @@ class AbandonableCall {
   // after a stop request. On any thread, with or without the GIL.
   Result& wait(const std::stop_token& stop) const {
     std::optional<GilRelease> no_gil;
-    if (PyGILState_Check() != 0) no_gil.emplace();
+    if (holds_gil()) no_gil.emplace();
     std::unique_lock lock(state_->mutex);
     if (!state_->ended.wait(lock, stop, [this] { return state_->has_ended; })) throw_cancelled();
     if (state_->error) std::rethrow_exception(state_->error);

@@ -10,6 +10,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#ifdef Py_LIMITED_API
+// Not in the limited API, but every CPython exports it, and the limited API has nothing that tells
+// whether a thread has the GIL.
+extern "C" int PyGILState_Check();
+#endif
+
 namespace recordpipe::python {
 namespace {
 
@@ -76,6 +82,8 @@ void define_gil() {
   prepare_unwinder();
 }
 
+bool holds_gil() noexcept { return PyGILState_Check() != 0; }
+
 void refuse_gil() {
   ending_thread = std::this_thread::get_id();
   is_refused = true;
@@ -86,7 +94,7 @@ void refuse_gil() {
 }
 
 GilScope::GilScope() {
-  if (PyGILState_Check() != 0) {
+  if (holds_gil()) {
     // This thread has the GIL: to sleep now would keep it from the thread that ends the
     // interpreter.
     before_ = PyGILState_Ensure();

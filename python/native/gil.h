@@ -11,6 +11,7 @@ namespace recordpipe::python {
 bool is_main_interpreter() noexcept;
 // Must be called when the module is made.
 void define_gil();
+bool holds_gil() noexcept;  // this thread; also where it has no PyThreadState
 // For the interpreter's end, which calls it without the GIL: from now on, other threads that would
 // take the GIL sleep until the process has ended. Python would end such a thread by unwinding its
 // stack, which aborts where this library has a C++ runtime of its own (in wheels). Waits for

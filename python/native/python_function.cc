@@ -108,9 +108,9 @@ class PythonInterleave final : public MapFunction {
           const nb::object dataset = nb::getattr(returned, "_native", nb::none());
           if (!nb::isinstance<PythonDataset>(dataset)) {
             PyErr_Format(PyExc_TypeError,
-                         "the function of interleave() returned %.100s, not a Dataset; flat_map() "
+                         "the function of interleave() returned %.100S, not a Dataset; flat_map() "
                          "takes other iterables",
-                         Py_TYPE(returned.ptr())->tp_name);
+                         nb::object(returned.type().attr("__name__")).ptr());
             throw nb::python_error();
           }
           out[i] = nb::cast<const PythonDataset&>(dataset).objects().node();

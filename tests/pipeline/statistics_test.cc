@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -34,9 +36,9 @@ PipelineStatistics statistics_of(const Dataset<T>& dataset) {
   return iterator.statistics();
 }
 
-const StageStatistics& stage(const PipelineStatistics& statistics, const std::string& name) {
+const StageStatistics& stage(const PipelineStatistics& statistics, std::string_view name) {
   const auto found = std::ranges::find(statistics.stages, name, &StageStatistics::name);
-  if (found == statistics.stages.end()) throw std::out_of_range(name);
+  if (found == statistics.stages.end()) throw std::out_of_range(std::string(name));
   return *found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-const OperationCost& operation(const ModelAnalysis& analysis, const std::string& name) {
+const OperationCost& operation(const ModelAnalysis& analysis, std::string_view name) {
   return *std::ranges::find(analysis.operations, name, &OperationCost::name);
 }
 

@@ -20,7 +20,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 }
 
 // Returns `text` in single quotes, valid in bash and zsh.
-std::string quoted(const std::string& text) {
+std::string single_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
   return out + "'";
@@ -58,7 +58,8 @@ complete -F _tfrecord tfrecord
 // Returns the command that completes a value of `option`; "" if the values are unknown.
 std::string bash_values(const OptionText& option) {
   if (!option.choices.empty()) {
-    return fmt::format("_tfrecord_words {} \"$current\"", quoted(joined(option.choices, " ")));
+    return fmt::format("_tfrecord_words {} \"$current\"",
+                       single_quoted(joined(option.choices, " ")));
   }
   if (option.is_folder()) return "_tfrecord_names dirnames";
   return option.is_file() ? "_tfrecord_names default" : "";
@@ -77,7 +78,7 @@ std::string bash_case(const CommandText& command) {
   text += "      esac\n";
   text +=
       fmt::format("      if [[ $current == -* ]]; then\n        _tfrecord_words {} \"$current\"\n",
-                  quoted(joined(names, " ")));
+                  single_quoted(joined(names, " ")));
   // Simplification: every argument is completed like the first one that can be.
   std::string values;
   for (const OptionText& argument : command.arguments) {
@@ -142,14 +143,14 @@ std::string zsh_case(const CommandText& command) {
         option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_values(option);
     const std::string shut_out = option.repeated ? "" : "(" + joined(option.names, " ") + ")";
     for (const std::string& name : option.names) {
-      text += " \\\n            " + quoted((option.repeated ? "*" : shut_out) + name + "[" +
-                                           zsh_text(option.description) + "]" + value);
+      text += " \\\n            " + single_quoted((option.repeated ? "*" : shut_out) + name + "[" +
+                                                  zsh_text(option.description) + "]" + value);
     }
   }
   for (const OptionText& argument : command.arguments) {
-    text +=
-        " \\\n            " + quoted(std::string(argument.repeated ? "*" : "") + ":" +
-                                     zsh_text(argument.names.front()) + ":" + zsh_values(argument));
+    text += " \\\n            " +
+            single_quoted(std::string(argument.repeated ? "*" : "") + ":" +
+                          zsh_text(argument.names.front()) + ":" + zsh_values(argument));
   }
   return text + " ;;\n";
 }
@@ -163,7 +164,8 @@ std::string bash_completion(const std::vector<CommandText>& commands) {
     text += bash_case(command);
   }
   names.insert(names.end(), {"-h", "--help", "--version"});
-  text += fmt::format("    '') _tfrecord_words {} \"$current\" ;;\n", quoted(joined(names, " ")));
+  text += fmt::format("    '') _tfrecord_words {} \"$current\" ;;\n",
+                      single_quoted(joined(names, " ")));
   return text + kBashTail;
 }
 
@@ -171,7 +173,8 @@ std::string bash_completion(const std::vector<CommandText>& commands) {
 std::string zsh_completion(const std::vector<CommandText>& commands) {
   std::string text = kZshHead;
   for (const CommandText& command : commands) {
-    text += "        " + quoted(zsh_text(command.name) + ":" + zsh_text(command.summary)) + "\n";
+    text +=
+        "        " + single_quoted(zsh_text(command.name) + ":" + zsh_text(command.summary)) + "\n";
   }
   text += kZshMiddle;
   for (const CommandText& command : commands) text += zsh_case(command);

@@ -31,7 +31,7 @@ std::string_view as_view(std::span<const std::byte> bytes) {
 }
 
 // Returns `text` in quotes, with control characters escaped; shortens a long text.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string_view shown = text;
   if (text.size() > kMostText) {
     size_t end = 0;
@@ -88,10 +88,10 @@ std::string event_text(const EventView& event, bool colored) {
   table.add({"wall time", time_text(event.wall_time)});
   table.add({"step", std::to_string(event.step)});
   for (const SummaryValueView& value : event.summary) {
-    table.add({quoted(value.tag), value.scalar          ? short_number(*value.scalar)
-                                  : value.field.empty() ? "(no value)"
-                                                        : fmt::format("{}, {}", value.field,
-                                                                      byte_count(value.bytes))});
+    table.add({in_quotes(value.tag), value.scalar          ? short_number(*value.scalar)
+                                     : value.field.empty() ? "(no value)"
+                                                           : fmt::format("{}, {}", value.field,
+                                                                         byte_count(value.bytes))});
   }
   if (!event.field.empty() && event.field != "summary") {
     table.add({std::string(event.field), describe_bytes(event.content)});
@@ -136,7 +136,7 @@ std::string describe_bytes(std::span<const std::byte> bytes) {
       return hex(bytes);
     }
   }
-  return is_text(bytes) ? quoted(view) : hex(bytes);
+  return is_text(bytes) ? in_quotes(view) : hex(bytes);
 }
 
 std::string record_text(const ShownRecord& shown, const RecordTextOptions& options) {

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Checks that the compiler of Debian 13, GCC 14, accepts the sources, with warnings as errors.
+#
+# usage: tests/install/debian_13_test.sh [--all]
+#
+# debootstrap makes a minimal Debian 13 in a temporary folder; tools/install_packages.sh installs the
+# packages there. The compiler reads the libraries with the public headers, the Python module and the
+# tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing. --all also
+# checks each public header by itself, the programs, the benchmarks and the fuzzers. Needs root,
+# Debian's server and PyPI. Exit status 77: no bare Debian could be made.
+set -euo pipefail
+left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets'
+case "${1-}" in
+  "") ;;
+  --all) left_out='^$' ;;
+  *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2 ;;
+esac
+root=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+scratch=$(mktemp -d)
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+debian=$scratch/debian
+if ! debootstrap --variant=minbase trixie "$debian" "$mirror" >"$scratch/log" 2>&1; then
+  cat "$scratch/log" >&2
+  echo "SKIPPED: no bare Debian 13 can be made here, so its compiler checks nothing" >&2
+  exit 77
+fi
+# Names are resolved, and PyPI is trusted, as here.
+for file in /etc/resolv.conf /etc/hosts; do
+  [[ ! -e $file ]] || cp --dereference "$file" "$debian$file"
+done
+cp "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}" "$debian/root/certificates.pem"
+mkdir "$debian/root/recordpipe"
+git -C "$root" ls-files -z --cached --others --exclude-standard |
+  tar -C "$root" --null --files-from=- -cf - | tar -C "$debian/root/recordpipe" -xf -
+
+chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+  PIP_CERT=/root/certificates.pem PIP_ROOT_USER_ACTION=ignore RECORDPIPE_WARNINGS_AS_ERRORS=ON \
+  bash -euo pipefail -c '
+    cd /root/recordpipe
+    tools/install_packages.sh
+    python/setup
+    c++ --version | head -1
+    # Not in CMAKE_CXX_FLAGS: CMake checks the compiler by linking programs.
+    echo "add_compile_options(-fsyntax-only)" >/root/syntax_only.cmake
+    # Without precompiled headers, which provide what a file forgot to include.
+    cmake --preset dev -DCMAKE_PROJECT_recordpipe_INCLUDE=/root/syntax_only.cmake \
+      -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS=OFF >/root/log 2>&1 ||
+      { cat /root/log; exit 1; }
+    cd build/dev
+    # The object files, but nothing that is made from them.
+    ninja -t targets all | sed -nE "s/^(.*\.o): CXX_COMPILER.*/\1/p" | grep -vE "$1" >/root/objects
+    xargs --arg-file=/root/objects ninja --quiet -k 0
+    echo "accepted: $(wc -l </root/objects) files"' - "$left_out"
