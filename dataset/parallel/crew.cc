@@ -10,11 +10,11 @@ namespace {
 
 std::atomic<bool> uses_plain_threads = false;
 
-std::shared_ptr<Market> market_for(CrewKind kind) {
+std::shared_ptr<Market> market_for(CrewKind kind, [[maybe_unused]] size_t threads) {
   if (kind == CrewKind::waits) return make_own_market();
 #ifdef RECORDPIPE_TBB
   if (!uses_plain_threads) {
-    if (auto market = tbb_market()) return market;
+    if (auto market = tbb_market(threads)) return market;
   }
 #endif
   return plain_market();
@@ -23,7 +23,7 @@ std::shared_ptr<Market> market_for(CrewKind kind) {
 }  // namespace
 
 Crew::Crew(size_t threads, CrewKind kind)
-    : market_(market_for(kind)), share_(new CrewShare{threads}) {
+    : market_(market_for(kind, threads)), share_(new CrewShare{threads}) {
   market_->add(*share_);
 }
 

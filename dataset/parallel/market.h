@@ -66,8 +66,9 @@ class Market : public std::enable_shared_from_this<Market> {
 std::shared_ptr<Market> plain_market();
 // A market of plain threads for one crew that waits.
 std::shared_ptr<Market> make_own_market();
-// The market of the process, of oneTBB's threads; null if oneTBB can't be used in this process (see
-// Crew about fork()). Not defined if the library is built without oneTBB.
-std::shared_ptr<Market> tbb_market();
+// The market of the process, of oneTBB's threads, for a crew of `threads`; null if oneTBB can't be
+// used in this process (see Crew about fork()), or if the system can't start so many threads. Not
+// defined if the library is built without oneTBB.
+std::shared_ptr<Market> tbb_market(size_t threads);
 
 }  // namespace recordpipe::parallel

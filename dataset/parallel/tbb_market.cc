@@ -3,26 +3,60 @@
 // All crews share one arena. An arena for each crew would limit the crew's threads by itself, but
 // oneTBB (2021.8) counts a thread that is in a long task only as long as the task's arena has other
 // work: a crew that is busy takes the threads that another crew's arena asks for.
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <pthread.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/parallel/market.h"
 #include "recordpipe/internal/fork.h"
+#include "recordpipe/internal/fork_block.h"
 
 namespace recordpipe::parallel {
 namespace {
 
+// Whether the system can start so many threads now.
+bool can_start(size_t count) {
+  std::mutex mutex;
+  std::vector<std::jthread> threads;
+  const std::lock_guard hold(mutex);  // until all are there; released before they are joined
+  try {
+    while (threads.size() < count) {
+      const internal::ForkBlock no_fork;
+      threads.emplace_back([&] { const std::lock_guard wait(mutex); });
+    }
+  } catch (const std::system_error&) {
+  }
+  return threads.size() == count;
+}
+
 class TbbMarket final : public Market {
  public:
+  // Whether the market can have so many threads. oneTBB (2021.8) ends the process if it can't start
+  // one of them, so this is tried first. The threads are not kept: others may take their place
+  // before oneTBB starts its own.
+  bool can_have(size_t threads) {
+    const std::lock_guard lock(mutex_);
+    if (threads <= tried_) return true;
+    const size_t wanted = std::max(threads, available_cpus() - 1);
+    if (!can_start(wanted)) return false;
+    tried_ = wanted;
+    return true;
+  }
+
   // The scheduler's threads end, so that a child made by fork() can start new ones. Keeps the lock
   // until after_fork().
   void before_fork() {
@@ -39,6 +73,7 @@ class TbbMarket final : public Market {
   // Returns whether the scheduler can be used.
   bool after_fork() {
     const bool has_ended = std::exchange(has_ended_, false);
+    if (has_ended) tried_ = 0;
     mutex_.unlock();
     return has_ended;
   }
@@ -72,6 +107,7 @@ class TbbMarket final : public Market {
   std::optional<tbb::global_control> control_;
   std::optional<tbb::task_arena> arena_;
   size_t arenas_ = 0;  // that were made
+  size_t tried_ = 0;   // threads that could be started
   bool has_ended_ = false;
 };
 
@@ -98,8 +134,8 @@ std::shared_ptr<TbbMarket>& market() {
 
 }  // namespace
 
-std::shared_ptr<Market> tbb_market() {
-  if (is_inherited) return nullptr;
+std::shared_ptr<Market> tbb_market(size_t threads) {
+  if (is_inherited || !market()->can_have(threads)) return nullptr;
   return market();
 }
 

@@ -11,12 +11,15 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "dataset/parallel/for_each.h"
 #include "dataset/parallel/jobs.h"
 #include "dataset/parallel/market.h"
+#include "dataset/parallel/service_thread.h"
+#include "recordpipe/error.h"
 #include "tests/parallel/waiting_work.h"
 
 namespace recordpipe::parallel {
@@ -51,7 +54,7 @@ bool loops_work() {
 
 // Whether new crews of this process have oneTBB's threads.
 #ifdef RECORDPIPE_TBB
-bool can_use_tbb() { return tbb_market() != nullptr; }
+bool can_use_tbb() { return tbb_market(1) != nullptr; }
 #else
 bool can_use_tbb() { return false; }
 #endif
@@ -156,6 +159,29 @@ TEST(CrewsAfterFork, OnAThreadOfACrew) {
     while (!job.is_done()) std::this_thread::yield();  // not on this thread
     ASSERT_EQ(job.get(), 0);
   }
+}
+
+// A child, because the limit can't be raised again.
+TEST(CrewsWithoutThreads, TheCallerDoesAllWork) {
+  SKIP_IF_SANITIZED();
+  EXPECT_EQ(status_of_child([] {
+              // The limit doesn't hold for root.
+              if (geteuid() == 0 && setuid(65534) != 0) _exit(3);
+              const rlimit none{.rlim_cur = 1, .rlim_max = 1};
+              if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(4);
+              bool is_refused = false;
+              try {
+                const ServiceThread thread("rp-test", [](const std::stop_token&) {});
+              } catch (const Error&) {
+                is_refused = true;
+              }
+              if (!is_refused) _exit(5);
+              for (int i = 0; i < 10; ++i) {
+                if (!loops_work()) _exit(1);
+              }
+              _exit(0);
+            }),
+            0);
 }
 
 }  // namespace
