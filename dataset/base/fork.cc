@@ -17,6 +17,7 @@ struct ForkHandlers {
   static inline constinit std::atomic<uint64_t> generation = 0;
   static inline constinit std::mutex mutex;
   static inline constinit AfterFork* first = nullptr;
+  static inline constinit std::atomic<const ForkHooks*> hooks = nullptr;
 
   static void add(AfterFork& handler) {
     const std::lock_guard lock(mutex);
@@ -31,12 +32,19 @@ struct ForkHandlers {
     if (handler.next_) handler.next_->previous_ = handler.previous_;
   }
 
-  static void prepare() { mutex.lock(); }
-  static void in_parent() { mutex.unlock(); }
+  static void prepare() {
+    if (const ForkHooks* const set = hooks) set->before();
+    mutex.lock();
+  }
+  static void in_parent() {
+    mutex.unlock();
+    if (const ForkHooks* const set = hooks) set->in_parent();
+  }
   static void in_child() {
     ++generation;
     for (AfterFork* handler = first; handler; handler = handler->next_) handler->function_();
     mutex.unlock();
+    if (const ForkHooks* const set = hooks) set->in_child();
   }
 };
 
@@ -66,6 +74,12 @@ AfterFork::AfterFork(std::function<void()> function) : function_(std::move(funct
 }
 
 AfterFork::~AfterFork() { ForkHandlers::remove(*this); }
+
+void set_fork_hooks(const ForkHooks& hooks) noexcept {
+  static ForkHooks kept;
+  kept = hooks;
+  ForkHandlers::hooks = &kept;
+}
 
 ForkBlock::ForkBlock() { ForkHandlers::mutex.lock(); }
 

@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<bool> uses_plain_threads = false;
 
-std::shared_ptr<Market> market_for(CrewKind kind, [[maybe_unused]] size_t threads) {
+std::shared_ptr<Market> market_for([[maybe_unused]] size_t threads, CrewKind kind) {
   if (kind == CrewKind::waits) return make_own_market();
 #ifdef RECORDPIPE_TBB
   if (!uses_plain_threads) {
@@ -23,15 +23,15 @@ std::shared_ptr<Market> market_for(CrewKind kind, [[maybe_unused]] size_t thread
 }  // namespace
 
 Crew::Crew(size_t threads, CrewKind kind)
-    : market_(market_for(kind, threads)), share_(new CrewShare{threads}) {
-  market_->add(*share_);
+    : market_(market_for(threads, kind)), share_(std::make_shared<CrewShare>(threads)) {
+  market_->add(share_);
 }
 
-Crew::~Crew() { market_->remove(*share_); }
+Crew::~Crew() { market_->remove(share_); }
 
 void Crew::submit(std::weak_ptr<Work> work) noexcept {
   try {
-    market_->submit(share_, std::move(work), TaskContext::current());
+    market_->submit(*share_, std::move(work), TaskContext::current());
   } catch (...) {
     // No memory: the caller does the work.
   }

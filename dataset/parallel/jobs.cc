@@ -6,8 +6,19 @@
 namespace recordpipe::parallel {
 namespace {
 
-// Whose job this thread is running.
-thread_local const JobQueue* queue_of_thread = nullptr;
+// The jobs that this thread is running, one inside the other.
+struct Frame {
+  const JobQueue* queue;
+  const Frame* outer;
+};
+thread_local const Frame* innermost = nullptr;
+
+bool is_in_job_of(const JobQueue* queue) {
+  for (const Frame* frame = innermost; frame; frame = frame->outer) {
+    if (frame->queue == queue) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -24,12 +35,13 @@ void JobQueue::push(std::shared_ptr<Entry> entry) {
 
 void JobQueue::wait(Entry& entry) {
   // A job that waits for an earlier one doesn't begin later ones meanwhile: they might wait for it.
-  const bool helps = kind_ == CrewKind::computes && queue_of_thread != this;
+  const bool is_job = is_in_job_of(this);
+  const bool helps = kind_ == CrewKind::computes && !is_job;
   std::unique_lock lock(mutex_);
   while (entry.progress_ != Entry::Progress::done) {
     if (helps && !waiting_.empty()) {
       run(take_first(), lock);
-    } else if (entry.progress_ == Entry::Progress::waiting) {
+    } else if (entry.progress_ == Entry::Progress::waiting && (is_job || running_ < threads_)) {
       run(take(entry), lock);
     } else {
       changed_.wait(lock);
@@ -61,7 +73,13 @@ void JobQueue::close() {
 
 void JobQueue::work() noexcept {
   std::unique_lock lock(mutex_);
-  while (!waiting_.empty()) run(take_first(), lock);
+  while (!waiting_.empty()) {
+    if (kind_ == CrewKind::waits && running_ >= threads_) {
+      changed_.wait(lock);  // a thread that waits for a job has called its function
+    } else {
+      run(take_first(), lock);
+    }
+  }
   --visits_;
 }
 
@@ -71,17 +89,17 @@ void JobQueue::run(std::shared_ptr<Entry> entry, std::unique_lock<std::mutex>& l
   lock.unlock();
   {
     const TaskContextScope scope(std::move(entry->context_));
-    const JobQueue* const outer = std::exchange(queue_of_thread, this);
+    const Frame frame{this, innermost};
+    innermost = &frame;
     entry->call();
-    queue_of_thread = outer;
+    innermost = frame.outer;
   }
   lock.lock();
   entry->progress_ = Entry::Progress::done;
-  if (entry.use_count() == 1) {  // nobody wants the result: it is destroyed without the lock
-    lock.unlock();
-    entry.reset();
-    lock.lock();
-  }
+  changed_.notify_all();
+  lock.unlock();
+  entry.reset();  // without the lock: perhaps nobody wants the result, and it is destroyed here
+  lock.lock();
   --running_;
   changed_.notify_all();
 }

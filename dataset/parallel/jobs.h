@@ -36,7 +36,7 @@ class JobQueue final : public Work, public std::enable_shared_from_this<JobQueue
   };
 
   JobQueue(size_t threads, CrewKind kind)
-      : helpers_(kind == CrewKind::waits ? threads : threads - 1), kind_(kind) {}
+      : threads_(threads), helpers_(kind == CrewKind::waits ? threads : threads - 1), kind_(kind) {}
 
   void push(std::shared_ptr<Entry> entry);
   // Returns when the job is done; it must not have been dropped.
@@ -54,7 +54,8 @@ class JobQueue final : public Work, public std::enable_shared_from_this<JobQueue
   std::shared_ptr<Entry> take_first();
   std::shared_ptr<Entry> take(Entry& entry);
 
-  const size_t helpers_;
+  const size_t threads_;
+  const size_t helpers_;  // of them in the crew; a thread that waits is the other
   const CrewKind kind_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -5,46 +5,48 @@
 
 #include <pthread.h>
 
-#include "dataset/base/available_cpus.h"
-
 namespace recordpipe::parallel {
 
-void Market::add(const CrewShare& share) {
+void Market::add(const std::shared_ptr<CrewShare>& share) {
   const std::lock_guard lock(mutex_);
-  if (crews_.empty()) cpus_ = available_cpus();
-  crews_.insert(share.most);
+  shares_.reserve(shares_.size() + 1);
+  sizes_.insert(share->most);
+  shares_.push_back(share);
   resize();
 }
 
-void Market::remove(const CrewShare& share) {
+void Market::remove(const std::shared_ptr<CrewShare>& share) {
+  std::vector<CrewShare::Item> dropped;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
-  crews_.extract(share.most);
-  std::erase_if(queue_, [&](const Item& item) { return item.share.get() == &share; });
+  sizes_.extract(share->most);
+  std::erase(shares_, share);
+  std::swap(dropped, share->queue);
+  queued_ -= dropped.size();
   resize();
 }
 
-void Market::submit(std::shared_ptr<CrewShare> share, std::weak_ptr<Work> work,
-                    TaskContext context) {
+void Market::submit(CrewShare& share, std::weak_ptr<Work> work, TaskContext context) {
   const std::lock_guard lock(mutex_);
-  CrewShare& its = *share;
-  queue_.push_back({std::move(share), std::move(work), std::move(context)});
-  ++its.waiting;
-  // Else a thread that works for the crew now takes the work when it has finished.
-  if (its.running + its.waiting <= its.most) call_thread();
+  share.queue.push_back({std::move(work), std::move(context)});
+  ++queued_;
+  // Otherwise a thread that is at work, or on its way, takes it later.
+  const bool has_room = called_ + at_work_ < most_threads();
+  if (share.can_run() && called_ < queued_ && has_room && call_thread()) ++called_;
 }
 
 void Market::run_all(Lock& lock) {
   // Else the thread has the name of the one that started it.
   [[maybe_unused]] thread_local const int named =
       ::pthread_setname_np(::pthread_self(), "rp-compute");
-  while (true) {
-    const auto next = std::ranges::find_if(
-        queue_, [](const Item& item) { return item.share->running < item.share->most; });
-    if (next == queue_.end()) return;
-    Item item = std::move(*next);
-    queue_.erase(next);
-    --item.share->waiting;
-    ++item.share->running;
+  --called_;
+  ++at_work_;
+  while (at_work_ <= most_threads()) {
+    const std::shared_ptr<CrewShare> share = next_share();
+    if (!share) break;
+    CrewShare::Item item = std::move(share->queue.front());
+    share->queue.erase(share->queue.begin());
+    --queued_;
+    ++share->running;
     lock.unlock();
     {
       const TaskContextScope scope(std::move(item.context));
@@ -52,12 +54,17 @@ void Market::run_all(Lock& lock) {
       if (const auto work = std::exchange(item.work, {}).lock()) work->work();
     }
     lock.lock();
-    --item.share->running;
+    --share->running;
   }
+  --at_work_;
 }
 
-size_t Market::most_threads() const {
-  return crews_.empty() ? 0 : std::max(cpus_ - 1, *crews_.rbegin());
+std::shared_ptr<CrewShare> Market::next_share() const {
+  std::shared_ptr<CrewShare> next;
+  for (const auto& share : shares_) {
+    if (share->can_run() && (!next || share->running < next->running)) next = share;
+  }
+  return next;
 }
 
 }  // namespace recordpipe::parallel

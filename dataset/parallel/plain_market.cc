@@ -1,10 +1,12 @@
 // Plain threads: the twin of oneTBB's, and the threads of crews that wait.
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/parallel/market.h"
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/fork_block.h"
@@ -15,73 +17,90 @@ namespace {
 // Its threads own it, too.
 class PlainMarket final : public Market {
  public:
-  // `own`: the market of a single crew, which has as many threads as the crew, and none while there
-  // is no work.
-  explicit PlainMarket(bool own) : is_own_(own) {}
+  // The threads at work are as many as `least`, or as the largest crew. With 0, the market of a
+  // single crew: its threads end when there is no work.
+  explicit PlainMarket(size_t least) : least_(least) {}
 
  protected:
-  void resize() override { changed_.notify_all(); }
+  void resize() override {
+    if (!has_crews()) changed_.notify_all();  // its threads end
+  }
 
-  void call_thread() override {
-    if (idle_ < queued() && threads_ < most_threads()) start_thread();
+  size_t most_threads() const override { return std::max(least_, largest_crew()); }
+
+  bool call_thread() override {
+    if (idle_ == calls_ && !start_thread()) return false;
+    ++calls_;
     changed_.notify_one();
+    return true;
   }
 
  private:
-  void start_thread() {
+  bool start_thread() {
     try {
       const internal::ForkBlock no_fork;
       std::thread([this, self = shared_from_this()] { run(); }).detach();
-      ++threads_;
+      ++idle_;  // on its way
+      return true;
     } catch (const std::system_error&) {
-      // The existing threads, and those that use the crews, do the work.
+      return false;  // the existing threads, and those that use the crews, do the work
     }
   }
 
   void run() {
     Lock lock(mutex_);
     while (true) {
-      run_all(lock);
-      if (is_own_ || threads_ > most_threads()) break;
-      ++idle_;
-      changed_.wait(lock);
+      // A call that has come is answered, whichever crews there are.
+      changed_.wait(lock, [this] { return calls_ > 0 || !has_crews() || least_ == 0; });
       --idle_;
+      if (calls_ == 0) return;
+      --calls_;
+      run_all(lock);
+      ++idle_;
     }
-    --threads_;
   }
 
-  const bool is_own_;
+  const size_t least_;
   std::condition_variable changed_;
-  size_t threads_ = 0;
-  size_t idle_ = 0;
+  size_t idle_ = 0;   // threads that wait for a call, or will at once
+  size_t calls_ = 0;  // that no thread has answered yet
 };
+
+std::shared_ptr<Market> make_process_market() {
+  return std::make_shared<PlainMarket>(std::max<size_t>(1, available_cpus() - 1));
+}
 
 // The market of the process. A child made by fork(), which has none of its threads, gets a new one.
 class ProcessMarket {
  public:
   std::shared_ptr<Market> get() {
     const std::lock_guard lock(mutex_);
+    if (!market_) market_ = make_process_market();
     return market_;
   }
 
  private:
   std::mutex mutex_;
-  std::shared_ptr<Market> market_ = std::make_shared<PlainMarket>(/*own=*/false);
+  std::shared_ptr<Market> market_;
   const internal::AfterFork renewal_{[this] {
     internal::renew(mutex_);
     internal::renew_without_destruction(market_);
-    market_ = std::make_shared<PlainMarket>(/*own=*/false);
   }};
 };
 
-}  // namespace
-
-std::shared_ptr<Market> plain_market() {
+ProcessMarket& process_market() {
   // Never destroyed: threads may use it when the process ends.
   static ProcessMarket& market = *new ProcessMarket;
-  return market.get();
+  return market;
 }
 
-std::shared_ptr<Market> make_own_market() { return std::make_shared<PlainMarket>(/*own=*/true); }
+// Before main(), or when the library is loaded: fork() must not happen while it is made.
+[[maybe_unused]] const ProcessMarket& made = process_market();
+
+}  // namespace
+
+std::shared_ptr<Market> plain_market() { return process_market().get(); }
+
+std::shared_ptr<Market> make_own_market() { return std::make_shared<PlainMarket>(0); }
 
 }  // namespace recordpipe::parallel

@@ -5,6 +5,8 @@
 // work: a crew that is busy takes the threads that another crew's arena asks for.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -28,14 +30,19 @@
 namespace recordpipe::parallel {
 namespace {
 
-// Whether the system can start so many threads now.
+using tbb::global_control;
+
+// oneTBB (2021.8) has at least 256 threads, whatever the machine.
+constexpr size_t kMostThreads = 255;
+constexpr std::chrono::milliseconds kStartLimit{100};
+
+// Whether the system can start so many threads now. oneTBB ends the process if it can't.
 bool can_start(size_t count) {
   std::mutex mutex;
   std::vector<std::jthread> threads;
   const std::lock_guard hold(mutex);  // until all are there; released before they are joined
   try {
     while (threads.size() < count) {
-      const internal::ForkBlock no_fork;
       threads.emplace_back([&] { const std::lock_guard wait(mutex); });
     }
   } catch (const std::system_error&) {
@@ -43,17 +50,95 @@ bool can_start(size_t count) {
   return threads.size() == count;
 }
 
+// What std::threads have; oneTBB's own default is 4 MiB.
+size_t usual_stack_size() {
+  pthread_attr_t attributes;
+  size_t size = size_t{8} << 20;
+  if (::pthread_getattr_default_np(&attributes) == 0) {
+    ::pthread_attr_getstacksize(&attributes, &size);
+    ::pthread_attr_destroy(&attributes);
+  }
+  return size;
+}
+
+// An arena whose threads exist.
+class Arena {
+ public:
+  // At most as many threads as the program's own global_control allows, and at least one.
+  explicit Arena(size_t threads)
+      : stack_size_(global_control::thread_stack_size, usual_stack_size()) {
+    const size_t allowed = global_control::active_value(global_control::max_allowed_parallelism);
+    const size_t usual = static_cast<size_t>(tbb::info::default_concurrency());
+    const size_t with_caller = threads + 1;  // oneTBB counts the thread that uses it
+    if (allowed < usual) {
+      threads = std::min(threads, std::max<size_t>(2, allowed) - 1);
+    } else if (with_caller != usual) {
+      control_.emplace(global_control::max_allowed_parallelism, with_caller);
+    }
+    threads_ = threads;
+    arena_.emplace(static_cast<int>(threads), /*reserved_for_masters=*/0);
+    start_threads();
+  }
+
+  size_t threads() const { return threads_; }
+  template <class Task>
+  void enqueue(const Task& task) {
+    arena_->enqueue(task);
+  }
+
+ private:
+  // oneTBB starts a thread when it needs one, perhaps when the system refuses it or in the middle
+  // of a fork(). So it needs all of them now. Other tasks of the program may keep them: no long
+  // wait.
+  void start_threads() {
+    struct Meeting {
+      std::mutex mutex;
+      std::condition_variable changed;
+      size_t missing;
+    };
+    const auto meeting = std::make_shared<Meeting>();
+    meeting->missing = threads_;
+    const auto until = std::chrono::steady_clock::now() + kStartLimit;
+    const auto wait = [meeting, until](std::unique_lock<std::mutex>& lock) {
+      meeting->changed.wait_until(lock, until, [&] { return meeting->missing == 0; });
+    };
+    for (size_t i = 0; i < threads_; ++i) {
+      arena_->enqueue([meeting, wait] {
+        std::unique_lock lock(meeting->mutex);
+        if (--meeting->missing == 0) meeting->changed.notify_all();
+        wait(lock);
+      });
+    }
+    std::unique_lock lock(meeting->mutex);
+    wait(lock);
+  }
+
+  global_control stack_size_;
+  // Of several controls, oneTBB obeys the lowest.
+  std::optional<global_control> control_;
+  size_t threads_ = 0;
+  std::optional<tbb::task_arena> arena_;
+};
+
 class TbbMarket final : public Market {
  public:
-  // Whether the market can have so many threads. oneTBB (2021.8) ends the process if it can't start
-  // one of them, so this is tried first. The threads are not kept: others may take their place
-  // before oneTBB starts its own.
-  bool can_have(size_t threads) {
+  // Gets an arena for a crew of `threads`; it is kept until fork(). Returns false if the system
+  // can't start so many threads.
+  bool prepare(size_t threads) {
     const std::lock_guard lock(mutex_);
-    if (threads <= tried_) return true;
-    const size_t wanted = std::max(threads, available_cpus() - 1);
-    if (!can_start(wanted)) return false;
-    tried_ = wanted;
+    if (threads > kMostThreads) return false;
+    if (threads <= most_) return true;
+    usual_ = std::max<size_t>(1, available_cpus() - 1);
+    const size_t wanted = std::clamp(usual_, threads, kMostThreads);
+    if (wanted >= refused_) return false;
+    const internal::ForkBlock no_fork;
+    if (!can_start(wanted)) {
+      refused_ = wanted;
+      return false;
+    }
+    arena_.reset();  // its controls, before others are made
+    arena_ = std::make_shared<Arena>(wanted);
+    most_ = wanted;
     return true;
   }
 
@@ -62,81 +147,74 @@ class TbbMarket final : public Market {
   void before_fork() {
     mutex_.lock();
     if (has_crews()) return;
-    const size_t arenas = arenas_;
+    if (!arena_) {
+      has_ended_ = true;  // or never begun, by this market
+      return;
+    }
+    arena_.reset();
+    most_ = 0;
     mutex_.unlock();  // for threads that are waited for
     tbb::task_scheduler_handle handle{tbb::attach{}};
     // Returns false if other code of the program uses oneTBB.
     const bool has_ended = tbb::finalize(handle, std::nothrow);
     mutex_.lock();
-    has_ended_ = has_ended && arenas_ == arenas;
+    has_ended_ = has_ended && !arena_;
   }
-  // Returns whether the scheduler can be used.
+  // Returns whether the scheduler can be used in a child.
   bool after_fork() {
     const bool has_ended = std::exchange(has_ended_, false);
-    if (has_ended) tried_ = 0;
     mutex_.unlock();
     return has_ended;
   }
 
  protected:
-  void resize() override {
-    const size_t threads = most_threads();
-    if (threads == threads_) return;
-    threads_ = threads;
-    arena_.reset();
-    // Of several controls, oneTBB obeys the lowest: there must be one at a time.
-    control_.reset();
-    if (threads == 0) return;
-    const size_t with_caller = threads + 1;  // oneTBB counts the thread that uses it
-    if (with_caller != static_cast<size_t>(tbb::info::default_concurrency())) {
-      control_.emplace(tbb::global_control::max_allowed_parallelism, with_caller);
-    }
-    arena_.emplace(static_cast<int>(threads), /*reserved_for_masters=*/0);
-    ++arenas_;
+  void resize() override {}
+
+  size_t most_threads() const override {
+    return std::min(arena_->threads(), std::max(usual_, largest_crew()));
   }
 
-  void call_thread() override {
+  bool call_thread() override {
     arena_->enqueue([this, self = shared_from_this()] {
       Lock lock(mutex_);
       run_all(lock);
     });
+    return true;
   }
 
  private:
-  size_t threads_ = 0;
-  std::optional<tbb::global_control> control_;
-  std::optional<tbb::task_arena> arena_;
-  size_t arenas_ = 0;  // that were made
-  size_t tried_ = 0;   // threads that could be started
+  std::shared_ptr<Arena> arena_;
+  size_t usual_ = 1;           // threads, beside the one that uses a crew: as many as cores
+  size_t most_ = 0;            // threads that were asked for when the arena was made
+  size_t refused_ = SIZE_MAX;  // so many threads could not be started
   bool has_ended_ = false;
 };
 
 std::atomic<bool> is_inherited = false;  // the scheduler's threads are those of another process
 
-std::shared_ptr<TbbMarket>& market();
-
-// After base's handlers (fork.cc), so that before_fork() precedes theirs: threads that it waits for
-// may start others. Without memory for this, fork() goes on as if a crew lived.
-std::shared_ptr<TbbMarket>* make_market() {
-  const auto market_of_process = new std::shared_ptr<TbbMarket>(std::make_shared<TbbMarket>());
-  ::pthread_atfork([] { market()->before_fork(); }, [] { (void)market()->after_fork(); },
-                   [] {
-                     if (!market()->after_fork()) is_inherited = true;
-                   });
+TbbMarket& market() {
+  // Never destroyed: threads may use it when the process ends.
+  static TbbMarket& market_of_process = *[] {
+    const auto made = new std::shared_ptr<TbbMarket>(std::make_shared<TbbMarket>());
+    internal::set_fork_hooks({.before = [] { market().before_fork(); },
+                              .in_parent = [] { (void)market().after_fork(); },
+                              .in_child =
+                                  [] {
+                                    if (!market().after_fork()) is_inherited = true;
+                                  }});
+    return made->get();
+  }();
   return market_of_process;
 }
 
-// Never destroyed: threads may use it when the process ends.
-std::shared_ptr<TbbMarket>& market() {
-  static std::shared_ptr<TbbMarket>& market_of_process = *make_market();
-  return market_of_process;
-}
+// Before main(), or when the library is loaded: fork() must not happen while it is made.
+[[maybe_unused]] const TbbMarket& made = market();
 
 }  // namespace
 
 std::shared_ptr<Market> tbb_market(size_t threads) {
-  if (is_inherited || !market()->can_have(threads)) return nullptr;
-  return market();
+  if (is_inherited || !market().prepare(threads)) return nullptr;
+  return market().shared_from_this();
 }
 
 }  // namespace recordpipe::parallel

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/task_context.h"
@@ -118,6 +119,44 @@ TEST(Crew, CrewsThatWaitTakeNoThreadFromThoseThatCompute) {
   computing.submit(work);
   EXPECT_TRUE(work->wait());
   held->release();
+}
+
+// Crews that come and go beside one that is busy leave nothing behind, and don't get more threads
+// than there are.
+TEST(Crew, CrewsThatComeAndGoKeepTheLimit) {
+  const size_t most = std::max<size_t>(1, available_cpus() - 1) + 1;
+  std::vector<std::unique_ptr<Crew>> crews;
+  const auto work = std::make_shared<WaitingWork>();
+  for (size_t i = 0; i < 3 * most; ++i) {
+    crews.push_back(std::make_unique<Crew>(1));
+    crews.back()->submit(work);
+    const Crew larger(most);
+    const auto none = std::make_shared<CallOnce>([] {});
+    crews.back()->submit(none);
+  }
+  EXPECT_TRUE(work->wait_for(1));
+  EXPECT_FALSE(work->wait_for(most + 1, kNever));
+  work->release();
+  EXPECT_TRUE(work->wait_for(3 * most));
+}
+
+TEST(Crew, ThreadsHaveTheUsualStack) {
+  pthread_attr_t attributes;
+  size_t usual = 0;
+  ASSERT_EQ(pthread_getattr_default_np(&attributes), 0);
+  pthread_attr_getstacksize(&attributes, &usual);
+  pthread_attr_destroy(&attributes);
+  size_t size = 0;
+  const auto look = std::make_shared<CallOnce>([&] {
+    pthread_attr_t its;
+    if (pthread_getattr_np(pthread_self(), &its) != 0) return;
+    pthread_attr_getstacksize(&its, &size);
+    pthread_attr_destroy(&its);
+  });
+  Crew crew(1);
+  crew.submit(look);
+  ASSERT_TRUE(look->wait());
+  EXPECT_GE(size, usual);
 }
 
 TEST(Crew, DropsWorkThatIsDestroyed) {

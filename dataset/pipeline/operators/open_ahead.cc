@@ -23,6 +23,8 @@ void OpenAhead::want(std::span<const size_t> numbers) {
     for (const size_t number : numbers) {
       if (files_[number].progress == Progress::waiting) ++waiting;
     }
+    waiting -= std::min(waiting, visits_);
+    visits_ += waiting;
   }
   for (; waiting > 0; --waiting) crew_->submit(weak_from_this());
 }
@@ -47,6 +49,7 @@ void OpenAhead::stop() {
 
 void OpenAhead::work() noexcept {
   std::unique_lock lock(mutex_);
+  --visits_;
   if (stop_.stop_requested()) return;
   uint64_t bytes = 0;
   for (const auto& [number, file] : files_) {

@@ -69,6 +69,7 @@ class OpenAhead final : public parallel::Work, public std::enable_shared_from_th
   std::condition_variable opened_;
   std::map<size_t, File> files_;
   size_t opening_ = 0;
+  size_t visits_ = 0;  // calls of work() that were asked for and have not come
 };
 
 }  // namespace recordpipe::internal

@@ -139,7 +139,9 @@ class RecordPlan final : public Plan {
     stream_.reset();
     // After a stop request, what is being opened stays stopped.
     streams_ahead_.reset();
-    for (auto& [number, opening] : distant_) (void)opening.drop();
+    for (auto& [number, opening] : distant_) {
+      if (!opening.drop()) opening.wait();
+    }
     distant_.clear();
     distant_end_ = 0;
     opened_ = false;

@@ -66,6 +66,16 @@ class AfterFork {
   AfterFork* next_ = nullptr;
 };
 
+// Functions that fork() calls, and waits for: `before` while other threads may still start and end
+// threads, the others when the AfterFork functions have been called. One set for the process, of
+// dataset/parallel.
+struct ForkHooks {
+  void (*before)();
+  void (*in_parent)();
+  void (*in_child)();
+};
+void set_fork_hooks(const ForkHooks& hooks) noexcept;
+
 // For functions of AfterFork: makes the mutex a new one. Returns whether it was free at fork(),
 // that is, whether what it guards is consistent.
 bool renew(std::mutex& mutex) noexcept;
