@@ -1,5 +1,6 @@
 #include "dataset/parallel/service_thread.h"
 
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::jthread start(const char* name, TaskContext context,
       std::exchange(function, nullptr)(std::move(stop));
     });
   } catch (const std::system_error& error) {
-    throw system_error(error.code().value(), "start a thread", {});
+    throw system_error(error.code().value(), "start the thread " + std::string(name), {});
   }
 }
 

@@ -114,7 +114,9 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
           inputs.bytes += size;
           return true;
         },
-        is_local ? 0 : kRequests);
+        is_local
+            ? parallel::InOrderOptions{.threads = available_cpus()}
+            : parallel::InOrderOptions{.threads = kRequests, .kind = parallel::CrewKind::waits});
   });
   return inputs;
 }

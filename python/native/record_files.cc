@@ -45,7 +45,8 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
           files_.push_back(std::move(*file));
           return true;
         },
-        is_distant(*file_system_, paths) ? kDistantAtOnce : 1);
+        parallel::InOrderOptions{.threads = is_distant(*file_system_, paths) ? kDistantAtOnce : 1,
+                                 .kind = parallel::CrewKind::waits});
   });
 }
 

@@ -195,6 +195,8 @@ def check_own(root, path, included):
 
 
 def check_foreign(path, included):
+    if included == "execution":
+        return "includes <execution>: parallel algorithms are in dataset/parallel"
     if STANDARD.fullmatch(included) or SYSTEM.fullmatch(included):
         return None
     for library, users in LIBRARIES.items():

@@ -24,10 +24,11 @@ bool is_plain(const FileWork& work, const std::string& path) {
 
 }  // namespace
 
-size_t files_at_once(FileSystem& files, const std::vector<std::string>& paths, size_t threads) {
+parallel::InOrderOptions files_at_once(FileSystem& files, const std::vector<std::string>& paths,
+                                       size_t threads) {
   const auto is_distant = [&](const std::string& path) { return files.reads_ahead(path); };
-  return threads > 1 && std::ranges::all_of(paths, is_distant) ? std::max(threads, kObjectsAtOnce)
-                                                               : threads;
+  if (threads == 1 || !std::ranges::all_of(paths, is_distant)) return {.threads = threads};
+  return {.threads = std::max(threads, kObjectsAtOnce), .kind = parallel::CrewKind::waits};
 }
 
 FileTurn turn_of_content(const FileWork& work, const std::string& path) {

@@ -58,23 +58,25 @@ inline size_t most_files_in_group(size_t count, size_t threads) {
 
 }  // namespace internal
 
-// The number of files to work on at a time by one thread each: `threads`, or more if all of them
-// are read ahead over the network, where most of the time is spent waiting (except with one
-// thread).
-size_t files_at_once(FileSystem& files, const std::vector<std::string>& paths, size_t threads);
+// The threads that work on one file each: `threads`, or more, which wait, if all files are read
+// ahead over the network (except with one thread).
+parallel::InOrderOptions files_at_once(FileSystem& files, const std::vector<std::string>& paths,
+                                       size_t threads);
 
 // Returns the results of work(share) for `count` files by calling consume() on the calling thread,
 // in the order of the files, until it returns false. turn_of() is called once for each file, on the
 // calling thread. Files that work alone are worked on by the calling thread, with `threads`
-// threads; up to `at_once` (0: `threads`) other files, or groups of small files, at a time by one
-// thread each, or by more if there are fewer files than threads. At most 2 * at_once + 1 results,
-// or groups of results, are held at a time. The first exception, in the order of the files, is
-// thrown after all running work has ended.
+// threads; up to `at_once` (default: `threads`) other files, or groups of small files, at a time by
+// one thread each, or by more if there are fewer files than threads. At most 2 * at_once + 1
+// results, or groups of results, are held at a time. The first exception, in the order of the
+// files, is thrown after all running work has ended.
 template <typename Result>
 void for_each_file(size_t count, size_t threads, const std::function<FileTurn(size_t)>& turn_of,
                    const std::function<Result(FileShare)>& work,
-                   const std::function<bool(Result)>& consume, size_t at_once = 0) {
-  if (at_once == 0) at_once = threads;
+                   const std::function<bool(Result)>& consume,
+                   std::optional<parallel::InOrderOptions> at_once = {}) {
+  if (!at_once) at_once = {.threads = threads};
+  at_once->threads = std::min(at_once->threads, count);
   using Group = std::vector<FileShare>;
   using Done = internal::GroupResult<Result>;
   const size_t threads_each = std::max<size_t>(1, threads / std::max<size_t>(1, count));
@@ -116,13 +118,10 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
     if (done.failure) std::rethrow_exception(std::exchange(done.failure, nullptr));
   };
   while (has_next()) {
-    if (count == 1 || at_once == 1 || turn->is_alone) {
+    if (count == 1 || at_once->threads == 1 || turn->is_alone) {
       more = consume(work(take(threads)));
     } else {
-      parallel::in_order<Group, Done>(
-          {.threads = std::min(at_once, count),
-           .kind = at_once > threads ? parallel::CrewKind::waits : parallel::CrewKind::computes},
-          next_group, work_on_group, consume_group);
+      parallel::in_order<Group, Done>(*at_once, next_group, work_on_group, consume_group);
     }
   }
 }

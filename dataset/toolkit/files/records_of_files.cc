@@ -85,17 +85,16 @@ struct RecordsOfFiles::State {
 RecordsOfFiles::RecordsOfFiles(const FileWork& work, const std::vector<std::string>& paths,
                                const RecordReadOptions& reading, size_t threads) {
   // Opening objects is waiting for the network.
-  const size_t at_once = files_at_once(work.files, paths, threads);
-  const bool is_distant = at_once > threads;
+  const auto [at_once, kind] = files_at_once(work.files, paths, threads);
+  const bool is_distant = kind == parallel::CrewKind::waits;
   const size_t others = paths.size() - 1;
-  state_.reset(new State{
-      .work = work,
-      .paths = paths,
-      .reading = reading,
-      .most_ahead = std::min({at_once, is_distant ? at_once : kMostAhead, others}),
-      .jobs =
-          parallel::Jobs(std::min({at_once, is_distant ? at_once : kMostOpening, paths.size()}),
-                         is_distant ? parallel::CrewKind::waits : parallel::CrewKind::computes)});
+  state_.reset(
+      new State{.work = work,
+                .paths = paths,
+                .reading = reading,
+                .most_ahead = std::min({at_once, is_distant ? at_once : kMostAhead, others}),
+                .jobs = parallel::Jobs(
+                    std::min({at_once, is_distant ? at_once : kMostOpening, paths.size()}), kind)});
 }
 
 RecordsOfFiles::~RecordsOfFiles() = default;

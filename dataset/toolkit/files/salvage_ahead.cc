@@ -202,7 +202,9 @@ SalvageAhead::SalvageAhead(const FileWork& work, const std::vector<std::string>&
                          .threads = count,
                          .is_ahead = is_ahead,
                          .most_scans = is_ahead ? 2 * count + 1 : 1,
-                         .jobs = parallel::Jobs(is_ahead ? std::min(count, paths.size()) : 1)});
+                         // A scan waits while what it has found is not taken.
+                         .jobs = parallel::Jobs(is_ahead ? std::min(count - 1, paths.size()) : 1,
+                                                parallel::CrewKind::waits)});
 }
 
 SalvageAhead::~SalvageAhead() {

@@ -35,13 +35,14 @@ void for_each_record(FileSystem& files, const std::vector<std::string>& outputs,
                      const std::function<void(const std::string& output, Result)>& consume) {
   size_t next = 0;
   for_each_file<Result>(
-      outputs.size(), files.can_map(folder) ? 1 : kRequestsAtOnce,
-      [](size_t) { return FileTurn(); },
+      outputs.size(), 1, [](size_t) { return FileTurn(); },
       [&](const FileShare& share) { return work(outputs[share.number]); },
       [&](Result result) {
         consume(outputs[next++], std::move(result));
         return true;
-      });
+      },
+      parallel::InOrderOptions{.threads = files.can_map(folder) ? 1 : kRequestsAtOnce,
+                               .kind = parallel::CrewKind::waits});
 }
 
 std::string version_of(const FileWork& work, const std::string& input) {
