@@ -31,14 +31,16 @@ enum class CrewKind {
 // addition to the thread that uses the crew.
 //
 // The market's threads are oneTBB's, in one tbb::task_arena. Its plain twin, for processes that
-// fork (use_plain_threads()) and for ThreadSanitizer, has std::threads. In both, the market has
-// available_cpus() - 1 threads, or as many as the largest living crew asks for. They are started
-// when there is work. Plain ones end after the last crew; oneTBB may keep its own, asleep.
+// fork (use_plain_threads()), for ThreadSanitizer, and where the system refuses threads, has
+// std::threads. In both, at most available_cpus() - 1 threads are at work, or as many as the largest
+// living crew asks for. oneTBB's are started together, for the first crew, and then sleep; plain
+// ones are started when there is work, and end after the last crew.
 //
 // fork(): the child has none of the threads. It must not use or destroy the parent's crews, and may
 // make new ones. oneTBB works in a child only if it was shut down before fork(). A handler of
-// fork() does that if no crew lives, and if no other code of the program is using oneTBB.
-// Otherwise, new crews of the child have plain threads.
+// fork() does that if no crew lives, and if no other code of the program is using oneTBB (it waits
+// for tasks in arenas that such code has destroyed). Otherwise, new crews of the child have plain
+// threads.
 class Crew {
  public:
   // `threads`: at least 1.

@@ -171,6 +171,7 @@ class TbbMarket final : public Market {
   void resize() override {}
 
   size_t most_threads() const override {
+    if (!arena_) return 0;  // at fork(), for a thread that has just finished
     return std::min(arena_->threads(), std::max(usual_, largest_crew()));
   }
 
