@@ -106,7 +106,9 @@ GilScope::GilScope() {
   }
   PyThreadState* state = nullptr;
   {
-    const std::lock_guard lock(making_state);
+    // The stable ABI is one for all versions, so the version is that of the running Python.
+    std::unique_lock lock(making_state, std::defer_lock);
+    if (Py_Version < 0x030D0000) lock.lock();
     state = PyThreadState_New(interpreter);
   }
   take_gil([&] { PyEval_RestoreThread(state); });

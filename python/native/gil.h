@@ -21,7 +21,8 @@ void refuse_gil();
 // Like nb::gil_scoped_acquire, but safe beside fork(): the first use of Python by a thread makes a
 // PyThreadState, under a lock of the interpreter but without the GIL. If another thread calls
 // os.fork() meanwhile, CPython 3.11 waits for this lock in the child, for ever. So fork() waits
-// here until no thread is making a state.
+// here until no thread is making a state. CPython 3.13 and newer take that lock in os.fork(),
+// before fork(): to wait here would then be a deadlock.
 class GilScope {
  public:
   GilScope();

@@ -143,26 +143,32 @@ def run_shard_job(
     sizes = dict(zip(*files, strict=True))
     names = native.shard_names(files.paths, compression)
     job = native.ShardJob(files_on(filesystem), target, operation, resume)
-    found = job.earlier(files.paths, names)
-    lines = {path: line for path, line in zip(files.paths, found, strict=True) if line is not None}
-    were_there = frozenset(lines)
-    missing = [path for path in files.paths if path not in lines]
-    failed = []
-    task = functools.partial(_make, work, compression, target, job.hash, filesystem)
-    with reported(progress, activity) as report:
-        total = sum(sizes[path] for path in missing)
-        done = 0
-        on_error: OnError = "keep_going" if keep_going else "raise"
-        for shard in map_files(task, missing, executor=executor, on_error=on_error):
-            if shard.error is not None:
-                failed.append(FailedShard(shard.path, shard.error))
-            elif shard.value is not None:
-                lines[shard.path] = shard.value
-            done += sizes[shard.path]
-            if report:
-                report(done, total)
-    if not failed:
-        job.commit([lines[path] for path in files.paths])
+    try:
+        found = job.earlier(files.paths, names)
+        lines = {
+            path: line for path, line in zip(files.paths, found, strict=True) if line is not None
+        }
+        were_there = frozenset(lines)
+        missing = [path for path in files.paths if path not in lines]
+        failed = []
+        task = functools.partial(_make, work, compression, target, job.hash, filesystem)
+        with reported(progress, activity) as report:
+            total = sum(sizes[path] for path in missing)
+            done = 0
+            on_error: OnError = "keep_going" if keep_going else "raise"
+            for shard in map_files(task, missing, executor=executor, on_error=on_error):
+                if shard.error is not None:
+                    failed.append(FailedShard(shard.path, shard.error))
+                elif shard.value is not None:
+                    lines[shard.path] = shard.value
+                done += sizes[shard.path]
+                if report:
+                    report(done, total)
+        if not failed:
+            job.commit([lines[path] for path in files.paths])
+    finally:
+        # Unlocks the folder, even if the traceback of an error keeps this function's frame.
+        del job
     made = (
         _written(target, path, lines[path], path in were_there)
         for path in files.paths

@@ -141,8 +141,10 @@ def identity(value):
 
 class Fork(FilesTest):
     def script(self, script, *arguments, timeout=120):
+        # Python 3.12 and newer warn of each fork() in a process with threads.
+        no_warning = ["-W", "ignore:This process:DeprecationWarning"]
         process = subprocess.run(
-            [sys.executable, "-c", script, *map(str, arguments)],
+            [sys.executable, *no_warning, "-c", script, *map(str, arguments)],
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -54,8 +54,10 @@ def variants(dataset, chunk_size=4):
 
 class Signals(FilesTest):
     def run_script(self, script, *arguments):
+        # Python 3.12 and newer warn of each fork() in a process with threads.
+        options = ["-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning"]
         process = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-c", START + script, *map(str, arguments)],
+            [sys.executable, *options, "-c", START + script, *map(str, arguments)],
             capture_output=True,
             text=True,
             timeout=120,
