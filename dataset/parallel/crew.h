@@ -32,9 +32,9 @@ enum class CrewKind {
 //
 // The market's threads are oneTBB's, in one tbb::task_arena. Its plain twin, for processes that
 // fork (use_plain_threads()), for ThreadSanitizer, and where the system refuses threads, has
-// std::threads. In both, at most available_cpus() - 1 threads are at work, or as many as the largest
-// living crew asks for. oneTBB's are started together, for the first crew, and then sleep; plain
-// ones are started when there is work, and end after the last crew.
+// std::threads. In both, at most available_cpus() - 1 threads are at work, or as many as the
+// largest living crew asks for. oneTBB's are started together, for the first crew, and then sleep;
+// plain ones are started when there is work, and end after the last crew.
 //
 // fork(): the child has none of the threads. It must not use or destroy the parent's crews, and may
 // make new ones. oneTBB works in a child only if it was shut down before fork(). A handler of
