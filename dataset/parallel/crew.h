@@ -31,7 +31,7 @@ enum class CrewKind {
 // addition to the thread that uses the crew.
 //
 // The market's threads are oneTBB's, in one tbb::task_arena. Its plain twin, for processes that
-// fork (use_plain_threads()), for ThreadSanitizer, and where the system refuses threads, has
+// fork (use_plain_threads()), for sanitizers, and where the system refuses threads, has
 // std::threads. In both, at most available_cpus() - 1 threads are at work, or as many as the
 // largest living crew asks for. oneTBB's are started together, for the first crew, and then sleep;
 // plain ones are started when there is work, and end after the last crew.
