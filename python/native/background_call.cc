@@ -1,5 +1,6 @@
 #include "python/native/background_call.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -15,6 +16,11 @@
 #include "recordpipe/error.h"
 
 namespace recordpipe::python {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll(100);
+
+}  // namespace
 
 struct BackgroundCall::State {
   void note(bool& event) {
@@ -43,12 +49,15 @@ BackgroundCall::~BackgroundCall() { join(); }
 void BackgroundCall::wait() {
   while (true) {
     const InterruptScope scope([state = state_.get()] { state->note(state->has_signal); });
-    // A signal that came before the scope is noticed here.
+    // A signal that came before the scope is noticed here, and within kPoll one that nothing
+    // tells: Python's own handler, where the system had called it on another thread just before
+    // the scope put ours in front of it, or the handler of a signal that the scope doesn't watch.
     if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
     maker_.require_this("the thread that is waited for");
     const GilRelease no_gil;
     std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [this] { return state_->has_returned || state_->has_signal; });
+    state_->changed.wait_for(lock, kPoll,
+                             [this] { return state_->has_returned || state_->has_signal; });
     state_->has_signal = false;
     if (state_->has_returned) return;
   }

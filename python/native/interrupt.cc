@@ -2,17 +2,21 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include <semaphore.h>
+#include <fcntl.h>
+#include <nanobind/nanobind.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dataset/parallel/service_thread.h"
+#include "python/native/gil.h"
+#include "recordpipe/error.h"
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/work_owner.h"
 
@@ -30,7 +34,9 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1, SIGU
 constexpr size_t kLevels = 8;
 struct sigaction replaced[kLevels][NSIG];
 
-sem_t interrupts;  // sem_post() is safe in a signal handler; condition variables are not
+// A pipe, which signal handlers may write to; a condition variable is nothing for them.
+int interrupts = -1;      // the end that is read
+int note_interrupt = -1;  // the other one; does not block
 std::mutex mutex;
 std::function<void()> stop_wait;     // of the current scope
 std::atomic<int> arriving = 0;       // handlers that are running
@@ -41,6 +47,12 @@ bool in_scope = false;
 const internal::WorkOwner* waits_for = nullptr;  // what the main thread works for, in a scope
 bool is_watching = false;                        // the thread that waits for interrupts exists
 
+void wake_watcher() {
+  const int saved_errno = errno;
+  [[maybe_unused]] const auto written = write(note_interrupt, "", 1);  // a full pipe wakes it, too
+  errno = saved_errno;
+}
+
 template <size_t level>
 void handle(int signal) {
   // Another thread may be the one that the signal interrupts. Then the main thread may run the
@@ -48,7 +60,7 @@ void handle(int signal) {
   ++arriving;
   replaced[level][signal].sa_handler(signal);
   has_come = true;
-  sem_post(&interrupts);
+  wake_watcher();
   --arriving;
 }
 
@@ -77,11 +89,29 @@ size_t level_that_calls(Handler handler, int signal) {
 }
 
 void watch() {
+  char bytes[64];
   while (true) {
-    while (sem_wait(&interrupts) != 0) continue;
+    if (read(interrupts, bytes, sizeof(bytes)) <= 0) continue;
     const std::lock_guard lock(mutex);
     if (stop_wait) std::exchange(stop_wait, nullptr)();
   }
+}
+
+// Returns errno, or 0. Keeps the file descriptors of the pipe before, as Python may know one.
+int open_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  for (const auto& [opened, kept] :
+       {std::pair(ends[0], &interrupts), std::pair(ends[1], &note_interrupt)}) {
+    if (*kept == -1) {
+      *kept = opened;
+    } else {
+      dup3(opened, *kept, O_CLOEXEC);
+      close(opened);
+    }
+  }
+  return 0;
 }
 
 // In a child made by fork(), nothing waits yet.
@@ -90,6 +120,10 @@ const internal::AfterFork renewal([] {
   internal::renew_without_destruction(stop_wait);
   is_watching = in_scope = false;
   arriving = 0;
+  if (interrupts != -1 && open_pipe() != 0) {  // not the parent's, in any case
+    close(std::exchange(interrupts, -1));
+    close(std::exchange(note_interrupt, -1));
+  }
   for (const int signal : kSignals) {
     struct sigaction action;
     sigaction(signal, nullptr, &action);
@@ -102,18 +136,33 @@ const internal::AfterFork renewal([] {
 // blocks signals (pthread_create() does), Linux delivers a signal to any other thread, where
 // Python's own handler could set its flag just after a scope has begun and the main thread has read
 // the flag: nobody would notice the interrupt.
-void install(int signal, struct sigaction action) {
+// Returns whether it is new there.
+bool install(int signal, struct sigaction action) {
   if (!is_watching) {
-    sem_init(&interrupts, 0, 0);
+    const int error = interrupts == -1 ? open_pipe() : 0;
+    if (error != 0) throw system_error(error, "make a pipe for interrupts", {});
     parallel::ServiceThread::start_detached("rp-interrupt", watch);
     is_watching = true;
   }
-  if (level_of(action.sa_handler) < kLevels) return;
+  if (level_of(action.sa_handler) < kLevels) return false;
   const size_t level = level_that_calls(action.sa_handler, signal);
-  if (level == kLevels) return;  // after so many different handlers, the wait goes on
+  if (level == kLevels) return false;  // after so many different handlers, the wait goes on
   replaced[level][signal] = action;
   action.sa_handler = kHandlers[level];
   sigaction(signal, &action, nullptr);
+  return true;
+}
+
+// Returns what Python told of signals before, or nothing if it can't be asked here.
+std::optional<int> set_wakeup_fd(int fd) {
+  const GilScope gil;
+  try {
+    namespace nb = nanobind;
+    return nb::cast<int>(nb::module_::import_("signal").attr("set_wakeup_fd")(
+        fd, nb::arg("warn_on_full_buffer") = false));
+  } catch (nanobind::python_error&) {  // this is not the main thread for Python
+    return std::nullopt;
+  }
 }
 
 // Asked in each wait: two system calls for each thread and process.
@@ -139,11 +188,12 @@ InterruptScope::InterruptScope(std::function<void()> stop) {
   // in_scope: this is a call from a function that an outer scope waits for.
   if (!on_main_thread() || in_scope) return;
   bool any = false;
+  bool any_new = false;
   for (const int signal : kSignals) {
     struct sigaction action;
     sigaction(signal, nullptr, &action);
     if (!runs_a_function(action)) continue;
-    install(signal, action);
+    any_new |= install(signal, action);
     any = true;
   }
   if (!any) return;
@@ -151,12 +201,26 @@ InterruptScope::InterruptScope(std::function<void()> stop) {
   raised = nullptr;
   waits_for = internal::work_owner.get();
   is_active_ = in_scope = true;
-  const std::lock_guard lock(mutex);
-  stop_wait = std::move(stop);
+  {
+    const std::lock_guard lock(mutex);
+    stop_wait = std::move(stop);
+  }
+  // The system may have called Python's own handler on another thread just before ours was put in
+  // front of it, and that handler may set its flag only after the caller has looked at the flag.
+  // So Python itself wakes the watcher in this scope, unless it wakes somebody else (asyncio).
+  if (any_new) {
+    const std::optional<int> before = set_wakeup_fd(note_interrupt);
+    tells_watcher_ = before == -1;
+    if (before && !tells_watcher_) set_wakeup_fd(*before);
+  }
 }
 
 InterruptScope::~InterruptScope() {
   if (!is_active_) return;
+  if (tells_watcher_) {
+    const std::optional<int> last = set_wakeup_fd(-1);
+    if (last && *last != note_interrupt) set_wakeup_fd(*last);  // a function has set it meanwhile
+  }
   in_scope = false;
   const std::lock_guard lock(mutex);
   stop_wait = nullptr;
@@ -167,7 +231,7 @@ bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
   if (arriving == 0 && !has_come) return false;
   if (!raised) raised = exception;
   // A signal that came just before the scope may have been used up by the scope before.
-  sem_post(&interrupts);
+  wake_watcher();
   const GilRelease no_gil;
   while (true) {
     const std::lock_guard lock(mutex);  // held while stop_wait() runs

@@ -34,6 +34,7 @@ class InterruptScope {
 
  private:
   bool is_active_ = false;
+  bool tells_watcher_ = false;  // Python does, of each signal
 };
 
 // For the exception of a function in Python, which a pass has called. If the main thread waits for

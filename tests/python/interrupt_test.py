@@ -60,6 +60,33 @@ for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1):
             process.send_signal(number)
             self.assertEqual(process.stdout.readline(), "rang 0\n")
 
+    def test_handlers_of_any_signal_run_after_the_first_one(self):
+        # Nothing tells the wait about SIGWINCH, as about a signal that comes while the handler of
+        # the library is being installed.
+        process = self.start(
+            """
+def ring(number, frame):
+    say("rang", number == signal.SIGWINCH)
+    if number == signal.SIGWINCH:
+        raise InterruptedError
+for number in (signal.SIGALRM, signal.SIGWINCH):
+    signal.signal(number, ring)
+try:
+    say("waiting")
+    next(iterator)
+except InterruptedError:
+    say("ended")
+""",
+            "plain",
+        )
+        self.assertEqual(process.stdout.readline(), "waiting\n")
+        process.send_signal(signal.SIGALRM)
+        self.assertEqual(process.stdout.readline(), "rang False\n")
+        time.sleep(0.2)  # until the wait goes on
+        process.send_signal(signal.SIGWINCH)
+        self.assertEqual(process.stdout.readline(), "rang True\n")
+        self.assertEqual(process.stdout.readline(), "ended\n")
+
     def test_control_c_ends_the_wait_and_the_iterator_goes_on(self):
         for mode in ("plain", "prefetch"):
             process = self.start(
