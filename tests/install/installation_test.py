@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Tests the installation with programs outside the tree.
+"""Tests the result of `cmake --install` with programs outside the tree.
 
-usage: installation_test.py --install BUILD    installs to BUILD/installed, for the cases
-       installation_test.py CASE [unittest options]
-       installation_test.py headers PART/PARTS [unittest options]
+usage: installation_test.py [unittest options]
 
-A case is a program and its components. It is configured, built and run twice: with find_package,
-where only the packages that these components need can be found, and with pkg-config and a bare
-compiler. The libraries that each program links (NEEDED, by readelf) are compared with the allowed
-ones.
+Environment: RECORDPIPE_BUILD, the build folder; it is installed to its folder `installed`.
+
+A case is a program and its components. All of them are built in one project, each in a folder where
+only the packages that its components need can be found, and linked again with what pkg-config says.
+The libraries that each program links (NEEDED, by readelf) are compared with the allowed ones.
 """
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -147,65 +147,99 @@ def pkg_config(prefix, option, modules):
     return run("pkg-config", *option, *modules, cwd="/", env=env).split()
 
 
-class Installation(unittest.TestCase):
-    prefix = pathlib.Path(os.environ.get("RECORDPIPE_PREFIX", "/nowhere"))
+BUILD = pathlib.Path(os.environ["RECORDPIPE_BUILD"])
+PREFIX = BUILD.resolve() / "installed"
 
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-        for name, text in self.case.headers.items():
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.folder / name).write_text(text, "utf-8")
-        includes = "".join(f'#include "{name}"\n' for name in self.case.headers)
-        (self.folder / "program.cc").write_text(includes + self.case.source.read_text("utf-8"),
-                                                "utf-8")
 
-    def check(self, program):
-        self.assertRegex(run(program, *self.case.arguments, cwd=self.folder),
-                         re.compile(f"^{self.case.output}$"))
+def setUpModule():
+    install(BUILD)
+
+
+class Programs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        shutil.copy(HERE / "consumer/CMakeLists.txt", cls.folder)
+        for name, case in CASES.items():
+            cls.write(cls.folder / name, case)
+        run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={PREFIX}",
+            f"-DCMAKE_EXE_LINKER_FLAGS={LINK_ALL}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            f"-DCASES={';'.join(CASES)}", cwd=cls.folder)
+        run("cmake", "--build", "build", cwd=cls.folder)
+        cls.commands = {pathlib.Path(command["file"]).parent.name: command["command"].split()
+                        for command in json.loads(
+                            (cls.folder / "build/compile_commands.json").read_text("utf-8"))}
+
+    @staticmethod
+    def write(folder, case):
+        for name, text in case.headers.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+        folder.mkdir(exist_ok=True)
+        includes = "".join(f'#include "{name}"\n' for name in case.headers)
+        (folder / "program.cc").write_text(includes + case.source.read_text("utf-8"), "utf-8")
+        hidden = "".join(f"set(CMAKE_DISABLE_FIND_PACKAGE_{package} ON)\n"
+                         for package in sorted(ALL_PACKAGES - case.packages))
+        (folder / "CMakeLists.txt").write_text(
+            f"{hidden}consumer({folder.name} {' '.join(case.components)})\n", "utf-8")
+
+    def check(self, case, program):
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            self.assertRegex(run(program, *case.arguments, cwd=folder),
+                             re.compile(f"^{case.output}$"))
         linked = needed(program)
         self.assertIn("stdc++", linked)
-        self.assertEqual(linked - COMPILERS_OWN - self.case.libraries, set())
+        self.assertEqual(linked - COMPILERS_OWN - case.libraries, set())
+
+    def includes(self, flags):
+        """The folders of -I and -isystem, apart from the program's own."""
+        found = re.findall(r"-(?:I|isystem) ?(\S+)", " ".join(flags))
+        return {os.path.realpath(folder) for folder in found} - {str(self.folder.resolve())}
 
     def test_by_find_package(self):
-        shutil.copy(HERE / "consumer/CMakeLists.txt", self.folder)
-        hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"
-                  for package in sorted(ALL_PACKAGES - self.case.packages)]
-        run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
-            f"-DCMAKE_EXE_LINKER_FLAGS={LINK_ALL}", "-DSOURCE=program.cc",
-            f"-DCOMPONENTS={';'.join(self.case.components)}", *hidden, cwd=self.folder)
-        run("cmake", "--build", "build", cwd=self.folder)
-        self.check(self.folder / "build/consumer")
+        for name, case in CASES.items():
+            with self.subTest(name):
+                self.check(case, self.folder / "build" / name / name)
 
     def test_by_pkg_config(self):
-        modules = [f"recordpipe-{component}" for component in self.case.components]
-        flags = pkg_config(self.prefix, ["--cflags", "--libs"], modules)
-        run("c++", "-std=c++20", LINK_ALL, "-I.", "program.cc", "-o", "program", *flags,
-            cwd=self.folder)
-        self.check(self.folder / "program")
+        for name, case in CASES.items():
+            with self.subTest(name):
+                modules = [f"recordpipe-{component}" for component in case.components]
+                flags = pkg_config(PREFIX, ["--cflags"], modules)
+                own = self.folder / name
+                used = self.includes(self.commands[name]) - {str(own.resolve())}
+                self.assertIn(str(PREFIX / "include"), used)
+                self.assertLessEqual(used, self.includes(flags))
+                object_file = f"build/{name}/CMakeFiles/{name}.dir/program.cc.o"
+                run("c++", LINK_ALL, object_file, "-o", own / "program",
+                    *pkg_config(PREFIX, ["--libs"], modules), cwd=self.folder)
+                self.check(case, own / "program")
+
+    def test_a_compiler_needs_nothing_else(self):
+        modules = [f"recordpipe-{component}" for component in CASES["pipeline"].components]
+        run("c++", "-std=c++20", self.folder / "pipeline/program.cc", "-o", "alone",
+            *pkg_config(PREFIX, ["--cflags", "--libs"], modules), cwd=self.folder)
+        self.check(CASES["pipeline"], self.folder / "alone")
 
 
 class Headers(unittest.TestCase):
-    """Each header can be included alone, with the warnings that users may enable."""
-    part, parts = 1, 1
+    """All headers in one unit, in this order and the other way round, so that a header that needs
+    another one comes before it once; with the warnings that users may enable."""
 
-    def error_of(self, header, flags):
-        result = subprocess.run(
-            ["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
-             *WARNINGS_AS_ERRORS, *flags, "-include", header, "-x", "c++", os.devnull],
-            text=True, capture_output=True, check=False)
-        return f"{header}:\n{result.stderr[:1000]}" if result.returncode else ""
-
-    def test_each_alone(self):
-        include = Installation.prefix / "include"
+    def test_in_any_order(self):
+        include = PREFIX / "include"
         headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
-        modules = [path.stem for path in (Installation.prefix / "lib/pkgconfig").glob("*.pc")]
-        flags = pkg_config(Installation.prefix, ["--cflags"], modules)
-        # Every so many, since the headers of one folder take a similar time.
-        ours = headers[self.part - 1::self.parts]
-        errors = [error for header in ours if (error := self.error_of(header, flags))]
-        if errors or not ours:
-            self.fail("\n".join(["headers that can't be included alone:", *errors]))
+        self.assertGreater(len(headers), 100)
+        modules = [path.stem for path in (PREFIX / "lib/pkgconfig").glob("*.pc")]
+        flags = pkg_config(PREFIX, ["--cflags"], modules)
+        for order in (headers, headers[::-1]):
+            result = subprocess.run(
+                ["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
+                 *WARNINGS_AS_ERRORS, *flags, "-x", "c++", "-"],
+                input="".join(f'#include "{header}"\n' for header in order),
+                text=True, capture_output=True, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
 
 
 class Refusals(unittest.TestCase):
@@ -223,32 +257,26 @@ class Refusals(unittest.TestCase):
         self.assertEqual(set(re.findall(r"^librecordpipe_(\w+)\.a:", targets, re.MULTILINE)),
                          {"example", "pipeline", "record"})
 
-    def configure(self, *options):
+    def configure(self, components, *options):
         with tempfile.TemporaryDirectory(prefix="recordpipe-") as folder:
             shutil.copy(HERE / "consumer/CMakeLists.txt", folder)
+            case = pathlib.Path(folder) / "case"
+            case.mkdir()
+            (case / "CMakeLists.txt").write_text(f"consumer(case {components})\n", "utf-8")
             result = subprocess.run(
-                ["cmake", "-G", "Ninja", "-B", "build", "-DSOURCE=none.cc",
-                 f"-DCMAKE_PREFIX_PATH={Installation.prefix}", *options],
+                ["cmake", "-G", "Ninja", "-B", "build", "-DCASES=case",
+                 f"-DCMAKE_PREFIX_PATH={PREFIX}", *options],
                 cwd=folder, text=True, capture_output=True, check=False)
         self.assertNotEqual(result.returncode, 0)
         return " ".join(result.stderr.split())
 
     def test_a_component_that_is_not_there(self):
-        self.assertIn("recordz is not installed", self.configure("-DCOMPONENTS=record;recordz"))
+        self.assertIn("recordz is not installed", self.configure("record recordz"))
 
     def test_a_package_that_is_not_there(self):
         self.assertIn("http needs the package CURL",
-                      self.configure("-DCOMPONENTS=http", "-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON"))
+                      self.configure("http", "-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON"))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--install":
-        install(pathlib.Path(sys.argv[2]).resolve())
-    elif sys.argv[1] == "headers":
-        Headers.part, Headers.parts = map(int, sys.argv[2].split("/"))
-        unittest.main(argv=[sys.argv[0], "Headers", *sys.argv[3:]])
-    elif sys.argv[1] == "refusals":
-        unittest.main(argv=[sys.argv[0], "Refusals", *sys.argv[2:]])
-    else:
-        Installation.case = CASES[sys.argv[1]]
-        unittest.main(argv=[sys.argv[0], "Installation", *sys.argv[2:]])
+    unittest.main()
