@@ -32,15 +32,13 @@ struct InputFilesOptions {
 //                       folders, also none. A pattern that ends with / matches folders, which are
 //                       then read as above. Error{not_found} without a match.
 //   braces              {a,b}, {0000..1023}, {9..1}, {0..96..8}, {a..e}, as bash expands them:
-//   several
-//                       in one name, nested, before patterns and shards. The order is bash's: first
-//                       all files of the first word. Other braces are literal.
+//                       several in one name, nested, before patterns and shards. The order is
+//                       bash's: first all files of the first word. Other braces are literal.
 //   NAME@N              The N shards of a set, as Beam and T5 write it: train@64 stands for
 //                       train-00000-of-00064 to train-00063-of-00064. An ending may follow:
 //                       train@64.gz stands for train-00000-of-00064.gz and so on.
 //   an http(s) URL      Braces and @N apply to its path, not to its query. It is never a pattern,
-//   and
-//                       no request is made.
+//                       and no request is made.
 //   any other path      Itself: opening it reports that it doesn't exist.
 //
 // All files that braces and @N stand for must exist: otherwise Error{not_found} names the first
