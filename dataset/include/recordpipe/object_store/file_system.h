@@ -69,13 +69,12 @@ struct ObjectStoreOptions {
 // other FileSystem is. Reads nothing of the settings before the first object is used.
 //
 //   open_source(url)  Performs range requests with If-Match, several at a time, ahead of the
-//   reader.
-//                     The first one, of up to 512 KiB, is answered when open_source() returns.
+//                     reader. The first one, of up to 512 KiB, is answered when open_source()
+//                     returns.
 //   open_random(url)  Performs range requests with If-Match, as many at a time as threads read:
 //                     Error{network} if the object was replaced meanwhile.
 //   status(url)       Returns nullopt if there is no such object; a directory, without a request,
-//   for
-//                     a bucket and for a key that ends with a slash.
+//                     for a bucket and for a key that ends with a slash.
 //   is_directory(url) Tells from the name, without a request.
 //   list(url), list_entries(url), list_entries_with_prefix(url, prefix)
 //                     The objects and folders in the folder `url`; a key's slashes separate
