@@ -1,5 +1,4 @@
 # Functions that define tests. Paths are relative to the calling folder.
-include(GoogleTest)
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -28,12 +27,14 @@ recordpipe_configure(recordpipe_test_headers)
 recordpipe_configure_test(recordpipe_test_headers)
 recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE... PLAIN_THREADS):
-# defines a GoogleTest program, and one CTest test for each of its tests. PLAIN_THREADS: another
-# CTest test, NAME.plain_threads, runs all of them on plain threads instead of oneTBB's
-# (dataset/parallel).
+# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE... SHARDS N
+# PLAIN_THREADS): defines a GoogleTest program NAME, and a CTest test of the same name that runs it:
+# a process for each of its tests would take minutes more with sanitizers. A program that runs for
+# long is split into SHARDS, the CTest tests NAME.1 to NAME.N. (A single test:
+# build/dev/NAME --gtest_filter=Suite.Test.) PLAIN_THREADS: another CTest test, NAME.plain_threads,
+# runs all of them on plain threads instead of oneTBB's (dataset/parallel).
 function(recordpipe_test name)
-  cmake_parse_arguments(arg "PLAIN_THREADS" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN_THREADS" "SHARDS" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(arg_PLAIN_THREADS)
     list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/plain_threads.cc)
   endif()
@@ -43,17 +44,21 @@ function(recordpipe_test name)
   target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   recordpipe_configure_test(${name})
   set(properties "")
-  foreach(property LABELS ENVIRONMENT)
-    if(arg_${property})
-      list(JOIN arg_${property} "\\;" values)
-      list(APPEND properties ${property} "${values}")
-    endif()
-  endforeach()
-  if(properties)
-    list(PREPEND properties PROPERTIES)
+  if(arg_LABELS)
+    set(properties PROPERTIES LABELS "${arg_LABELS}")
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
-                       ${properties})
+  if(arg_SHARDS)
+    math(EXPR last "${arg_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      math(EXPR number "${shard} + 1")
+      recordpipe_command_test(${name}.${number} COMMAND ${name} COST 20
+        ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${shard} ${arg_ENVIRONMENT}
+        ${properties})
+    endforeach()
+  else()
+    recordpipe_command_test(${name} COMMAND ${name} COST 10 ENVIRONMENT ${arg_ENVIRONMENT}
+                            ${properties})
+  endif()
   if(arg_PLAIN_THREADS AND RECORDPIPE_TBB AND NOT RECORDPIPE_SANITIZE)
     recordpipe_command_test(${name}.plain_threads COMMAND ${name} COST 40
       ENVIRONMENT RECORDPIPE_TEST_THREADS=plain ${arg_ENVIRONMENT})
@@ -62,7 +67,7 @@ endfunction()
 
 # recordpipe_command_test(NAME COMMAND ... COST SECONDS ENVIRONMENT NAME=VALUE... PROPERTIES NAME
 # VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher COST first
-# (default: 1), so that no long test runs alone at the end. GoogleTest's tests have none.
+# (default: 1), so that no long test runs alone at the end.
 function(recordpipe_command_test name)
   cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
   if(NOT arg_COST)
