@@ -86,7 +86,9 @@ bool crc32c_hardware_supported() {
 #endif
 }
 
-RECORDPIPE_TARGET uint32_t crc32c_extend_hardware(uint32_t crc, std::span<const std::byte> data) {
+// Aligned: where the linker put the loop would decide a fifth of the speed.
+[[gnu::aligned(64)]] RECORDPIPE_TARGET uint32_t
+crc32c_extend_hardware(uint32_t crc, std::span<const std::byte> data) {
   const auto* next = reinterpret_cast<const uint8_t*>(data.data());
   size_t left = data.size();
   uint64_t crc0 = ~crc;
