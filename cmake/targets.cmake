@@ -54,6 +54,12 @@ function(recordpipe_configure target)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
     endif()
+    # To GCC, the sources of a unity build are headers, whose types should have no member of an
+    # anonymous namespace.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_UNITY_BUILD)
+      target_compile_options(${target} PRIVATE
+                             $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    endif()
     # At -O1, Clang warns for each OpenMP loop that it was not vectorised.
     if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
       target_compile_options(${target} PRIVATE -Wno-pass-failed)

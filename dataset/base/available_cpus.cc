@@ -53,7 +53,7 @@ bool contains(std::string_view list, std::string_view name) {
 }
 
 // Resolves octal escapes: mountinfo writes a space in a path as \040.
-std::string without_escapes(std::string_view text) {
+std::string without_octal_escapes(std::string_view text) {
   const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -114,7 +114,7 @@ std::vector<Mount> cpu_mounts(const std::string& text) {
     if (dash - fields.begin() < 6 || fields.end() - dash < 4) continue;
     const bool is_v2 = dash[1] == "cgroup2";
     if (!is_v2 && !(dash[1] == "cgroup" && contains(dash[3], "cpu"))) continue;
-    mounts.push_back({is_v2, without_escapes(fields[3]), without_escapes(fields[4])});
+    mounts.push_back({is_v2, without_octal_escapes(fields[3]), without_octal_escapes(fields[4])});
   }
   return mounts;
 }

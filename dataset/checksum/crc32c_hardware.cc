@@ -52,7 +52,7 @@ RECORDPIPE_TARGET inline uint64_t add_word(uint64_t crc, uint64_t word) {
 RECORDPIPE_TARGET inline uint64_t add_byte(uint64_t crc, uint8_t byte) {
   return _mm_crc32_u8(static_cast<uint32_t>(crc), byte);
 }
-RECORDPIPE_TARGET inline uint64_t product(uint64_t a, uint64_t b) {
+RECORDPIPE_TARGET inline uint64_t carryless_product(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(
       _mm_cvtsi128_si64(_mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(a)),
                                              _mm_cvtsi64_si128(static_cast<long long>(b)), 0)));
@@ -64,7 +64,7 @@ RECORDPIPE_TARGET inline uint64_t add_word(uint64_t crc, uint64_t word) {
 RECORDPIPE_TARGET inline uint64_t add_byte(uint64_t crc, uint8_t byte) {
   return __crc32cb(static_cast<uint32_t>(crc), byte);
 }
-RECORDPIPE_TARGET inline uint64_t product(uint64_t a, uint64_t b) {
+RECORDPIPE_TARGET inline uint64_t carryless_product(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(vmull_p64(a, b));
 }
 #endif
@@ -102,7 +102,8 @@ crc32c_extend_hardware(uint32_t crc, std::span<const std::byte> data) {
       crc1 = add_word(crc1, load_word(next + block));
       crc2 = add_word(crc2, load_word(next + 2 * block));
     }
-    crc0 = crc2 ^ add_word(0, product(crc0, kShift[2 * words]) ^ product(crc1, kShift[words]));
+    crc0 = crc2 ^ add_word(0, carryless_product(crc0, kShift[2 * words]) ^
+                                  carryless_product(crc1, kShift[words]));
     next += 2 * block;
     left -= 3 * block;
   }

@@ -11,8 +11,8 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason,
-                       const std::string& hint = {}) {
+[[noreturn]] void refuse_batch(const std::string& path, const std::string& reason,
+                               const std::string& hint = {}) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "can't batch \"" + printable(path) + "\": " + reason,
                .hint = hint});
@@ -27,7 +27,7 @@ std::vector<T*> rows_as(const Rows& rows, const std::string& path) {
   values.reserve(rows.size());
   for (DictValue* row : rows) {
     T* value = row->get_if<T>();
-    if (!value) fail(path, "its rows are values of different kinds");
+    if (!value) refuse_batch(path, "its rows are values of different kinds");
     values.push_back(value);
   }
   return values;
@@ -45,8 +45,8 @@ void join(Array& out, const std::vector<Array*>& rows, const std::string& path) 
   size_t bytes = 0;
   for (const Array* row : rows) {
     if (row->type != first.type) {
-      fail(path, "its rows have the types " + std::string(to_string(first.type)) + " and " +
-                     std::string(to_string(row->type)));
+      refuse_batch(path, "its rows have the types " + std::string(to_string(first.type)) + " and " +
+                             std::string(to_string(row->type)));
     }
     bytes += row->bytes.size();
   }
@@ -80,8 +80,9 @@ void check_shapes(const std::vector<T*>& rows, size_t from, const std::string& p
         row->shape.size() == shape.size() && shape.size() >= from &&
         std::equal(row->shape.begin() + offset, row->shape.end(), shape.begin() + offset);
     if (!same) {
-      fail(path, "its rows have the shapes " + shape_text(shape) + " and " + shape_text(row->shape),
-           "make the shapes equal, or set the value's stacking to ragged or list");
+      refuse_batch(
+          path, "its rows have the shapes " + shape_text(shape) + " and " + shape_text(row->shape),
+          "make the shapes equal, or set the value's stacking to ragged or list");
     }
   }
 }
@@ -122,7 +123,7 @@ void join_ragged_values(RaggedArray& out, const std::vector<RaggedArray*>& rows,
   size_t items = 0;
   for (RaggedArray* row : rows) {
     values.push_back(std::get_if<T>(&row->values));
-    if (!values.back()) fail(path, "its rows are values of different kinds");
+    if (!values.back()) refuse_batch(path, "its rows are values of different kinds");
   }
   check_shapes(values, 1, path);
   for (const T* each : values) items += each->shape[0];
@@ -139,7 +140,8 @@ void stack_ragged_rows(DictValue& out, const std::vector<RaggedArray*>& rows,
   stacked.splits.resize(depth + 1);
   for (auto& splits : stacked.splits) splits.assign(1, 0);
   for (const RaggedArray* row : rows) {
-    if (row->splits.size() != depth) fail(path, "its rows have different numbers of dimensions");
+    if (row->splits.size() != depth)
+      refuse_batch(path, "its rows have different numbers of dimensions");
     stacked.splits[0].push_back(stacked.splits[0].back() + static_cast<int64_t>(row->size()));
     for (size_t level = 0; level < depth; ++level) {
       auto& splits = stacked.splits[level + 1];
@@ -162,12 +164,12 @@ void stack_values(DictValue& out, const Rows& rows, const std::string& path) {
   const DictValue& first = *rows.front();
   for (const DictValue* row : rows) {
     if (row->stacking != first.stacking || row->is_optional != first.is_optional) {
-      fail(path, "its rows differ in stacking or is_optional");
+      refuse_batch(path, "its rows differ in stacking or is_optional");
     }
   }
   out.stacking = first.stacking;
   out.is_optional = first.is_optional;
-  if (first.empty()) fail(path, "it has no value");
+  if (first.empty()) refuse_batch(path, "it has no value");
   if (first.stacking == Stacking::list) {
     DictValue::List& list = out.become<DictValue::List>();
     list.resize(rows.size());
@@ -196,7 +198,7 @@ void stack_dicts(Dict& out, const std::vector<Dict*>& rows, const std::string& p
     const std::string name = path.empty() ? entry.name : path + "/" + entry.name;
     for (size_t row = 0; row < rows.size(); ++row) {
       if (rows[row]->size() != first.size() || rows[row]->entries()[i].name != entry.name) {
-        fail(name, "not all rows have the same names in the same order");
+        refuse_batch(name, "not all rows have the same names in the same order");
       }
       values[row] = &rows[row]->entries()[i].value;
     }

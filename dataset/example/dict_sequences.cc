@@ -10,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_sequence(const std::string& path, const std::string& reason) {
   throw Error(
       {.kind = ErrorKind::invalid_argument, .reason = "\"" + printable(path) + "\" " + reason});
 }
@@ -25,7 +25,7 @@ size_t length_of(const DictValue& value, const std::string& path) {
   } else if (const auto* list = value.get_if<DictValue::List>()) {
     return list->size();
   }
-  fail(path, "is no sequence");
+  refuse_sequence(path, "is no sequence");
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -58,7 +58,7 @@ void pack(const std::string& name, std::span<DictValue> dicts, size_t length, Di
     if (sequence.type != first.type || item_bytes(sequence) != item ||
         !std::ranges::equal(std::span(sequence.shape).subspan(1),
                             std::span(first.shape).subspan(1))) {
-      fail(name, "has sequences of different types or shapes");
+      refuse_sequence(name, "has sequences of different types or shapes");
     }
     const size_t count = std::min(sequence.shape.front(), length - at);
     if (count * item > 0) {
@@ -92,7 +92,7 @@ std::vector<Parameter> PaddedDictCollator::parameters() const {
 
 void PaddedDictCollator::set(DictBatch& batch, size_t row, Dict&& dict) const {
   for (const std::string& path : paths) {
-    if (dict.at(path).array().shape.empty()) fail(path, "is no sequence");
+    if (dict.at(path).array().shape.empty()) refuse_sequence(path, "is no sequence");
   }
   DictCollator().set(batch, row, std::move(dict));
 }
@@ -127,7 +127,7 @@ void PackedDictCollator::reset(Dict& row, size_t sequences) const {
 
 void PackedDictCollator::set(Dict& row, size_t sequence, Dict&& dict) const {
   for (const std::string& name : names) {
-    if (dict.at(name).array().shape.empty()) fail(name, "is no sequence");
+    if (dict.at(name).array().shape.empty()) refuse_sequence(name, "is no sequence");
   }
   row.entries().front().value.list()[sequence] = std::move(dict);
 }

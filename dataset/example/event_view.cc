@@ -5,6 +5,7 @@
 
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 namespace {
@@ -32,7 +33,6 @@ constexpr uint32_t kTensor = 8;
 constexpr uint32_t kTensorType = 1;
 constexpr uint32_t kTensorContent = 4;
 constexpr uint32_t kTensorFloats = 5;
-enum class TensorType : uint64_t { float32 = 1, float64 = 2, int32 = 3, int64 = 9 };
 
 std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -21,7 +21,7 @@ void read_steps(std::span<const std::byte> entry, OnStep on_step) {
                    [&](WireReader list) { read_messages(list, kFeatureListFeature, on_step); });
 }
 
-std::string name_of(const WantedFeature& feature) {
+std::string list_in_words(const WantedFeature& feature) {
   return "feature list '" + printable(feature.name) + "'";
 }
 
@@ -29,13 +29,13 @@ std::string name_of(const WantedFeature& feature) {
 void check_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
   if (size.kind != feature.kind && size.kind != FeatureKind::none) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name_of(feature) + " holds " + std::string(to_string(size.kind)) +
+                 .reason = list_in_words(feature) + " holds " + std::string(to_string(size.kind)) +
                            ", not " + std::string(to_string(feature.kind)) + ", at step " +
                            std::to_string(step)});
   }
   if (feature.fixed && size.values != feature.size) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name_of(feature) + " holds " + std::to_string(size.values) +
+                 .reason = list_in_words(feature) + " holds " + std::to_string(size.values) +
                            " values, not " + std::to_string(feature.size) + ", at step " +
                            std::to_string(step),
                  .hint = "declare it ragged if the number varies"});
@@ -146,7 +146,7 @@ void FeatureListColumns::end_row(size_t row) {
     Found& list = found[i];
     if (list.missing && feature.required) {
       throw Error({.kind = ErrorKind::not_found,
-                   .reason = name_of(feature) + " is missing",
+                   .reason = list_in_words(feature) + " is missing",
                    .hint = "set allow_missing in the schema if the list is optional"});
     }
     if (list.is_plain) continue;

@@ -60,21 +60,21 @@ struct TopFields {
 
 // Field numbers of TensorFlow's event.proto: wall_time, step; file_version, graph_def, summary,
 // log_message, session_log, tagged_run_metadata, meta_graph_def, source_metadata.
-constexpr uint32_t kWallTime = wire_tag(1, WireType::fixed64);
-constexpr uint32_t kStep = wire_tag(2, WireType::varint);
-constexpr uint32_t kFileVersion = length_delimited_tag(3);
-constexpr uint32_t kSourceMetadata = length_delimited_tag(10);
+constexpr uint32_t kWallTimeTag = wire_tag(1, WireType::fixed64);
+constexpr uint32_t kStepTag = wire_tag(2, WireType::varint);
+constexpr uint32_t kFileVersionTag = length_delimited_tag(3);
+constexpr uint32_t kSourceMetadataTag = length_delimited_tag(10);
 
 TopFields read_top_fields(WireReader message) {
   TopFields found;
   while (!message.done()) {
     const uint32_t tag = message.read_tag();
-    const bool after_step = tag >= kFileVersion && tag <= kSourceMetadata &&
+    const bool after_step = tag >= kFileVersionTag && tag <= kSourceMetadataTag &&
                             wire_type(tag) == WireType::length_delimited;
     found.features |= tag == length_delimited_tag(kExampleFeatures);
     found.feature_lists |= tag == length_delimited_tag(kSequenceFeatureLists);
-    found.wall_time |= tag == kWallTime;
-    found.other_than_event |= tag != kWallTime && tag != kStep && !after_step;
+    found.wall_time |= tag == kWallTimeTag;
+    found.other_than_event |= tag != kWallTimeTag && tag != kStepTag && !after_step;
     message.skip(tag);
   }
   return found;

@@ -55,7 +55,7 @@ const TypeTraits* find_traits(uint64_t type) {
 
 const TypeTraits& traits_of(TensorType type) { return *find_traits(static_cast<uint64_t>(type)); }
 
-[[noreturn]] void refuse(ErrorKind kind, std::string reason, std::string hint = {}) {
+[[noreturn]] void refuse_tensor(ErrorKind kind, std::string reason, std::string hint = {}) {
   throw Error({.kind = kind, .reason = std::move(reason), .hint = std::move(hint)});
 }
 
@@ -112,7 +112,7 @@ class ShapeReader {
   size_t finish() const {
     // Far above what memory holds, so that a number of bytes never overflows.
     constexpr size_t kMaxElements = size_t{1} << 56;
-    if (unknown_rank_) refuse(ErrorKind::corrupted, "a tensor of unknown rank");
+    if (unknown_rank_) refuse_tensor(ErrorKind::corrupted, "a tensor of unknown rank");
     size_t elements = 1;
     bool is_empty = false;
     for (const size_t size : shape_.first(rank_)) {
@@ -121,8 +121,9 @@ class ShapeReader {
         continue;
       }
       if (elements > kMaxElements / size) {
-        refuse(ErrorKind::corrupted,
-               "a tensor of the shape " + shape_text(shape_.first(rank_)) + ", which is too large");
+        refuse_tensor(
+            ErrorKind::corrupted,
+            "a tensor of the shape " + shape_text(shape_.first(rank_)) + ", which is too large");
       }
       elements *= size;
     }
@@ -142,11 +143,11 @@ class ShapeReader {
       }
     }
     if (size < 0) {
-      refuse(ErrorKind::corrupted, "a tensor with a dimension of " + std::to_string(size));
+      refuse_tensor(ErrorKind::corrupted, "a tensor with a dimension of " + std::to_string(size));
     }
     if (rank_ == shape_.size()) {
-      refuse(ErrorKind::limit_exceeded,
-             "a tensor of more than " + std::to_string(shape_.size()) + " dimensions");
+      refuse_tensor(ErrorKind::limit_exceeded,
+                    "a tensor of more than " + std::to_string(shape_.size()) + " dimensions");
     }
     shape_[rank_++] = static_cast<size_t>(size);
   }
@@ -205,7 +206,7 @@ std::string shape_text(std::span<const size_t> shape, bool any_first) {
 
 TensorView parse_tensor(std::span<const std::byte> tensor) {
   if (tensor.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    refuse(ErrorKind::limit_exceeded, "a tensor of 2 GiB or more");
+    refuse_tensor(ErrorKind::limit_exceeded, "a tensor of 2 GiB or more");
   }
   TensorView view;
   view.message_ = tensor;
@@ -228,7 +229,8 @@ TensorView parse_tensor(std::span<const std::byte> tensor) {
     }
     const TypeTraits* const traits = find_traits(type);
     if (!traits) {
-      refuse(type == 0 ? ErrorKind::corrupted : ErrorKind::unsupported, unsupported_type(type));
+      refuse_tensor(type == 0 ? ErrorKind::corrupted : ErrorKind::unsupported,
+                    unsupported_type(type));
     }
     view.type_ = traits->type;
     view.size_ = shape.finish();
@@ -236,9 +238,9 @@ TensorView parse_tensor(std::span<const std::byte> tensor) {
 
     if (has_content) {
       if (view.content_.size() != view.size_ * traits->size) {
-        refuse(ErrorKind::corrupted,
-               "a tensor of " + std::string(traits->name) + shape_text(view.shape()) + " with " +
-                   std::to_string(view.content_.size()) + " bytes of content");
+        refuse_tensor(ErrorKind::corrupted,
+                      "a tensor of " + std::string(traits->name) + shape_text(view.shape()) +
+                          " with " + std::to_string(view.content_.size()) + " bytes of content");
       }
       view.stored_ = view.size_;
       return view;
@@ -247,9 +249,9 @@ TensorView parse_tensor(std::span<const std::byte> tensor) {
     read_numbers(WireReader(tensor), *traits, [&](uint64_t) { ++numbers; });
     view.stored_ = numbers / traits->numbers;
     if (numbers % traits->numbers != 0 || view.stored_ > view.size_) {
-      refuse(ErrorKind::corrupted, "a tensor of " + std::string(traits->name) +
-                                       shape_text(view.shape()) + " with a list of " +
-                                       std::to_string(numbers) + " numbers");
+      refuse_tensor(ErrorKind::corrupted, "a tensor of " + std::string(traits->name) +
+                                              shape_text(view.shape()) + " with a list of " +
+                                              std::to_string(numbers) + " numbers");
     }
     return view;
   } catch (const Error& error) {

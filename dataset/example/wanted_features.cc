@@ -16,18 +16,18 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, std::string reason) {
+[[noreturn]] void refuse_feature(const std::string& name, std::string reason) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "schema: feature '" + printable(name) + "' has " + std::move(reason)});
 }
 
-size_t values_of(const std::string& name, const std::vector<size_t>& shape) {
+size_t values_of_shape(const std::string& name, const std::vector<size_t>& shape) {
   constexpr size_t kLimit = size_t{1} << 31;
   size_t size = 1;
   for (const size_t dimension : shape) {
-    if (dimension == 0) refuse(name, "a shape with a dimension of 0");
+    if (dimension == 0) refuse_feature(name, "a shape with a dimension of 0");
     if (dimension >= kLimit || size * dimension >= kLimit) {
-      refuse(name, "a shape of 2^31 values or more");
+      refuse_feature(name, "a shape of 2^31 values or more");
     }
     size *= dimension;
   }
@@ -39,11 +39,12 @@ void check_default(const WantedFeature& feature) {
       [&](const auto& values) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(values)>, std::monostate>) {
           if (feature.default_values.index() != static_cast<size_t>(feature.kind)) {
-            refuse(feature.name, "default values of another kind than the feature");
+            refuse_feature(feature.name, "default values of another kind than the feature");
           }
           if (values.size() != feature.size) {
-            refuse(feature.name, std::to_string(values.size()) + " default values for a shape of " +
-                                     std::to_string(feature.size));
+            refuse_feature(feature.name, std::to_string(values.size()) +
+                                             " default values for a shape of " +
+                                             std::to_string(feature.size));
           }
         }
       },
@@ -53,19 +54,20 @@ void check_default(const WantedFeature& feature) {
 void check_value_bytes(const WantedFeature& feature) {
   if (!feature.value_bytes) return;
   if (feature.kind != FeatureKind::bytes || !feature.shape.empty()) {
-    refuse(feature.name, "value_bytes, which needs kind bytes and shape {}");
+    refuse_feature(feature.name, "value_bytes, which needs kind bytes and shape {}");
   }
   if (!feature.required && bytes_of(feature.default_values) != *feature.value_bytes) {
-    refuse(feature.name, "a default value of another size than value_bytes");
+    refuse_feature(feature.name, "a default value of another size than value_bytes");
   }
 }
 
 void check_utf8(const WantedFeature& feature) {
   if (!feature.utf8) return;
-  if (feature.kind != FeatureKind::bytes) refuse(feature.name, "utf8, which needs kind bytes");
+  if (feature.kind != FeatureKind::bytes)
+    refuse_feature(feature.name, "utf8, which needs kind bytes");
   if (const auto* texts = std::get_if<std::vector<std::string>>(&feature.default_values)) {
     if (!std::ranges::all_of(*texts, is_utf8)) {
-      refuse(feature.name, "a default value that is not UTF-8");
+      refuse_feature(feature.name, "a default value that is not UTF-8");
     }
   }
 }
@@ -73,7 +75,7 @@ void check_utf8(const WantedFeature& feature) {
 void check_view(const WantedFeature& feature) {
   if (!feature.is_view) return;
   if (feature.kind != FeatureKind::bytes || !feature.shape.empty() || !feature.required) {
-    refuse(feature.name, "is_view, which needs kind bytes, shape {} and no default values");
+    refuse_feature(feature.name, "is_view, which needs kind bytes, shape {} and no default values");
   }
 }
 
@@ -86,7 +88,7 @@ struct Want {
                           .fixed = true,
                           .required = fixed.default_values.index() == 0,
                           .shape = fixed.shape,
-                          .size = values_of(name, fixed.shape),
+                          .size = values_of_shape(name, fixed.shape),
                           .default_values = fixed.default_values,
                           .value_bytes = fixed.value_bytes,
                           .utf8 = fixed.utf8,
@@ -103,7 +105,7 @@ struct Want {
             .fixed = true,
             .required = !fixed.allow_missing,
             .shape = fixed.shape,
-            .size = values_of(name, fixed.shape),
+            .size = values_of_shape(name, fixed.shape),
             .utf8 = fixed.utf8};
   }
   WantedFeature operator()(const Ragged& ragged) const {
@@ -115,7 +117,7 @@ struct Want {
             .fixed = !tensor.ragged,
             .required = !tensor.allow_missing,
             .shape = tensor.shape,
-            .size = values_of(name, tensor.shape),
+            .size = values_of_shape(name, tensor.shape),
             .tensor = tensor.type};
   }
 };
@@ -196,7 +198,7 @@ std::vector<WantedFeature> want(const Schema& schema) {
   features.reserve(schema.size());
   for (const auto& [name, form] : schema) {
     features.push_back(std::visit(Want{name}, form));
-    if (features.back().kind == FeatureKind::none) refuse(name, "no kind");
+    if (features.back().kind == FeatureKind::none) refuse_feature(name, "no kind");
     check_utf8(features.back());
     features.back().has_utf8_name = is_utf8(name);
   }

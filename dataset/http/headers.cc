@@ -23,19 +23,18 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  // ASCII only; tolower() depends on the locale.
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
 std::optional<ContentRange> parse_content_range(std::string_view text) {
-  const std::string lowered = lower(text);
+  const std::string lowered = lower_case(text);
   std::string_view rest = lowered;
   ContentRange range;
   if (!take(rest, "bytes ")) return std::nullopt;
@@ -75,8 +74,8 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
 std::optional<bool> looks_like_html(std::span<const std::byte> head) {
   static constexpr std::string_view kStarts[] = {"<!doctype html", "<html", "<head", "<!--"};
   static constexpr size_t kLongestBlank = 512;
-  const std::string lowered =
-      lower({reinterpret_cast<const char*>(head.data()), std::min(head.size(), kLongestBlank)});
+  const std::string lowered = lower_case(
+      {reinterpret_cast<const char*>(head.data()), std::min(head.size(), kLongestBlank)});
   std::string_view text = lowered;
   static constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.size() < kByteOrderMark.size() && kByteOrderMark.starts_with(text)) return std::nullopt;
@@ -91,7 +90,7 @@ std::optional<bool> looks_like_html(std::span<const std::byte> head) {
 }
 
 bool is_html_type(std::string_view content_type) {
-  std::string type = lower(content_type.substr(0, content_type.find(';')));
+  std::string type = lower_case(content_type.substr(0, content_type.find(';')));
   while (!type.empty() && is_space(type.back())) type.pop_back();
   return type == "text/html" || type == "application/xhtml+xml";
 }

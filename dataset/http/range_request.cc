@@ -10,12 +10,6 @@
 #include "recordpipe/stop.h"
 
 namespace recordpipe {
-namespace {
-
-// A transfer of this size resets the retry count.
-constexpr size_t kSuccess = size_t{1} << 20;
-
-}  // namespace
 
 RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& options,
                            HttpClientPool& clients, uint64_t first, std::span<std::byte> out,
@@ -37,7 +31,7 @@ void RangeRequest::run() {
     try {
       fetch();
     } catch (const TransientError& error) {
-      if (filled_ - failed_at >= kSuccess) retry_.succeeded();
+      if (filled_ - failed_at >= kSuccessfulTransfer) retry_.succeeded();
       failed_at = filled_;
       retry_.wait_after(error);
     }

@@ -20,9 +20,6 @@
 namespace recordpipe {
 namespace {
 
-// A transfer of this size resets the retry count.
-constexpr uint64_t kSuccess = uint64_t{1} << 20;
-
 // Sends the requests for one stream.
 class ResumedGet {
  public:
@@ -43,7 +40,7 @@ class ResumedGet {
         fetch();
       } catch (const TransientError& error) {
         if (position_ > 0 && validator_.empty()) throw cannot_go_on(error);
-        if (position_ - failed_at_ >= kSuccess) retry_.succeeded();
+        if (position_ - failed_at_ >= kSuccessfulTransfer) retry_.succeeded();
         failed_at_ = position_;
         retry_.wait_after(error);
       }

@@ -1,6 +1,7 @@
 // Describes how the requests for one file are sent.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,9 @@ enum class RangeCondition {
   if_range,  // otherwise, the server sends the whole file (RFC 9110 section 13.1.5)
   if_match,  // otherwise, the server answers 412; object stores do not support If-Range
 };
+
+// A transfer of this size succeeded, even if it then breaks off: HttpRetry::succeeded().
+inline constexpr uint64_t kSuccessfulTransfer = uint64_t{1} << 20;
 
 struct HttpTarget {
   HttpUrl url;

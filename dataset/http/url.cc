@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 
+#include "dataset/http/headers.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 
@@ -32,13 +33,8 @@ std::string part(const ParsedUrl& url, CURLUPart which, unsigned flags = 0) {
   return text;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 std::string origin_of(const ParsedUrl& url) {
-  return part(url, CURLUPART_SCHEME) + "://" + lower(part(url, CURLUPART_HOST)) + ":" +
+  return part(url, CURLUPART_SCHEME) + "://" + lower_case(part(url, CURLUPART_HOST)) + ":" +
          part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
 }
 

@@ -13,12 +13,12 @@ namespace {
 using internal::color_jitter_highway;
 using internal::color_jitter_portable;
 
-constexpr std::array<ColorJitterImplementation, 2> kImplementations = {{
+constexpr std::array<ColorJitterImplementation, 2> kColorJitterImplementations = {{
     {"portable", color_jitter_portable},
     {"highway", color_jitter_highway},
 }};
 
-void check(const char* name, float low, float high, float least, float most) {
+void check_bounds(const char* name, float low, float high, float least, float most) {
   if (low >= least && low <= high && high <= most) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = std::string("the bounds of ") + name + " are not in order, or not " +
@@ -40,10 +40,10 @@ ColorJitterRanges ColorJitterRanges::around(float brightness, float contrast, fl
 
 void check(const ColorJitterRanges& ranges) {
   constexpr float kMost = 1e6f;
-  check("brightness", ranges.min_brightness, ranges.max_brightness, 0, kMost);
-  check("contrast", ranges.min_contrast, ranges.max_contrast, 0, kMost);
-  check("saturation", ranges.min_saturation, ranges.max_saturation, 0, kMost);
-  check("hue", ranges.min_hue, ranges.max_hue, -0.5f, 0.5f);
+  check_bounds("brightness", ranges.min_brightness, ranges.max_brightness, 0, kMost);
+  check_bounds("contrast", ranges.min_contrast, ranges.max_contrast, 0, kMost);
+  check_bounds("saturation", ranges.min_saturation, ranges.max_saturation, 0, kMost);
+  check_bounds("hue", ranges.min_hue, ranges.max_hue, -0.5f, 0.5f);
 }
 
 ColorJitter ColorJitter::draw(Random& random, const ColorJitterRanges& ranges) {
@@ -64,11 +64,11 @@ void color_jitter(std::span<uint8_t> planes, size_t channels, const ColorJitter&
                  .reason = "color_jitter needs images of 1 or 3 channels, not of " +
                            std::to_string(channels)});
   }
-  kImplementations.back().apply(planes, channels, jitter);
+  kColorJitterImplementations.back().apply(planes, channels, jitter);
 }
 
 std::span<const ColorJitterImplementation> color_jitter_implementations() {
-  return kImplementations;
+  return kColorJitterImplementations;
 }
 
 }  // namespace recordpipe

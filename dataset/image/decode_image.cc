@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/image/exif.h"
+#include "dataset/image/file_start.h"
 #include "dataset/image/image_decoders.h"
 #include "recordpipe/error.h"
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr uint8_t kJpegStart[] = {0xFF, 0xD8, 0xFF};
 constexpr uint8_t kPngStart[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-
-bool starts_with(std::span<const std::byte> file, std::span<const uint8_t> start) {
-  return file.size() >= start.size() &&
-         std::equal(start.begin(), start.end(), file.begin(),
-                    [](uint8_t a, std::byte b) { return a == std::to_integer<uint8_t>(b); });
-}
 
 ImageFileFormat format_of(std::span<const std::byte> file) {
   if (starts_with(file, kJpegStart)) return ImageFileFormat::jpeg;

@@ -8,6 +8,7 @@
 
 #include "dataset/image/channel_sums.h"
 #include "dataset/image/crop_implementations.h"
+#include "dataset/image/size_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/image/crop_window.h"
@@ -66,10 +67,6 @@ void require(bool condition, const std::string& reason) {
   if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
-std::string text(const ImageSize& size) {
-  return std::to_string(size.height) + "x" + std::to_string(size.width);
-}
-
 // Returns the offset of the central `crop` of `image` pixels, rounded towards zero.
 int central_offset(size_t image, size_t crop) {
   return (static_cast<int>(image) - static_cast<int>(crop)) / 2;
@@ -117,7 +114,7 @@ ChannelMap color_map(const CropWindow& window, const CropFlipColor& distortion,
 CropFlipColor CropFlipColor::draw(Random& random, const ImageSize& image, const ImageSize& crop,
                                   const ColorRanges& ranges) {
   require(crop.height <= image.height && crop.width <= image.width,
-          "a crop of " + text(crop) + " from an image of " + text(image));
+          "a crop of " + size_text(crop) + " from an image of " + size_text(image));
   require(ranges.max_brightness >= 0, "max_brightness is below 0");
   require(ranges.min_contrast > 0 && ranges.min_contrast <= ranges.max_contrast,
           "min_contrast is not above 0, or above max_contrast");
@@ -162,7 +159,7 @@ void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
 
 std::vector<Parameter> RecoloredCollator::parameters() const {
   std::vector<Parameter> all = format.parameters();
-  all.push_back({"cropped_from", text(size)});
+  all.push_back({"cropped_from", size_text(size)});
   all.push_back({"standardize", standardize == Standardize::yes});
   return all;
 }

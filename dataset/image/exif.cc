@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/image/file_start.h"
+
 namespace recordpipe {
 namespace {
 
@@ -26,12 +28,6 @@ std::optional<uint32_t> number(Bytes from, size_t at, size_t size, bool big_endi
     value = value << 8 | std::to_integer<uint32_t>((*bytes)[big_endian ? i : size - 1 - i]);
   }
   return value;
-}
-
-bool starts_with(Bytes bytes, std::span<const uint8_t> start) {
-  return bytes.size() >= start.size() &&
-         std::equal(start.begin(), start.end(), bytes.begin(),
-                    [](uint8_t a, std::byte b) { return a == std::to_integer<uint8_t>(b); });
 }
 
 // `tiff`: a TIFF header and the first directory (TIFF 6.0, sections 2 and "Orientation").

@@ -34,7 +34,7 @@ struct JpegErrors : jpeg_error_mgr {
 
 JpegErrors& errors_of(j_common_ptr codec) { return *static_cast<JpegErrors*>(codec->err); }
 
-[[noreturn]] void leave(j_common_ptr codec) {
+[[noreturn]] void leave_decoder(j_common_ptr codec) {
   JpegErrors& errors = errors_of(codec);
   errors.damaged = false;
   errors.format_message(codec, errors.message);
@@ -119,7 +119,7 @@ struct JpegDecoder::State {
 
   State() {
     codec.err = jpeg_std_error(&errors);
-    errors.error_exit = leave;
+    errors.error_exit = leave_decoder;
     errors.emit_message = note;
     errors.output_message = print_nothing;
     if (!completes(errors, [this] { jpeg_create_decompress(&codec); })) fail();

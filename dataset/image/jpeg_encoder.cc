@@ -14,14 +14,14 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kLongestSide = JPEG_MAX_DIMENSION;
+constexpr size_t kLongestJpegSide = JPEG_MAX_DIMENSION;
 
 struct EncodeErrors : jpeg_error_mgr {
   std::jmp_buf escape;
   char text[JMSG_LENGTH_MAX];
 };
 
-[[noreturn]] void leave(j_common_ptr codec) {
+[[noreturn]] void leave_encoder(j_common_ptr codec) {
   EncodeErrors& errors = *static_cast<EncodeErrors*>(codec->err);
   errors.format_message(codec, errors.text);
   std::longjmp(errors.escape, 1);
@@ -35,7 +35,7 @@ class JpegWriter {
  public:
   JpegWriter() {
     codec_.err = jpeg_std_error(&errors_);
-    errors_.error_exit = leave;
+    errors_.error_exit = leave_encoder;
     errors_.output_message = say_nothing;
     errors_.emit_message = ignore;
   }
@@ -104,7 +104,7 @@ class JpegWriter {
 std::vector<std::byte> encode_jpeg(std::span<const uint8_t> pixels, size_t height, size_t width,
                                    size_t channels, const JpegOptions& options) {
   const bool fits = height > 0 && width > 0 && (channels == 1 || channels == 3) &&
-                    height <= kLongestSide && width <= kLongestSide &&
+                    height <= kLongestJpegSide && width <= kLongestJpegSide &&
                     pixels.size() == height * width * channels;
   if (!fits) {
     throw Error({.kind = ErrorKind::invalid_argument,

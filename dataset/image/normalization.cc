@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-void require(bool condition, const char* reason) {
+void require_valid(bool condition, const char* reason) {
   if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
@@ -85,20 +85,20 @@ std::vector<Parameter> Normalization::parameters() const {
 
 void check(const Normalization& normalization, const ImageFormat& format) {
   if (normalization == Normalization{}) return;
-  require(format.dtype != DType::uint8 && format.dtype != DType::uint16,
-          "a batch of uint8 or uint16 values can't be normalised");
-  require(format.channels <= Normalization::kMaxChannels,
-          "images of more than 4 channels can't be normalised");
+  require_valid(format.dtype != DType::uint8 && format.dtype != DType::uint16,
+                "a batch of uint8 or uint16 values can't be normalised");
+  require_valid(format.channels <= Normalization::kMaxChannels,
+                "images of more than 4 channels can't be normalised");
   if (normalization.per_image) {
-    require(normalization == Normalization{.per_image = true},
-            "per_image can't be combined with scale, mean or stddev");
+    require_valid(normalization == Normalization{.per_image = true},
+                  "per_image can't be combined with scale, mean or stddev");
     return;
   }
-  require(std::isfinite(normalization.scale), "the scale is not a finite number");
+  require_valid(std::isfinite(normalization.scale), "the scale is not a finite number");
   for (size_t c = 0; c < format.channels; ++c) {
-    require(std::isfinite(normalization.mean[c]), "a mean is not a finite number");
-    require(std::isfinite(normalization.stddev[c]) && normalization.stddev[c] > 0,
-            "a stddev is not a finite number above 0");
+    require_valid(std::isfinite(normalization.mean[c]), "a mean is not a finite number");
+    require_valid(std::isfinite(normalization.stddev[c]) && normalization.stddev[c] > 0,
+                  "a stddev is not a finite number above 0");
   }
 }
 

@@ -14,11 +14,11 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kLongestSide = 0x7fffffff;
+constexpr size_t kLongestPngSide = 0x7fffffff;
 
 void check_size(size_t values, size_t height, size_t width, size_t channels) {
   const bool fits = height > 0 && width > 0 && channels > 0 && channels <= 4 &&
-                    height <= kLongestSide && width <= kLongestSide &&
+                    height <= kLongestPngSide && width <= kLongestPngSide &&
                     values % (width * channels) == 0 && values / (width * channels) == height;
   if (fits) return;
   throw Error({.kind = ErrorKind::invalid_argument,
@@ -32,7 +32,7 @@ void check_size(size_t values, size_t height, size_t width, size_t channels) {
                .reason = "can't be written as PNG: " + printable(message)});
 }
 
-png_uint_32 format_of(size_t channels) {
+png_uint_32 png_format_of(size_t channels) {
   switch (channels) {
     case 1:
       return PNG_FORMAT_GRAY;
@@ -134,7 +134,7 @@ std::vector<std::byte> encode_png(std::span<const uint8_t> pixels, size_t height
   image.version = PNG_IMAGE_VERSION;
   image.height = static_cast<png_uint_32>(height);
   image.width = static_cast<png_uint_32>(width);
-  image.format = format_of(channels);
+  image.format = png_format_of(channels);
   std::vector<std::byte> file(PNG_IMAGE_PNG_SIZE_MAX(image));
   png_alloc_size_t size = file.size();
   if (png_image_write_to_memory(&image, file.data(), &size, /*convert_to_8_bit=*/0, pixels.data(),

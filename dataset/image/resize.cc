@@ -6,6 +6,7 @@
 
 #include "dataset/image/filter_table.h"
 #include "dataset/image/resize_implementations.h"
+#include "dataset/image/size_text.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
@@ -15,7 +16,7 @@ using internal::FilterTable;
 using internal::ResizedLine;
 using internal::ResizePass;
 
-constexpr std::array<ResizeImplementation, 2> kImplementations = {{
+constexpr std::array<ResizeImplementation, 2> kResizeImplementations = {{
     {"portable", internal::resize_rows_portable, internal::resize_columns_portable,
      internal::float_rows8_portable, internal::float_rows16_portable,
      internal::float_columns_portable},
@@ -32,30 +33,25 @@ constexpr size_t kMaxPixels = size_t{1} << 26;
   throw Error({.kind = ErrorKind::invalid_argument, .reason = "resize: " + std::move(reason)});
 }
 
-std::string text(size_t height, size_t width) {
-  return std::to_string(height) + "x" + std::to_string(width);
-}
-
-void check(const Resized& resized) {
+void check_resized(const Resized& resized) {
   for (const ImageSize& size : {resized.from, resized.to}) {
     if (size.height < 1 || size.width < 1 || size.height > kMaxResizedSide ||
         size.width > kMaxResizedSide) {
-      refuse("a size of " + text(size.height, size.width) + " pixels; a side has 1 to " +
+      refuse("a size of " + size_text(size) + " pixels; a side has 1 to " +
              std::to_string(kMaxResizedSide));
     }
   }
   if (!resized.window.is_inside(resized.to)) {
-    refuse("a window of " + text(resized.window.height, resized.window.width) + " pixels at " +
+    refuse("a window of " + size_text(resized.window.size()) + " pixels at " +
            std::to_string(resized.window.top) + ", " + std::to_string(resized.window.left) +
-           " is not inside of " + text(resized.to.height, resized.to.width));
+           " is not inside of " + size_text(resized.to));
   }
   if (!resized.box) return;
   const ResizeBox& box = *resized.box;
   if (!(box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 &&
         box.top + box.height <= static_cast<double>(resized.from.height) &&
         box.left + box.width <= static_cast<double>(resized.from.width))) {
-    refuse("a box that is empty, or not inside of " +
-           text(resized.from.height, resized.from.width));
+    refuse("a box that is empty, or not inside of " + size_text(resized.from));
   }
 }
 
@@ -132,10 +128,10 @@ std::string_view to_string(Interpolation interpolation) {
   return {};
 }
 
-std::span<const ResizeImplementation> resize_implementations() { return kImplementations; }
+std::span<const ResizeImplementation> resize_implementations() { return kResizeImplementations; }
 
 ImagePart Resized::source() const {
-  check(*this);
+  check_resized(*this);
   FilterTable row;
   FilterTable column;
   row.make(row_of(*this));
@@ -155,7 +151,7 @@ struct Resizer::State {
 
   // Makes the filters. Throws Error for another number of values in the part.
   void prepare(size_t part_values, size_t channels, const Resized& resized) {
-    check(resized);
+    check_resized(resized);
     if (channels < 1 || channels > 4) refuse(std::to_string(channels) + " channels, not 1 to 4");
     make(row, row_of(resized));
     make(column, column_of(resized));

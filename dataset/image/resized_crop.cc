@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "dataset/image/size_text.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
@@ -14,7 +15,7 @@ constexpr int kTries = 10;
 // In [0, 1), of 53 bits: two draws.
 double uniform(Random& random) { return static_cast<double>(random.next64() >> 11) * 0x1p-53; }
 
-double between(Random& random, double low, double high) {
+double double_between(Random& random, double low, double high) {
   return low + uniform(random) * (high - low);
 }
 
@@ -30,8 +31,8 @@ ImagePart draw_crop(Random& random, const ImageSize& image, const CropRanges& ra
   const double low = std::log(ranges.min_ratio);
   const double high = std::log(ranges.max_ratio);
   for (int i = 0; i < kTries; ++i) {
-    const double area = height * width * between(random, ranges.min_scale, ranges.max_scale);
-    const double ratio = std::exp(between(random, low, high));
+    const double area = height * width * double_between(random, ranges.min_scale, ranges.max_scale);
+    const double ratio = std::exp(double_between(random, low, high));
     const double crop_width = std::nearbyint(std::sqrt(area * ratio));
     const double crop_height = std::nearbyint(std::sqrt(area / ratio));
     if (crop_width < 1 || crop_height < 1 || crop_width > width || crop_height > height) continue;
@@ -58,10 +59,6 @@ size_t central_place(size_t image, size_t crop) {
   return half + (difference % 2 == 1 && half % 2 == 1 ? 1 : 0);
 }
 
-std::string text(const ImageSize& size) {
-  return std::to_string(size.height) + "x" + std::to_string(size.width);
-}
-
 }  // namespace
 
 void check(const CropRanges& ranges) {
@@ -81,7 +78,7 @@ ImageSize size_of_short_side(const ImageSize& image, size_t short_side) {
   if (shorter < 1 || short_side > kMaxResizedSide || longer > kMaxResizedSide ||
       longer * short_side / shorter > kMaxResizedSide) {
     throw Error({.kind = ErrorKind::limit_exceeded,
-                 .reason = "an image of " + text(image) + " whose short side becomes " +
+                 .reason = "an image of " + size_text(image) + " whose short side becomes " +
                            std::to_string(short_side) + " is too large"});
   }
   const size_t other = longer * short_side / shorter;
@@ -100,8 +97,9 @@ ResizedCrop ResizedCrop::draw(Random& random, const ImageSize& image, const Imag
 ResizedCrop ResizedCrop::central(const ImageSize& image, const ImageSize& to,
                                  const ImageSize& center, const Resampling& resampling) {
   if (center.height > to.height || center.width > to.width) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "a crop of " + text(center) + " from an image of " + text(to)});
+    throw Error(
+        {.kind = ErrorKind::unsupported,
+         .reason = "a crop of " + size_text(center) + " from an image of " + size_text(to)});
   }
   ResizedCrop central{{0, 0, image.height, image.width}, Resized::whole(image, to, resampling)};
   central.resized.window = {central_place(to.height, center.height),

@@ -18,7 +18,7 @@ constexpr size_t kLongestText = size_t{128} << 10;
 // Each opening brace is compared with the text after it.
 constexpr std::ptrdiff_t kMostBraces = 1000;
 constexpr size_t kMostNested = 64;
-constexpr double kMostBytes = 256 << 20;
+constexpr double kMostExpandedBytes = 256 << 20;
 
 constexpr size_t npos = std::string_view::npos;
 
@@ -150,7 +150,7 @@ std::vector<std::string> BracePattern::words(size_t most) const {
   if (extent.words > static_cast<double>(most)) {
     throw limit_exceeded("the braces stand for more than " + std::to_string(most) + " names");
   }
-  if (extent.bytes > kMostBytes) {
+  if (extent.bytes > kMostExpandedBytes) {
     throw limit_exceeded("the braces stand for names of more than 256 MiB together");
   }
   std::vector<std::string> words = expand(sequence_);

@@ -6,22 +6,21 @@
 #include <zlib.h>
 
 #include "dataset/io/deflate_block.h"
+#include "dataset/io/zlib_parameters.h"
 #include "dataset/io/zstd_sink.h"
 #include "recordpipe/compression.h"
 
 namespace recordpipe {
 namespace {
 
-constexpr size_t kOutputSize = size_t{256} << 10;
-constexpr int kZlibWindow = 15;
-constexpr int kGzipWindow = 16 + 15;
-constexpr int kMemoryLevel = 8;  // zlib's default
+constexpr size_t kDeflateOutputSize = size_t{256} << 10;
 
 class DeflatingSink final : public ByteSink {
  public:
-  DeflatingSink(ByteSink& sink, const DeflateOptions& options) : sink_(sink), output_(kOutputSize) {
+  DeflatingSink(ByteSink& sink, const DeflateOptions& options)
+      : sink_(sink), output_(kDeflateOutputSize) {
     const int window = options.format == Compression::gzip ? kGzipWindow : kZlibWindow;
-    if (deflateInit2(&stream_, options.level, Z_DEFLATED, window, kMemoryLevel,
+    if (deflateInit2(&stream_, options.level, Z_DEFLATED, window, kZlibMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
       throw std::bad_alloc();
     }

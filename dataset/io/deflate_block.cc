@@ -6,22 +6,21 @@
 
 #include <zlib.h>
 
+#include "dataset/io/zlib_parameters.h"
 #include "dataset/io/zstd_sink.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {
 
-constexpr int kRawWindow = -15;
-constexpr int kGzipWindow = 16 + 15;
-constexpr int kMemoryLevel = 8;  // zlib's default
 constexpr int kFastestLevel = 1;
 // An empty final block of fixed Huffman codes.
 constexpr std::string_view kLastBlock{"\x03\x00", 2};
 
 std::string deflate_by_zlib(std::span<const std::byte> content, int level, int window, int flush) {
   z_stream stream = {};
-  if (deflateInit2(&stream, level, Z_DEFLATED, window, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, level, Z_DEFLATED, window, kZlibMemoryLevel, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     throw std::bad_alloc();
   }
   struct End {

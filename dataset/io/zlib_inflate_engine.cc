@@ -5,12 +5,11 @@
 #include <zlib.h>
 
 #include "dataset/io/inflate_engine.h"
+#include "dataset/io/zlib_parameters.h"
 
 namespace recordpipe {
 namespace {
 
-constexpr int kZlibWindow = 15;
-constexpr int kGzipWindow = 16 + 15;
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // uInt
 
 class ZlibInflateEngine final : public InflateEngine {

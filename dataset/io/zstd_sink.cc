@@ -10,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kOutputSize = size_t{256} << 10;
+constexpr size_t kZstdOutputSize = size_t{256} << 10;
 
 ZSTD_CCtx* make_context(int level) {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
@@ -23,7 +23,7 @@ ZSTD_CCtx* make_context(int level) {
 class ZstdSink final : public ByteSink {
  public:
   ZstdSink(ByteSink& sink, int level)
-      : sink_(sink), output_(kOutputSize), context_(make_context(level)) {}
+      : sink_(sink), output_(kZstdOutputSize), context_(make_context(level)) {}
 
   ~ZstdSink() override { ZSTD_freeCCtx(context_); }
   ZstdSink(const ZstdSink&) = delete;

@@ -6,7 +6,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr char kLogin[] =
+constexpr char kGoogleLogin[] =
     "run: gcloud auth application-default login, or set GOOGLE_OAUTH_ACCESS_TOKEN";
 
 }  // namespace
@@ -23,7 +23,7 @@ GoogleToken GcsStore::fetch_token() {
   if (token.token.empty() && had_token_) {
     throw TransientError({.kind = ErrorKind::network,
                           .reason = "the access token has expired, and no new one was found",
-                          .hint = kLogin});
+                          .hint = kGoogleLogin});
   }
   had_token_ = !token.token.empty();
   return token;
@@ -79,7 +79,8 @@ std::string GcsStore::hint(const AuthorisedRequest& sent, const ServiceError& er
   if (error.code == "NoSuchBucket") return "check the bucket";
   if (error.code == "NoSuchKey") return "check the key: there is no such object";
   if (sent.anonymous) {
-    return std::string("no access token was found, so the request was not authorised: ") + kLogin;
+    return std::string("no access token was found, so the request was not authorised: ") +
+           kGoogleLogin;
   }
   if (error.code == "AccessDenied") {
     return sent.request.method == "GET" ? "check that the account may read the bucket"

@@ -6,20 +6,12 @@
 
 #include "dataset/object_store/sigv4.h"
 #include "recordpipe/error.h"
-#include "recordpipe/sha256.h"
 
 namespace recordpipe {
 namespace {
 
-constexpr char kLogin[] =
+constexpr char kAwsLogin[] =
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role";
-
-// The service compares it with the body, so that it is also a checksum of the transfer.
-std::string sha256_of(std::string_view body) {
-  Sha256 hash;
-  hash.update(std::as_bytes(std::span(body)));
-  return hash.hex();
-}
 
 }  // namespace
 
@@ -35,7 +27,7 @@ AwsCredentials S3Store::fetch_credentials() {
   if (credentials.anonymous() && had_credentials_) {
     throw TransientError({.kind = ErrorKind::network,
                           .reason = "the AWS credentials have expired, and no new ones were found",
-                          .hint = kLogin});
+                          .hint = kAwsLogin});
   }
   had_credentials_ = !credentials.anonymous();
   return credentials;
@@ -68,6 +60,7 @@ AuthorisedRequest S3Store::authorise(const ObjectRequest& request) {
       .anonymous = credentials.anonymous(),
       .secrets = {credentials.access_key, credentials.secret_key, credentials.session_token}};
   if (!credentials.anonymous()) {
+    // The service compares it with the body, so that it is also a checksum of the transfer.
     if (request.body) to_sign.payload_sha256 = sha256_of(*request.body);
     to_sign.headers.emplace_back("x-amz-content-sha256", to_sign.payload_sha256);
     to_sign.headers.emplace_back("x-amz-date", sigv4_time(now));
@@ -142,7 +135,8 @@ std::string S3Store::hint(const AuthorisedRequest& sent, const ServiceError& err
                                 : "set AWS_REGION=" + error.region;
   }
   if (sent.anonymous) {
-    return std::string("no AWS credentials were found, so the request was not signed: ") + kLogin;
+    return std::string("no AWS credentials were found, so the request was not signed: ") +
+           kAwsLogin;
   }
   if (code == "AccessDenied") {
     const std::string& method = sent.request.method;

@@ -15,12 +15,6 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-std::string sha256_of(std::string_view text) {
-  Sha256 hash;
-  hash.update(bytes_of(text));
-  return hash.hex();
-}
-
 std::string hex(std::span<const std::byte> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -32,7 +26,7 @@ std::string hex(std::span<const std::byte> bytes) {
 }
 
 // A header's value without blanks at its ends, and with single blanks inside.
-std::string trimmed(std::string_view value) {
+std::string with_single_blanks(std::string_view value) {
   std::string out;
   for (const char c : value) {
     if (c != ' ' && c != '\t') {
@@ -51,7 +45,7 @@ Pairs canonical_headers(const Pairs& headers) {
   for (const auto& [name, value] : headers) {
     std::string lower = name;
     for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    all.emplace_back(std::move(lower), trimmed(value));
+    all.emplace_back(std::move(lower), with_single_blanks(value));
   }
   std::ranges::stable_sort(all, {}, &std::pair<std::string, std::string>::first);
   Pairs joined;
@@ -79,6 +73,12 @@ std::string canonical_request(const SigV4Request& request, const Pairs& headers)
 }
 
 }  // namespace
+
+std::string sha256_of(std::string_view text) {
+  Sha256 hash;
+  hash.update(bytes_of(text));
+  return hash.hex();
+}
 
 std::array<std::byte, 32> hmac_sha256(std::span<const std::byte> key, std::string_view text) {
   static constexpr size_t kBlock = 64;

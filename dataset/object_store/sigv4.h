@@ -21,6 +21,9 @@ namespace recordpipe {
 inline constexpr std::string_view kEmptySha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+// In hexadecimal.
+std::string sha256_of(std::string_view text);
+
 // HMAC-SHA256 (RFC 2104).
 std::array<std::byte, 32> hmac_sha256(std::span<const std::byte> key, std::string_view text);
 

@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-std::string trimmed(std::string text) {
+std::string without_final_blanks(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) {
     text.pop_back();
   }
@@ -52,8 +52,8 @@ std::optional<AwsCredentials> web_identity_credentials(const AwsCredentialContex
                  .reason = "a web identity token without a role",
                  .hint = "set AWS_ROLE_ARN"});
   }
-  const std::string token =
-      checked_secret(trimmed(read_small_file(context.local, token_file)), "the web identity token");
+  const std::string token = checked_secret(
+      without_final_blanks(read_small_file(context.local, token_file)), "the web identity token");
   if (token.empty()) {
     throw Error({.kind = ErrorKind::not_found,
                  .path = token_file,

@@ -95,7 +95,7 @@ ProcessMarket& process_market() {
 }
 
 // Before main(), or when the library is loaded: fork() must not happen while it is made.
-[[maybe_unused]] const ProcessMarket& made = process_market();
+[[maybe_unused]] const ProcessMarket& process_market_made = process_market();
 
 }  // namespace
 

@@ -209,7 +209,7 @@ TbbMarket& market() {
 }
 
 // Before main(), or when the library is loaded: fork() must not happen while it is made.
-[[maybe_unused]] const TbbMarket& made = market();
+[[maybe_unused]] const TbbMarket& tbb_market_made = market();
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kMostNames = 1'000'000;
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMostBytesOfNames = size_t{256} << 20;
 
 Error limit_exceeded(const std::string& name, std::string reason) {
   return Error({.kind = ErrorKind::limit_exceeded, .path = name, .reason = std::move(reason)});
@@ -31,7 +31,7 @@ class Budget {
     }
     names_ += count;
     bytes_ += count * (size + sizeof(std::string));
-    if (bytes_ > kMostBytes) {
+    if (bytes_ > kMostBytesOfNames) {
       throw limit_exceeded(name_, "stands for files whose names have more than 256 MiB together");
     }
   }

@@ -17,13 +17,13 @@ namespace {
 
 // Two numbers of 20 digits, a space and the newline.
 constexpr size_t kLongestLine = 42;
-constexpr size_t kBufferSize = size_t{64} << 10;
+constexpr size_t kIndexBufferSize = size_t{64} << 10;
 
 constexpr std::string_view kMakeAnew =
     "the index belongs to another file, or is older than this one: recreate it (tfrecord index)";
 
 // Parses all of `text` as a decimal number without a sign or leading zeros.
-std::optional<uint64_t> parse_number(std::string_view text) {
+std::optional<uint64_t> parse_decimal(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
@@ -35,8 +35,8 @@ std::optional<uint64_t> parse_number(std::string_view text) {
 std::optional<RecordIndexEntry> parse_line(std::string_view line) {
   const size_t blank = line.find(' ');
   if (blank == std::string_view::npos) return std::nullopt;
-  const auto offset = parse_number(line.substr(0, blank));
-  const auto size = parse_number(line.substr(blank + 1));
+  const auto offset = parse_decimal(line.substr(0, blank));
+  const auto size = parse_decimal(line.substr(blank + 1));
   if (!offset || !size) return std::nullopt;
   return RecordIndexEntry{*offset, *size};
 }
@@ -94,7 +94,7 @@ RecordIndexReader::RecordIndexReader(FileSystem& file_system, const std::string&
     : RecordIndexReader(file_system.open_source(path)) {}
 
 RecordIndexReader::RecordIndexReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kBufferSize) {}
+    : source_(std::move(source)), buffer_(kIndexBufferSize) {}
 
 void RecordIndexReader::refuse(std::string reason) const {
   throw Error(
@@ -165,7 +165,9 @@ std::optional<RecordIndexEntry> RecordIndexReader::entry(uint64_t n) {
   return read();
 }
 
-RecordIndexWriter::RecordIndexWriter(ByteSink& sink) : sink_(sink) { buffer_.reserve(kBufferSize); }
+RecordIndexWriter::RecordIndexWriter(ByteSink& sink) : sink_(sink) {
+  buffer_.reserve(kIndexBufferSize);
+}
 
 void RecordIndexWriter::write(uint64_t size) {
   if (size < kRecordOverhead) {
@@ -173,7 +175,7 @@ void RecordIndexWriter::write(uint64_t size) {
                  .path = sink_.path(),
                  .reason = "an index entry of " + std::to_string(size) + " bytes"});
   }
-  if (buffer_.size() + kLongestLine > kBufferSize) flush();
+  if (buffer_.size() + kLongestLine > kIndexBufferSize) flush();
   buffer_ += std::to_string(end_);
   buffer_ += ' ';
   buffer_ += std::to_string(size);

@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kReadBufferSize = size_t{256} << 10;
 // For a record larger than the buffer, the buffer grows as bytes arrive: by half of its size, but
 // at least by kGrowth, up to the size of the record.
 constexpr size_t kGrowth = size_t{1} << 20;
@@ -24,7 +24,7 @@ struct RecordReader::State {
   std::unique_ptr<ByteSource> source;
   const FramingRules rules;
   Compression compression;
-  RawBuffer buffer{kBufferSize};
+  RawBuffer buffer{kReadBufferSize};
   // The bytes that were read from the source and not yet returned: buffer[begin, end).
   size_t begin = 0;
   size_t end = 0;

@@ -9,7 +9,7 @@ namespace recordpipe {
 namespace {
 
 // The size of the write buffer for files.
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kWriteBufferSize = size_t{256} << 10;
 
 void append_bytes(std::span<const std::byte> data, std::string& out) {
   out.append(reinterpret_cast<const char*>(data.data()), data.size());
@@ -48,7 +48,7 @@ struct RecordWriter::State {
   }
 
   // Only files are buffered; a sink receives every record immediately.
-  bool is_full() const { return !file || buffer.size() >= kBufferSize; }
+  bool is_full() const { return !file || buffer.size() >= kWriteBufferSize; }
 
   // Runs `action`. Nothing may be written after a failure; otherwise the file would have a gap.
   template <typename Action>

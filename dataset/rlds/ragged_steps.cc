@@ -9,7 +9,7 @@
 namespace recordpipe::rlds {
 namespace {
 
-[[noreturn]] void refuse(std::string reason) {
+[[noreturn]] void fail_corrupted(std::string reason) {
   throw Error({.kind = ErrorKind::corrupted, .reason = std::move(reason)});
 }
 
@@ -56,7 +56,7 @@ std::vector<uint64_t> ragged_counts(std::span<const std::byte> example,
                                     uint64_t steps) {
   std::vector<uint64_t> counts(steps, 1);
   const auto fail = [&](const std::string& key) {
-    refuse("the row lengths in feature '" + printable(key) + "' don't fit the values");
+    fail_corrupted("the row lengths in feature '" + printable(key) + "' don't fit the values");
   };
   for (const size_t number : leaf.row_lengths) {
     const std::string& key = leaves[number].key;
@@ -98,9 +98,9 @@ void RaggedColumn::Row::add(size_t number, std::span<const std::byte> unit, cons
   } else if (leaf.kind == FeatureKind::bytes) {
     GlanceReader list(unit);
     while (const auto value = list.read_bytes(kListValue)) out.bytes.push_back(*value);
-    if (!list.done()) refuse("the values of a step are no list of byte strings");
+    if (!list.done()) fail_corrupted("the values of a step are no list of byte strings");
   } else if (leaf.kind == FeatureKind::floats) {
-    if (unit.size() % sizeof(float) != 0) refuse("the values of a step are no floats");
+    if (unit.size() % sizeof(float) != 0) fail_corrupted("the values of a step are no floats");
     for (; !unit.empty(); unit = unit.subspan(sizeof(float))) {
       out.floats.push_back(load_float(unit.data()));
     }

@@ -9,7 +9,7 @@
 namespace recordpipe::tfds {
 namespace {
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxFeatureDepth = 64;
 constexpr size_t kMaxFeatures = 100'000;
 constexpr size_t kMaxRank = TensorView::kMaxRank;
 
@@ -163,8 +163,8 @@ void check_leaf(const Feature& feature, const JsonObject& object) {
 }  // namespace
 
 Feature FeatureParser::node(const JsonObject& object, size_t depth) {
-  if (depth > kMaxDepth) {
-    object.fail("features that nest more than " + std::to_string(kMaxDepth) + " levels deep",
+  if (depth > kMaxFeatureDepth) {
+    object.fail("features that nest more than " + std::to_string(kMaxFeatureDepth) + " levels deep",
                 ErrorKind::limit_exceeded);
   }
   if (++features_ > kMaxFeatures) {

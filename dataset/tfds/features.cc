@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/tfds/feature_parser.h"
+#include "dataset/tfds/trimmed.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::tfds {
@@ -14,13 +15,6 @@ namespace {
 // it are joined with "-".
 std::string names_file(const std::string& folder, const std::string& name) {
   return folder + "/" + name + ".labels.txt";
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
 }
 
 void read_names(Feature& feature, FileSystem& file_system, const std::string& path) {

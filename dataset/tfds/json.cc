@@ -7,7 +7,7 @@ namespace recordpipe::tfds {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{64} << 20;
-constexpr int kMaxDepth = 1'000;
+constexpr int kMaxJsonDepth = 1'000;
 
 std::string snake_case(std::string_view name) {
   std::string snake;
@@ -50,7 +50,7 @@ Json parse_json(std::string_view text, const std::string& path) {
   if (text.find('\0') != text.npos) fail("invalid JSON: a NUL byte");
   try {
     return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kMaxDepth) fail("JSON that nests too deeply");
+      if (depth > kMaxJsonDepth) fail("JSON that nests too deeply");
       return true;
     });
   } catch (const Json::exception& error) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "dataset/tfds/trimmed.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::tfds {
@@ -25,13 +26,6 @@ enum class Unit { examples, percent, shards };
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-';
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
 }
 
 // One end of a slice: "", "10", "-5", "12.5%", "4shard".

@@ -7,18 +7,18 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint64_t kSign = uint64_t{1} << 63;
+constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr int kMantissaBits = 52;
 // The narrowest buckets keep seven bits of the mantissa.
 constexpr int kFirstDroppedBits = 45;
 
 uint64_t key_of(double value) {
   const auto bits = std::bit_cast<uint64_t>(value + 0.0);  // -0.0 becomes 0.0
-  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }
 
 double value_of(uint64_t key) {
-  return std::bit_cast<double>((key & kSign) != 0 ? key & ~kSign : ~key);
+  return std::bit_cast<double>((key & kSignBit) != 0 ? key & ~kSignBit : ~key);
 }
 
 double middle_of(uint64_t bucket, int dropped_bits) {

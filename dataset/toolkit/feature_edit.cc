@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kLongValue = 4096;
 
-using Pieces = std::vector<std::span<const std::byte>>;
+using ValuePieces = std::vector<std::span<const std::byte>>;
 
-size_t size_of(const Pieces& pieces) {
+size_t size_of(const ValuePieces& pieces) {
   size_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
   return size;
@@ -26,13 +26,13 @@ size_t size_of(const Pieces& pieces) {
 
 // Maps a name to the bytes of its value. A value may consist of several pieces, which are
 // equivalent to their concatenation.
-using Entries = std::map<std::string_view, Pieces>;
+using Entries = std::map<std::string_view, ValuePieces>;
 
 // Reads `map` into `entries`. `check` parses each piece of a value and throws if it is malformed.
 template <typename Check>
 void read_map(WireReader map, Entries& entries, Check check) {
   read_messages(map, kFeaturesEntry, [&](WireReader entry) {
-    Pieces value;
+    ValuePieces value;
     const std::string_view key = check_entry(entry, [&](WireReader piece) {
       value.push_back(piece.rest());
       check(piece);
@@ -106,7 +106,7 @@ class PieceWriter {
   }
 
  private:
-  static size_t size_of_entry(std::string_view name, const Pieces& value) {
+  static size_t size_of_entry(std::string_view name, const ValuePieces& value) {
     return field_size(name.size()) + field_size(size_of(value));
   }
 
@@ -179,7 +179,7 @@ EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdi
 
 namespace {
 
-constexpr size_t kMostNames = 1000;
+constexpr size_t kMostNamesKept = 1000;
 constexpr size_t kLongestName = 1000;
 
 }  // namespace
@@ -221,7 +221,8 @@ void FirstNames::add(const std::vector<std::string>& names) {
 }
 
 void FirstNames::add(std::string_view name) {
-  if (names_.size() == kMostNames || name.size() > kLongestName || names_.contains(name)) return;
+  if (names_.size() == kMostNamesKept || name.size() > kLongestName || names_.contains(name))
+    return;
   names_.emplace(name);
 }
 

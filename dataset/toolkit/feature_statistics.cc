@@ -24,8 +24,8 @@ constexpr size_t kNumberEntry = sizeof(FrequentValues<int64_t>::Entry);
 constexpr size_t kStringEntry = sizeof(FrequentValues<std::string>::Entry) + 48;
 
 template <typename Values>
-constexpr NameLimits kLimits = {.most_names = StatisticsOf<Values>::kMostNames,
-                                .most_bytes = StatisticsOf<Values>::kMostNameBytes};
+constexpr NameLimits kStatisticsLimits = {.most_names = StatisticsOf<Values>::kMostNames,
+                                          .most_bytes = StatisticsOf<Values>::kMostNameBytes};
 
 // Adds `message` to `all`. Calls added() after each feature and each feature list.
 template <typename Values, typename Added>
@@ -38,7 +38,7 @@ void add_message(StatisticsOf<Values>& all, const MessageView& message,
   if (message.kind() == MessageKind::sequence_example) ++all.sequences;
   const auto add_to = [&](auto& map, auto& hint, std::string_view name, auto add) {
     if (!only.empty() && !std::ranges::binary_search(only, name, std::less<>())) return;
-    if (Values* known = find_or_keep(map, hint, name, kLimits<Values>, all.name_bytes)) {
+    if (Values* known = find_or_keep(map, hint, name, kStatisticsLimits<Values>, all.name_bytes)) {
       add(*known);
       added();
     } else {
@@ -96,7 +96,7 @@ void FeatureStatistics::merge_part(const Part& part) {
     auto hint = mine.begin();
     for (const auto& [name, values] : theirs) {
       if (ValueStatistics* known =
-              find_or_keep(mine, hint, name, kLimits<ValueStatistics>, name_bytes)) {
+              find_or_keep(mine, hint, name, kStatisticsLimits<ValueStatistics>, name_bytes)) {
         known->merge(values);
       } else {
         left_out += values.shape.with_list() + values.shape.count(FeatureKind::none);

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kLongestShown = 60;
+constexpr size_t kLongestShownValue = 60;
 
 // Collects the first characters of a JSON text and drops the rest.
 class Beginning {
@@ -22,15 +22,15 @@ class Beginning {
   JsonText& json() { return json_; }
   std::string take() {
     add(json_.text());
-    if (text_.size() <= kLongestShown) return std::move(text_);
-    size_t end = kLongestShown;
+    if (text_.size() <= kLongestShownValue) return std::move(text_);
+    size_t end = kLongestShownValue;
     while (end > 0 && (static_cast<unsigned char>(text_[end]) & 0xc0) == 0x80) --end;
     return text_.substr(0, end) + "...";
   }
 
  private:
   void add(std::string_view more) {
-    if (text_.size() <= kLongestShown) text_ += more;
+    if (text_.size() <= kLongestShownValue) text_ += more;
   }
 
   std::string text_;
@@ -66,7 +66,7 @@ void append(int64_t value, JsonText& json) { json.number(value); }
 
 // Returns whether `value` is text that is short enough to be shown in full.
 bool is_short_text(std::span<const std::byte> value) {
-  return value.size() + 4 <= kLongestShown && is_text(value);
+  return value.size() + 4 <= kLongestShownValue && is_text(value);
 }
 
 std::string at_place(size_t i) { return "[" + std::to_string(i) + "]: "; }

@@ -21,8 +21,8 @@ std::optional<Kind> only_kind(const std::array<uint64_t, 4>& counts, Kind fallba
   return found ? found : fallback;
 }
 
-constexpr NameLimits kLimits = {.most_names = InferredSchema::kMostNames,
-                                .most_bytes = InferredSchema::kMostNameBytes};
+constexpr NameLimits kSchemaLimits = {.most_names = InferredSchema::kMostNames,
+                                      .most_bytes = InferredSchema::kMostNameBytes};
 
 }  // namespace
 
@@ -88,7 +88,8 @@ void InferredSchema::add(const MessageView& message, size_t size) {
   if (size == 0) ++empty_records;
   auto feature_hint = features.begin();
   for (const auto& [name, feature] : message.features()) {
-    if (InferredFeature* known = find_or_keep(features, feature_hint, name, kLimits, name_bytes)) {
+    if (InferredFeature* known =
+            find_or_keep(features, feature_hint, name, kSchemaLimits, name_bytes)) {
       known->add(feature);
     } else {
       ++left_out;
@@ -97,7 +98,7 @@ void InferredSchema::add(const MessageView& message, size_t size) {
   auto list_hint = feature_lists.begin();
   for (const FeatureListView& list : message.feature_lists()) {
     if (InferredFeatureList* known =
-            find_or_keep(feature_lists, list_hint, list.name(), kLimits, name_bytes)) {
+            find_or_keep(feature_lists, list_hint, list.name(), kSchemaLimits, name_bytes)) {
       known->add(list);
     } else {
       ++left_out;
@@ -112,7 +113,8 @@ void InferredSchema::merge(const InferredSchema& other) {
   left_out += other.left_out;
   auto feature_hint = features.begin();
   for (const auto& [name, feature] : other.features) {
-    if (InferredFeature* known = find_or_keep(features, feature_hint, name, kLimits, name_bytes)) {
+    if (InferredFeature* known =
+            find_or_keep(features, feature_hint, name, kSchemaLimits, name_bytes)) {
       known->merge(feature);
     } else {
       left_out += feature.with_list() + feature.count(FeatureKind::none);
@@ -121,7 +123,7 @@ void InferredSchema::merge(const InferredSchema& other) {
   auto list_hint = feature_lists.begin();
   for (const auto& [name, list] : other.feature_lists) {
     if (InferredFeatureList* known =
-            find_or_keep(feature_lists, list_hint, name, kLimits, name_bytes)) {
+            find_or_keep(feature_lists, list_hint, name, kSchemaLimits, name_bytes)) {
       known->merge(list);
     } else {
       left_out += list.records;

@@ -39,7 +39,7 @@ constexpr const char* kArray = "arrow_array";
 constexpr const char* kStream = "arrow_array_stream";
 
 // Called without the GIL.
-void handle_signals() {
+void check_signals() {
   const GilScope gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
@@ -78,7 +78,7 @@ void define_arrow(nb::module_& module) {
     auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
     Files write(files, records);
     const GilRelease no_gil;
-    return write_examples(stream, write, handle_signals);
+    return write_examples(stream, write, check_signals);
   });
   module.def("write_arrow_array", [](nb::handle schema_capsule, nb::handle array_capsule,
                                      const nb::list& files, uint64_t records) {
@@ -86,7 +86,7 @@ void define_arrow(nb::module_& module) {
     const auto& array = struct_of<ArrowArray>(array_capsule, kArray);
     Files write(files, records);
     const GilRelease no_gil;
-    return write_examples(schema, array, write, handle_signals);
+    return write_examples(schema, array, write, check_signals);
   });
 }
 

@@ -36,17 +36,17 @@ class Lent {
 using Bits = std::vector<uint8_t>;  // bit i % 8 of byte i / 8
 
 // An array before it is exported.
-struct Array {
+struct ArrayParts {
   size_t length = 0;
   Bits validity = {};                     // empty: no nulls
   std::vector<const void*> buffers = {};  // without the validity
   Bits bits = {};                         // if not empty, the only buffer
-  std::vector<Array> children = {};
+  std::vector<ArrayParts> children = {};
 };
 
 // What an exported ArrowArray points to. A consumer may move a child out, and release it later than
 // its parent.
-struct Exported {
+struct ExportedArray {
   std::shared_ptr<const Lent> lent;
   Bits validity;
   Bits bits;
@@ -54,19 +54,19 @@ struct Exported {
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_pointers;
 
-  Exported(Array array, std::shared_ptr<const Lent> lent);
-  ~Exported() {
+  ExportedArray(ArrayParts array, std::shared_ptr<const Lent> lent);
+  ~ExportedArray() {
     for (ArrowArray& child : children) {
       if (child.release) child.release(&child);
     }
   }
-  Exported(const Exported&) = delete;
-  Exported& operator=(const Exported&) = delete;
+  ExportedArray(const ExportedArray&) = delete;
+  ExportedArray& operator=(const ExportedArray&) = delete;
 };
 
-void release(ArrowArray* array) {
+void release_array(ArrowArray* array) {
   array->release = nullptr;
-  delete static_cast<Exported*>(array->private_data);
+  delete static_cast<ExportedArray*>(array->private_data);
 }
 
 // The bits from `rows` on are 1.
@@ -76,9 +76,9 @@ int64_t count_nulls(const Bits& validity) {
   return nulls;
 }
 
-void export_array(Array array, const std::shared_ptr<const Lent>& lent, ArrowArray& out) {
+void export_array(ArrayParts array, const std::shared_ptr<const Lent>& lent, ArrowArray& out) {
   const auto length = static_cast<int64_t>(array.length);
-  auto exported = std::make_unique<Exported>(std::move(array), lent);
+  auto exported = std::make_unique<ExportedArray>(std::move(array), lent);
   out = {.length = length,
          .null_count = count_nulls(exported->validity),
          .offset = 0,
@@ -87,12 +87,12 @@ void export_array(Array array, const std::shared_ptr<const Lent>& lent, ArrowArr
          .buffers = exported->buffers.data(),
          .children = exported->child_pointers.data(),
          .dictionary = nullptr,
-         .release = release,
+         .release = release_array,
          .private_data = exported.get()};
   exported.release();
 }
 
-Exported::Exported(Array array, std::shared_ptr<const Lent> owner)
+ExportedArray::ExportedArray(ArrayParts array, std::shared_ptr<const Lent> owner)
     : lent(std::move(owner)), validity(std::move(array.validity)), bits(std::move(array.bits)) {
   alignas(64) static const char nothing[64] = {};
   buffers.push_back(validity.empty() ? nullptr : validity.data());
@@ -107,16 +107,16 @@ Exported::Exported(Array array, std::shared_ptr<const Lent> owner)
 }
 
 template <class T>
-Array array_of(std::span<const T> values) {
+ArrayParts array_of(std::span<const T> values) {
   return {.length = values.size(), .buffers = {values.data()}};
 }
 
-Array array_of(const BytesValues& values) {
+ArrayParts array_of(const BytesValues& values) {
   return {.length = values.size(), .buffers = {values.splits().data(), values.bytes()}};
 }
 
 // `count` numbers of the feature's type.
-Array block_array(const std::byte* data, size_t count, const OutputFeature& feature) {
+ArrayParts block_array(const std::byte* data, size_t count, const OutputFeature& feature) {
   if (feature.dtype.code != static_cast<uint8_t>(nb::dlpack::dtype_code::Bool)) {
     return {.length = count, .buffers = {data}};
   }
@@ -127,29 +127,29 @@ Array block_array(const std::byte* data, size_t count, const OutputFeature& feat
   return {.length = count, .bits = std::move(bits)};
 }
 
-Array list_of(Array items, std::span<const int64_t> splits) {
-  Array list{.length = splits.size() - 1, .buffers = {splits.data()}};
+ArrayParts list_of(ArrayParts items, std::span<const int64_t> splits) {
+  ArrayParts list{.length = splits.size() - 1, .buffers = {splits.data()}};
   list.children.push_back(std::move(items));
   return list;
 }
 
 // `count` arrays of `shape`.
-Array shaped(Array values, size_t count, std::span<const size_t> shape) {
+ArrayParts shaped(ArrayParts values, size_t count, std::span<const size_t> shape) {
   if (shape.empty()) return values;
-  Array list{.length = count};
+  ArrayParts list{.length = count};
   list.children.push_back(shaped(std::move(values), count * shape.front(), shape.subspan(1)));
   return list;
 }
 
 // Blocks of the feature's shape.
-Array block_column(const std::byte* data, size_t count, const OutputFeature& feature) {
+ArrayParts block_column(const std::byte* data, size_t count, const OutputFeature& feature) {
   size_t numbers = count;
   for (const size_t dimension : feature.shape) numbers *= dimension;
   return shaped(block_array(data, numbers, feature), count, feature.shape);
 }
 
 template <FeatureKind kind, class Features>
-Array column_of(const Features& columns, size_t rows, const OutputFeature& feature) {
+ArrayParts column_of(const Features& columns, size_t rows, const OutputFeature& feature) {
   if (feature.form == FeatureForm::tensor || feature.form == FeatureForm::ragged_tensor) {
     const TensorColumn column = columns.tensor(feature.name);
     if (feature.form == FeatureForm::tensor) {
@@ -172,7 +172,7 @@ Array column_of(const Features& columns, size_t rows, const OutputFeature& featu
 }
 
 template <FeatureKind kind>
-Array column_of(const FeatureListColumns& columns, size_t, const OutputFeature& feature) {
+ArrayParts column_of(const FeatureListColumns& columns, size_t, const OutputFeature& feature) {
   if (feature.form == FeatureForm::fixed_sequence) {
     const auto column = columns.dense<kind>(feature.name);
     const auto steps = static_cast<size_t>(column.row_splits.back());
@@ -193,14 +193,14 @@ std::vector<Bits> presence_in(const Features& columns, const std::vector<OutputF
 
 template <class Features>
 void add_columns(const Features& columns, const std::vector<OutputFeature>& features,
-                 std::vector<Bits> presence, Array& root) {
+                 std::vector<Bits> presence, ArrayParts& root) {
   for (size_t i = 0; i < features.size(); ++i) {
     const OutputFeature& feature = features[i];
-    Array column = feature.kind == FeatureKind::floats
-                       ? column_of<FeatureKind::floats>(columns, root.length, feature)
-                   : feature.kind == FeatureKind::int64s
-                       ? column_of<FeatureKind::int64s>(columns, root.length, feature)
-                       : column_of<FeatureKind::bytes>(columns, root.length, feature);
+    ArrayParts column = feature.kind == FeatureKind::floats
+                            ? column_of<FeatureKind::floats>(columns, root.length, feature)
+                        : feature.kind == FeatureKind::int64s
+                            ? column_of<FeatureKind::int64s>(columns, root.length, feature)
+                            : column_of<FeatureKind::bytes>(columns, root.length, feature);
     column.validity = std::move(presence[i]);
     root.children.push_back(std::move(column));
   }
@@ -218,7 +218,7 @@ void export_batch(std::unique_ptr<ParsedBatch> lent, std::shared_ptr<LeasePool> 
                   const ParseSpec& spec, Presence presence, ArrowArray& out) {
   const auto owner = std::make_shared<const Lent>(std::move(lent), std::move(pool));
   const ParsedBatch& batch = owner->batch();
-  Array root;
+  ArrayParts root;
   if (spec.collator.is_sequence()) {
     root.length = batch.sequence.size();
     add_columns(batch.sequence.context(), spec.outputs, std::move(presence.outputs), root);

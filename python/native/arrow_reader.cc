@@ -28,7 +28,7 @@ struct Owned {
   }
 };
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void refuse_arrow(const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
@@ -69,7 +69,7 @@ struct NumberedColumn {
 
 // Sorted by name, and without row labels of pandas that have no name.
 std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
-  if (!schema.release) refuse("the Arrow schema is released already");
+  if (!schema.release) refuse_arrow("the Arrow schema is released already");
   if (!schema.format || std::strcmp(schema.format, "+s") != 0) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the Arrow data has no columns: it is a single array"});
@@ -108,9 +108,9 @@ uint64_t write_batch(std::vector<NumberedColumn>& columns, int64_t number_of_col
   if (batch.length < 0 || batch.offset < 0 || batch.length > INT64_MAX - batch.offset ||
       (batch.n_buffers > 0 && !batch.buffers) || (batch.n_children > 0 && !batch.children) ||
       batch.n_children != number_of_columns) {
-    refuse("an Arrow batch that contradicts its schema");
+    refuse_arrow("an Arrow batch that contradicts its schema");
   }
-  if (has_null_rows(batch)) refuse("an Arrow struct array with null rows");
+  if (has_null_rows(batch)) refuse_arrow("an Arrow struct array with null rows");
   for (NumberedColumn& numbered : columns) {
     numbered.column.bind(batch.children[numbered.number], batch.offset + batch.length);
   }
@@ -137,7 +137,7 @@ uint64_t write_batch(std::vector<NumberedColumn>& columns, int64_t number_of_col
 
 uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
                         const std::function<void()>& tick) {
-  if (!stream.release) refuse("the Arrow stream is read already");
+  if (!stream.release) refuse_arrow("the Arrow stream is read already");
   Owned<ArrowArrayStream> input;  // a consumer moves the struct
   std::swap(input.value, stream);
   const auto check = [&](int code) {
@@ -163,7 +163,7 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
 uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
                         const WriteExample& write, const std::function<void()>& tick) {
   std::vector<NumberedColumn> columns = columns_of(schema);
-  if (!batch.release) refuse("the Arrow array is read already");
+  if (!batch.release) refuse_arrow("the Arrow array is read already");
   return write_batch(columns, schema.n_children, batch, 0, write, tick);
 }
 

@@ -19,29 +19,29 @@ struct Field {
 
 // What an exported ArrowSchema points to. A consumer may move a child out, and release it later
 // than its parent.
-struct Exported {
+struct ExportedSchema {
   std::string name;
   std::string format;
   std::vector<ArrowSchema> children;
   std::vector<ArrowSchema*> child_pointers;
 
-  Exported(Field field);
-  ~Exported() {
+  ExportedSchema(Field field);
+  ~ExportedSchema() {
     for (ArrowSchema& child : children) {
       if (child.release) child.release(&child);
     }
   }
-  Exported(const Exported&) = delete;
-  Exported& operator=(const Exported&) = delete;
+  ExportedSchema(const ExportedSchema&) = delete;
+  ExportedSchema& operator=(const ExportedSchema&) = delete;
 };
 
-void release(ArrowSchema* schema) {
+void release_schema(ArrowSchema* schema) {
   schema->release = nullptr;
-  delete static_cast<Exported*>(schema->private_data);
+  delete static_cast<ExportedSchema*>(schema->private_data);
 }
 
 void export_field(Field field, ArrowSchema& out) {
-  auto exported = std::make_unique<Exported>(std::move(field));
+  auto exported = std::make_unique<ExportedSchema>(std::move(field));
   out = {.format = exported->format.c_str(),
          .name = exported->name.c_str(),
          .metadata = nullptr,
@@ -49,12 +49,13 @@ void export_field(Field field, ArrowSchema& out) {
          .n_children = static_cast<int64_t>(exported->children.size()),
          .children = exported->child_pointers.data(),
          .dictionary = nullptr,
-         .release = release,
+         .release = release_schema,
          .private_data = exported.get()};
   exported.release();
 }
 
-Exported::Exported(Field field) : name(std::move(field.name)), format(std::move(field.format)) {
+ExportedSchema::ExportedSchema(Field field)
+    : name(std::move(field.name)), format(std::move(field.format)) {
   children.resize(field.children.size());
   for (size_t i = 0; i < children.size(); ++i) {
     export_field(std::move(field.children[i]), children[i]);

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "python/native/arrow_array.h"
@@ -87,8 +86,6 @@ int errno_of(ErrorKind kind) {
       return EINVAL;
   }
 }
-
-bool on_main_thread() { return getpid() == syscall(SYS_gettid); }
 
 // Python calls it on the main thread, between two instructions. Owns `exception`.
 int raise_pending(void* exception) {
@@ -357,7 +354,7 @@ const char* get_last_error(ArrowArrayStream* stream) {
   return error.empty() ? nullptr : error.c_str();
 }
 
-void release(ArrowArrayStream* stream) {
+void release_stream(ArrowArrayStream* stream) {
   stream->release = nullptr;
   delete static_cast<std::shared_ptr<Stream>*>(stream->private_data);
 }
@@ -378,7 +375,7 @@ void export_stream(const PythonDataset& dataset, ArrowArrayStream& out) {
   out = {.get_schema = get_schema,
          .get_next = get_next,
          .get_last_error = get_last_error,
-         .release = release,
+         .release = release_stream,
          .private_data = stream.release()};
 }
 

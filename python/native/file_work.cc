@@ -26,7 +26,7 @@ namespace recordpipe::python {
 namespace {
 
 // The interval of progress calls, and of checks for signals.
-constexpr std::chrono::milliseconds kInterval{100};
+constexpr std::chrono::milliseconds kProgressInterval{100};
 
 // How many sizes are asked for at a time, where each is a request.
 constexpr size_t kRequests = 64;
@@ -55,10 +55,10 @@ class WorkThread {
   WorkThread(const WorkThread&) = delete;
   WorkThread& operator=(const WorkThread&) = delete;
 
-  // Returns whether the operation has ended, after at most kInterval.
+  // Returns whether the operation has ended, after at most kProgressInterval.
   bool wait() {
     std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, kInterval, [this] { return has_ended_; });
+    return ended_.wait_for(lock, kProgressInterval, [this] { return has_ended_; });
   }
   void request_stop() { stop_.request_stop(); }
   uint64_t done() const { return done_; }

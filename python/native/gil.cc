@@ -24,7 +24,7 @@ PyInterpreterState* interpreter = nullptr;
 
 // Since the interpreter's end; other threads than this one sleep instead of taking the GIL.
 std::atomic<bool> is_refused = false;
-std::atomic<std::thread::id> ending_thread;
+std::atomic<std::thread::id> refusing_thread;
 std::atomic<int> takers = 0;  // threads that are taking the GIL
 
 [[maybe_unused]] const int registered =
@@ -38,7 +38,7 @@ std::atomic<int> takers = 0;  // threads that are taking the GIL
 template <class Take>
 auto take_gil(const Take& take) {
   ++takers;
-  if (is_refused && ending_thread.load() != std::this_thread::get_id()) {
+  if (is_refused && refusing_thread.load() != std::this_thread::get_id()) {
     --takers;
     while (true) pause();
   }
@@ -85,7 +85,7 @@ void define_gil() {
 bool holds_gil() noexcept { return PyGILState_Check() != 0; }
 
 void refuse_gil() {
-  ending_thread = std::this_thread::get_id();
+  refusing_thread = std::this_thread::get_id();
   is_refused = true;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (takers > 0 && std::chrono::steady_clock::now() < end) {

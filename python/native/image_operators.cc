@@ -24,14 +24,14 @@ namespace recordpipe::python {
 namespace {
 
 namespace nb = nanobind;
-using Self = const PythonDataset&;
+using SelfDataset = const PythonDataset&;
 
-[[noreturn]] void refuse(std::string reason) {
+[[noreturn]] void refuse_image(std::string reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = std::move(reason)});
 }
 
 // The names are checked in Python.
-DType dtype_of(const std::string& name) {
+DType image_dtype(const std::string& name) {
   for (const DType dtype : {DType::uint16, DType::float32, DType::float16}) {
     if (to_string(dtype) == name) return dtype;
   }
@@ -41,15 +41,15 @@ DType dtype_of(const std::string& name) {
 Layout layout_of(const std::string& name) { return name == "nchw" ? Layout::nchw : Layout::nhwc; }
 
 // `seed`: of a random distortion.
-PythonDataset distorted(Self dataset, const std::string& feature, const Distortion& distortion,
-                        uint64_t seed = 0) {
+PythonDataset distorted(SelfDataset dataset, const std::string& feature,
+                        const Distortion& distortion, uint64_t seed = 0) {
   ImageSpec image = dataset.pending_spec().image(feature);
   if (image.distortion.index() != 0) {
-    refuse("image '" + printable(feature) + "' has a crop already");
+    refuse_image("image '" + printable(feature) + "' has a crop already");
   }
   if (image.normalization || image.color_jitter) {
-    refuse("image '" + printable(feature) + "' is cropped after its " +
-           (image.normalization ? "normalisation" : "color_jitter"));
+    refuse_image("image '" + printable(feature) + "' is cropped after its " +
+                 (image.normalization ? "normalisation" : "color_jitter"));
   }
   image.distortion = distortion;
   image.seed = seed;
@@ -71,16 +71,17 @@ ImageSizes sizes_of(const std::string& name) {
 }
 
 // Without a seed, the image has a random distortion, whose numbers go on.
-PythonDataset color_jittered(Self dataset, const std::string& feature,
+PythonDataset color_jittered(SelfDataset dataset, const std::string& feature,
                              const ColorJitterRanges& ranges, std::optional<uint64_t> seed) {
   ImageSpec image = dataset.pending_spec().image(feature);
-  if (image.color_jitter) refuse("image '" + printable(feature) + "' has a color_jitter already");
+  if (image.color_jitter)
+    refuse_image("image '" + printable(feature) + "' has a color_jitter already");
   if (image.normalization) {
-    refuse("image '" + printable(feature) + "' changes its colours after its normalisation");
+    refuse_image("image '" + printable(feature) + "' changes its colours after its normalisation");
   }
   if (image.is_random() && seed) {
-    refuse("the seed of the crop of image '" + printable(feature) +
-           "' is that of color_jitter, too");
+    refuse_image("the seed of the crop of image '" + printable(feature) +
+                 "' is that of color_jitter, too");
   }
   image.color_jitter = ranges;
   if (!image.is_random() || seed) image.seed = seed.value_or(0);
@@ -88,7 +89,8 @@ PythonDataset color_jittered(Self dataset, const std::string& feature,
 }
 
 // Crops the centre of what resize() has made, or of the image.
-PythonDataset center_cropped(Self dataset, const std::string& feature, const ImageSize& crop) {
+PythonDataset center_cropped(SelfDataset dataset, const std::string& feature,
+                             const ImageSize& crop) {
   ImageSpec image = dataset.pending_spec().image(feature);
   auto* const resized = std::get_if<ResizeAndCrop>(&image.distortion);
   if (!resized || resized->crop || image.normalization || image.color_jitter) {
@@ -98,10 +100,10 @@ PythonDataset center_cropped(Self dataset, const std::string& feature, const Ima
   return dataset.with_image(image);
 }
 
-PythonDataset decoded(Self dataset, ImageSpec image) {
+PythonDataset decoded(SelfDataset dataset, ImageSpec image) {
   for (const ImageColumnCollator& other : dataset.pending_spec().collator.images()) {
     if (other.spec().feature == image.feature) {
-      refuse("'" + printable(image.feature) + "' is an image already");
+      refuse_image("'" + printable(image.feature) + "' is an image already");
     }
   }
   return dataset.with_image(image);
@@ -114,26 +116,28 @@ size_t set_channels(const std::vector<float>& values,
     out.fill(values[0]);
     return 0;
   }
-  if (values.empty() || values.size() > out.size()) refuse("a mean or std has 1 to 4 values");
+  if (values.empty() || values.size() > out.size()) refuse_image("a mean or std has 1 to 4 values");
   std::ranges::copy(values, out.begin());
   return values.size();
 }
 
-PythonDataset normalized(Self dataset, const std::string& feature,
+PythonDataset normalized(SelfDataset dataset, const std::string& feature,
                          const Normalization& normalization, size_t channels) {
   ImageSpec image = dataset.pending_spec().image(feature);
-  if (image.normalization) refuse("image '" + printable(feature) + "' is normalised already");
+  if (image.normalization) refuse_image("image '" + printable(feature) + "' is normalised already");
   image.normalization = normalization;
   image.normalized_channels = channels;
   return dataset.with_image(image);
 }
 
-PythonDataset normalize(Self dataset, const std::string& feature, const std::vector<float>& mean,
-                        const std::vector<float>& stddev, float scale) {
+PythonDataset normalize(SelfDataset dataset, const std::string& feature,
+                        const std::vector<float>& mean, const std::vector<float>& stddev,
+                        float scale) {
   Normalization normalization{.scale = scale};
   const size_t means = set_channels(mean, normalization.mean);
   const size_t stddevs = set_channels(stddev, normalization.stddev);
-  if (means > 0 && stddevs > 0 && means != stddevs) refuse("mean and std differ in their number");
+  if (means > 0 && stddevs > 0 && means != stddevs)
+    refuse_image("mean and std differ in their number");
   return normalized(dataset, feature, normalization, std::max(means, stddevs));
 }
 
@@ -155,9 +159,10 @@ Normalization normalization_of(bool per_image, const std::vector<float>& mean,
 }  // namespace
 
 void define_image_operators(nb::module_& module) {
-  module.def("parse_spec",
-             [](Self dataset) { return std::const_pointer_cast<ParseSpec>(dataset.spec()); });
-  module.def("decode_image", [](Self dataset, const std::string& feature, int channels,
+  module.def("parse_spec", [](SelfDataset dataset) {
+    return std::const_pointer_cast<ParseSpec>(dataset.spec());
+  });
+  module.def("decode_image", [](SelfDataset dataset, const std::string& feature, int channels,
                                 uint64_t max_pixels, bool fast, bool wide, bool upright,
                                 bool dct_scaling) {
     return decoded(dataset, {.feature = feature,
@@ -169,15 +174,16 @@ void define_image_operators(nb::module_& module) {
                                                                             : Orientation::ignored},
                              .dct_scaling = dct_scaling});
   });
-  module.def("decode_raw", [](Self dataset, const std::string& feature, size_t height, size_t width,
-                              size_t channels, const std::string& layout) {
+  module.def("decode_raw", [](SelfDataset dataset, const std::string& feature, size_t height,
+                              size_t width, size_t channels, const std::string& layout) {
     return decoded(dataset, {.feature = feature,
                              .source = RawPixels{{height, width}, channels, layout_of(layout)}});
   });
-  module.def("pad_crop_flip", [](Self dataset, const std::string& feature, int pad, uint64_t seed) {
-    return distorted(dataset, feature, RandomPadCropFlip{pad}, seed);
-  });
-  module.def("crop_flip_color", [](Self dataset, const std::string& feature, size_t height,
+  module.def("pad_crop_flip",
+             [](SelfDataset dataset, const std::string& feature, int pad, uint64_t seed) {
+               return distorted(dataset, feature, RandomPadCropFlip{pad}, seed);
+             });
+  module.def("crop_flip_color", [](SelfDataset dataset, const std::string& feature, size_t height,
                                    size_t width, uint64_t seed, float max_brightness,
                                    float min_contrast, float max_contrast, bool standardize) {
     return distorted(dataset, feature,
@@ -187,11 +193,11 @@ void define_image_operators(nb::module_& module) {
                      seed);
   });
   module.def("central_crop",
-             [](Self dataset, const std::string& feature, size_t height, size_t width) {
+             [](SelfDataset dataset, const std::string& feature, size_t height, size_t width) {
                return distorted(dataset, feature, CentralCrop{{height, width}});
              });
   module.def("random_resized_crop",
-             [](Self dataset, const std::string& feature, size_t height, size_t width,
+             [](SelfDataset dataset, const std::string& feature, size_t height, size_t width,
                 std::pair<double, double> scale, std::pair<double, double> ratio, bool flip,
                 const std::string& interpolation, bool antialias, bool rounded, uint64_t seed) {
                return distorted(
@@ -201,26 +207,27 @@ void define_image_operators(nb::module_& module) {
                                      resampling_of(interpolation, antialias, rounded)},
                    seed);
              });
-  module.def("resize_short_side", [](Self dataset, const std::string& feature, size_t side,
+  module.def("resize_short_side", [](SelfDataset dataset, const std::string& feature, size_t side,
                                      const std::string& interpolation, bool antialias,
                                      bool rounded) {
     return distorted(
         dataset, feature,
         ResizeAndCrop{.to = side, .resampling = resampling_of(interpolation, antialias, rounded)});
   });
-  module.def("resize", [](Self dataset, const std::string& feature, size_t height, size_t width,
-                          const std::string& interpolation, bool antialias, bool rounded) {
+  module.def("resize", [](SelfDataset dataset, const std::string& feature, size_t height,
+                          size_t width, const std::string& interpolation, bool antialias,
+                          bool rounded) {
     return distorted(dataset, feature,
                      ResizeAndCrop{.to = ImageSize{height, width},
                                    .resampling = resampling_of(interpolation, antialias, rounded)});
   });
   module.def("center_crop",
-             [](Self dataset, const std::string& feature, size_t height, size_t width) {
+             [](SelfDataset dataset, const std::string& feature, size_t height, size_t width) {
                return center_cropped(dataset, feature, {height, width});
              });
   module.def(
       "color_jitter",
-      [](Self dataset, const std::string& feature, std::pair<float, float> brightness,
+      [](SelfDataset dataset, const std::string& feature, std::pair<float, float> brightness,
          std::pair<float, float> contrast, std::pair<float, float> saturation,
          std::pair<float, float> hue, std::optional<uint64_t> seed) {
         return color_jittered(dataset, feature,
@@ -230,14 +237,14 @@ void define_image_operators(nb::module_& module) {
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("normalize", &normalize);
-  module.def("per_image_standardization", [](Self dataset, const std::string& feature) {
+  module.def("per_image_standardization", [](SelfDataset dataset, const std::string& feature) {
     return normalized(dataset, feature, {.per_image = true}, 0);
   });
   module.def("image_format",
-             [](Self dataset, const std::string& feature, std::optional<std::string> dtype,
+             [](SelfDataset dataset, const std::string& feature, std::optional<std::string> dtype,
                 std::optional<std::string> layout, std::optional<std::string> sizes) {
                ImageSpec image = dataset.pending_spec().image(feature);
-               if (dtype) image.dtype = dtype_of(*dtype);
+               if (dtype) image.dtype = image_dtype(*dtype);
                if (layout) image.layout = layout_of(*layout);
                if (sizes) image.sizes = sizes_of(*sizes);
                return dataset.with_image(image);
@@ -260,7 +267,7 @@ void define_image_operators(nb::module_& module) {
                                                      .global_shuffle = global_shuffle,
                                                      .distort = distort,
                                                      .epochs = epochs,
-                                                     .dtype = dtype_of(dtype),
+                                                     .dtype = image_dtype(dtype),
                                                      .layout = layout_of(layout),
                                                      .normalization = normalization_of(
                                                          per_image, mean, stddev, scale),

@@ -17,7 +17,7 @@ namespace {
 namespace nb = nanobind;
 
 constexpr std::chrono::seconds kMostWait{5};
-constexpr std::chrono::milliseconds kInterval{1};
+constexpr std::chrono::milliseconds kPollInterval{1};
 
 std::atomic<bool> is_ending = false;
 std::atomic<std::thread::id> ending_thread;  // may still call functions, in other atexit handlers
@@ -33,7 +33,7 @@ void wait_for_guards() {
   const nb::gil_scoped_release no_gil;
   const auto end = std::chrono::steady_clock::now() + kMostWait;
   while (guards > 0 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(kInterval);
+    std::this_thread::sleep_for(kPollInterval);
   }
   refuse_gil();
 }

@@ -42,7 +42,7 @@ std::function<void()> stop_wait;     // of the current scope
 std::atomic<int> arriving = 0;       // handlers that are running
 std::atomic<bool> has_come = false;  // a signal, in the current scope
 // The rest is used by the main thread only.
-std::exception_ptr raised;  // kept in the current or the last scope
+std::exception_ptr kept_exception;  // kept in the current or the last scope
 bool in_scope = false;
 const internal::WorkOwner* waits_for = nullptr;  // what the main thread works for, in a scope
 bool is_watching = false;                        // the thread that waits for interrupts exists
@@ -165,8 +165,16 @@ std::optional<int> set_wakeup_fd(int fd) {
   }
 }
 
-// Asked in each wait: two system calls for each thread and process.
+// Whether the signal runs a function, such as Python's handler, that takes a number only.
+bool runs_a_function(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_DFL &&
+         action.sa_handler != SIG_IGN;
+}
+
+}  // namespace
+
 bool on_main_thread() {
+  // Asked in each wait: two system calls for each thread and process.
   thread_local bool is_main;
   thread_local std::optional<internal::MakerProcess> asked_in;
   if (!asked_in || !asked_in->is_this()) {
@@ -175,14 +183,6 @@ bool on_main_thread() {
   }
   return is_main;
 }
-
-// Whether the signal runs a function, such as Python's handler, that takes a number only.
-bool runs_a_function(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_DFL &&
-         action.sa_handler != SIG_IGN;
-}
-
-}  // namespace
 
 InterruptScope::InterruptScope(std::function<void()> stop) {
   // in_scope: this is a call from a function that an outer scope waits for.
@@ -198,7 +198,7 @@ InterruptScope::InterruptScope(std::function<void()> stop) {
   }
   if (!any) return;
   has_come = false;
-  raised = nullptr;
+  kept_exception = nullptr;
   waits_for = internal::work_owner.get();
   is_active_ = in_scope = true;
   {
@@ -229,7 +229,7 @@ InterruptScope::~InterruptScope() {
 bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
   if (!on_main_thread() || !in_scope || waits_for != internal::work_owner.get()) return false;
   if (arriving == 0 && !has_come) return false;
-  if (!raised) raised = exception;
+  if (!kept_exception) kept_exception = exception;
   // A signal that came just before the scope may have been used up by the scope before.
   wake_watcher();
   const GilRelease no_gil;
@@ -242,7 +242,7 @@ bool keep_if_raised_by_interrupt(const std::exception_ptr& exception) {
 
 void raise_interrupt() {
   if (!on_main_thread()) return;
-  if (raised) std::rethrow_exception(std::exchange(raised, nullptr));
+  if (kept_exception) std::rethrow_exception(std::exchange(kept_exception, nullptr));
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 

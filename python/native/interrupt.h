@@ -22,6 +22,9 @@
 
 namespace recordpipe::python {
 
+// Whether this is the main thread of the process.
+bool on_main_thread();
+
 class InterruptScope {
  public:
   // Does nothing except on the main thread. Signals that are ignored or have their default action

@@ -13,7 +13,7 @@ const OutputFeature* find(const std::vector<OutputFeature>& outputs, const std::
   return found == outputs.end() ? nullptr : &*found;
 }
 
-[[noreturn]] void refuse(const std::string& name) {
+[[noreturn]] void refuse_lengths(const std::string& name) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "'" + printable(name) + "' is not a feature of sequences",
                .hint = "parse() needs RaggedFeature for it; give a function of elements for other "
@@ -22,7 +22,7 @@ const OutputFeature* find(const std::vector<OutputFeature>& outputs, const std::
 
 // The number of items of the only row.
 template <class Columns>
-size_t items(const Columns& columns, const OutputFeature& feature) {
+size_t count_items(const Columns& columns, const OutputFeature& feature) {
   const auto count = [&](const auto& column) { return column.items(0); };
   if (feature.kind == FeatureKind::bytes) {
     return count(columns.template ragged<FeatureKind::bytes>(feature.name));
@@ -40,7 +40,7 @@ size_t steps_of(const FeatureListColumns& columns, const OutputFeature& feature)
   return columns.ragged<kind>(feature.name).steps(0);
 }
 
-size_t steps(const FeatureListColumns& columns, const OutputFeature& feature) {
+size_t count_steps(const FeatureListColumns& columns, const OutputFeature& feature) {
   if (feature.kind == FeatureKind::bytes) return steps_of<FeatureKind::bytes>(columns, feature);
   if (feature.kind == FeatureKind::floats) return steps_of<FeatureKind::floats>(columns, feature);
   return steps_of<FeatureKind::int64s>(columns, feature);
@@ -54,7 +54,7 @@ ParseSpec only_features(const ParseSpec& spec, const std::vector<std::string>& n
   for (const std::string& name : names) {
     const OutputFeature* const feature = find(spec.outputs, name);
     if (!feature || feature->form != FeatureForm::ragged || spec.collator.is_sequence()) {
-      refuse(name);
+      refuse_lengths(name);
     }
     outputs.push_back(*feature);
     schema[name] = spec.schema.at(name);
@@ -68,7 +68,7 @@ FeatureSizes::FeatureSizes(const ParseSpec& spec, std::vector<std::string> names
   for (const std::string& name : names) {
     const OutputFeature* const list = find(spec.feature_lists, name);
     const OutputFeature* const feature = list ? list : find(spec.outputs, name);
-    if (!list && (!feature || feature->form != FeatureForm::ragged)) refuse(name);
+    if (!list && (!feature || feature->form != FeatureForm::ragged)) refuse_lengths(name);
     features_.push_back({*feature, list != nullptr});
   }
 }
@@ -80,9 +80,9 @@ std::vector<size_t> FeatureSizes::operator()(const Record& record) const {
   collator_.finish(row);
   std::vector<size_t> sizes;
   for (const Feature& feature : features_) {
-    sizes.push_back(feature.in_list           ? steps(row.sequence.feature_lists(), feature.output)
-                    : collator_.is_sequence() ? items(row.sequence.context(), feature.output)
-                                              : items(row.example, feature.output));
+    sizes.push_back(feature.in_list ? count_steps(row.sequence.feature_lists(), feature.output)
+                    : collator_.is_sequence() ? count_items(row.sequence.context(), feature.output)
+                                              : count_items(row.example, feature.output));
   }
   return sizes;
 }

@@ -8,15 +8,15 @@
 namespace recordpipe::python {
 namespace {
 
-nb::str text(std::string_view name) { return nb::str(name.data(), name.size()); }
+nb::str key_text(std::string_view name) { return nb::str(name.data(), name.size()); }
 
 // Sets an item of nested dicts by its path, whose names are there.
 void set_at(nb::dict dict, std::string_view path, const nb::object& value) {
   for (size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
-    dict = nb::cast<nb::dict>(dict[text(path.substr(0, slash))]);
+    dict = nb::cast<nb::dict>(dict[key_text(path.substr(0, slash))]);
     path.remove_prefix(slash + 1);
   }
-  dict[text(path)] = value;
+  dict[key_text(path)] = value;
 }
 
 // [rows, window, height, width, channels] of [rows * window, height, width, channels].

@@ -26,7 +26,7 @@ namespace nb = nanobind;
 // (class name, description, dtype or None, shape, encoding, optional, encoding format, length or
 // None, number of classes, names, sample rate, children: [(name, feature)]). Unknown dimensions are
 // None.
-nb::tuple to_python(const tfds::Feature& feature) {
+nb::tuple feature_to_python(const tfds::Feature& feature) {
   const auto dimension = [](int64_t length) -> nb::object {
     return length == tfds::kUnknown ? nb::none() : nb::object(nb::int_(length));
   };
@@ -39,7 +39,7 @@ nb::tuple to_python(const tfds::Feature& feature) {
   for (const int64_t each : feature.shape) shape.append(dimension(each));
   nb::list children;
   for (const auto& [name, child] : feature.children) {
-    children.append(nb::make_tuple(text(name), to_python(child)));
+    children.append(nb::make_tuple(text(name), feature_to_python(child)));
   }
   const std::string_view encoding =
       feature.encoding == tfds::Encoding::none ? "" : to_string(feature.encoding);
@@ -52,7 +52,7 @@ nb::tuple to_python(const tfds::Feature& feature) {
 
 // (folder, name, config, version, description, splits: [(name, shard lengths, files, bytes)],
 // features).
-nb::tuple info(const FilePath& folder) {
+nb::tuple folder_info(const FilePath& folder) {
   tfds::Info info;
   tfds::Feature features;
   {
@@ -67,7 +67,8 @@ nb::tuple info(const FilePath& folder) {
                                  split.bytes));
   }
   return nb::make_tuple(FilePath{info.folder}, text(info.name), text(info.config),
-                        text(info.version), text(info.description), splits, to_python(features));
+                        text(info.version), text(info.description), splits,
+                        feature_to_python(features));
 }
 
 tfds::Rounding rounding_of(const std::string& name) {
@@ -113,7 +114,7 @@ nb::tuple open(const FilePath& folder, const std::string& split, bool decode_ima
 }  // namespace
 
 void define_tfds(nb::module_& module) {
-  module.def("tfds_info", &info);
+  module.def("tfds_info", &folder_info);
   module.def("tfds_open", &open);
   module.def("tfds_ranges",
              [](const FilePath& folder, const std::string& split, const std::string& rounding) {

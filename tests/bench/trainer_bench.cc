@@ -28,10 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kRounds = 7;
 constexpr double kSecondsPerRound = 3;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 const char* kind_of(const NetworkNode& node) {
   // In the order of NetworkNode::op's alternatives.
   constexpr const char* kinds[] = {"input",         "convolution",  "batch norm",

@@ -1,15 +1,10 @@
 #include "tests/bench/trainer_work.h"
 
-#include <chrono>
-
 namespace recordpipe {
-namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-
-}  // namespace
 
 TrainerWork::TrainerWork(const std::string& name, size_t batch_size)
     : name_(name),

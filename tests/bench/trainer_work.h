@@ -1,6 +1,7 @@
 // Makes training steps on the cpu backend and measures them layer by layer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 
@@ -12,6 +13,8 @@
 #include "trainer/backend/cpu/cpu_variables.h"
 
 namespace recordpipe {
+
+double seconds_since(std::chrono::steady_clock::time_point start);
 
 // A network of trainer_input.h with its initial weights.
 class TrainerWork {

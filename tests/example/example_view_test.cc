@@ -41,7 +41,7 @@ FeatureView feature_k(const std::string& example) {
 }
 
 // Expects that both the view and protobuf refuse `example`; returns the view's error.
-Error refusal(const std::string& example) {
+Error view_error(const std::string& example) {
   EXPECT_EQ(difference_from_protobuf(as_bytes(example)), "");
   return error_of([&] { find_feature(as_bytes(example), "k"); });
 }
@@ -185,61 +185,61 @@ TEST(ExampleView, GoldenExamples) {
 }
 
 TEST(ExampleView, WhatIsNoProtobufIsRefused) {
-  const Error error = refusal("<!DOCTYPE html>");
+  const Error error = view_error("<!DOCTYPE html>");
   EXPECT_EQ(error.kind(), ErrorKind::corrupted);
   EXPECT_TRUE(error.offset());
 }
 
 TEST(ExampleView, AnInvalidWireTypeIsRefused) {
-  EXPECT_EQ(refusal(from_hex("0e")).offset(), 1u);
-  EXPECT_EQ(refusal(from_hex("0f")).offset(), 1u);
-  refusal(example_with("0e"));
+  EXPECT_EQ(view_error(from_hex("0e")).offset(), 1u);
+  EXPECT_EQ(view_error(from_hex("0f")).offset(), 1u);
+  view_error(example_with("0e"));
 }
 
 TEST(ExampleView, AGroupWithoutItsStartOrEndIsRefused) {
-  refusal(from_hex("0c"));
-  refusal(from_hex("0b"));
-  refusal(from_hex("0b 14"));
+  view_error(from_hex("0c"));
+  view_error(from_hex("0b"));
+  view_error(from_hex("0b 14"));
 }
 
 TEST(ExampleView, AZeroTagIsRefused) {
-  refusal(from_hex("00"));
-  refusal(from_hex("02 00"));
+  view_error(from_hex("00"));
+  view_error(from_hex("02 00"));
 }
 
 TEST(ExampleView, LengthsThatLieAreRefused) {
-  refusal(from_hex("0a 05 0a 03"));
-  refusal(from_hex("0a ffffffff07"));
-  refusal(from_hex("0a ffffffff0f"));
-  refusal(from_hex("0a ffffffffffffffffff01"));
+  view_error(from_hex("0a 05 0a 03"));
+  view_error(from_hex("0a ffffffff07"));
+  view_error(from_hex("0a ffffffff0f"));
+  view_error(from_hex("0a ffffffffffffffffff01"));
 }
 
 TEST(ExampleView, VarintsThatDoNotEndAreRefused) {
-  refusal(from_hex("08 80"));
-  refusal(from_hex("08 ffffffffffffffffffffff01"));
-  refusal(example_with("1a030a0180"));
+  view_error(from_hex("08 80"));
+  view_error(from_hex("08 ffffffffffffffffffffff01"));
+  view_error(example_with("1a030a0180"));
 }
 
-TEST(ExampleView, APackedFloatCutInHalfIsRefused) { refusal(example_with("12050a03000000")); }
+TEST(ExampleView, APackedFloatCutInHalfIsRefused) { view_error(example_with("12050a03000000")); }
 
 TEST(ExampleView, AKeyThatIsNotUtf8IsRefused) {
-  refusal(from_hex("0a 07 0a 05 0a01ff 1200"));
-  refusal(from_hex("0a 09 0a 07 0a03eda080 1200"));  // a surrogate
+  view_error(from_hex("0a 07 0a 05 0a01ff 1200"));
+  view_error(from_hex("0a 09 0a 07 0a03eda080 1200"));  // a surrogate
 }
 
 // Found by example_fuzz: the last list, which is the valid one, is intact; the list it replaces is
 // damaged.
 TEST(ExampleView, ADamagedListIsRefusedThoughAnotherReplacesIt) {
-  refusal(example_with("0a020109 1a030a0101"));
-  refusal(example_with("12020109 1a030a0101"));
-  refusal(example_with("0a020109 12060a0400000000"));
+  view_error(example_with("0a020109 1a030a0101"));
+  view_error(example_with("12020109 1a030a0101"));
+  view_error(example_with("0a020109 12060a0400000000"));
 }
 
 // A damaged feature is detected even if another feature is requested.
 TEST(ExampleView, AllFeaturesAreChecked) {
   const std::string example =
       ExampleBuilder().set_int64("k", 1).serialize() + from_hex("0a 0a 0a 08 0a0178 1203 1a01 80");
-  refusal(example);
+  view_error(example);
 }
 
 // Only address space is reserved: the size is rejected before any byte is read.
@@ -257,7 +257,7 @@ TEST(ExampleView, DeepNestingIsRefusedAtProtobufsDepth) {
   for (size_t depth : {1u, 50u, 99u, 100u, 101u, 100000u}) {
     const std::string groups = std::string(depth, '\x0b') + std::string(depth, '\x0c');
     EXPECT_EQ(difference_from_protobuf(as_bytes(groups)), "") << depth;
-    if (depth > 100) refusal(groups);
+    if (depth > 100) view_error(groups);
   }
   // Inside a list, four messages deep.
   for (size_t depth = 90; depth < 100; ++depth) {

@@ -77,7 +77,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Error refusal(const std::string& tensor) {
+Error parse_error(const std::string& tensor) {
   return error_of([&] { parse_tensor(as_bytes(tensor)); });
 }
 
@@ -125,7 +125,7 @@ TEST(TensorProto, ComplexValuesArePairs) {
   std::vector<float> values(6);
   parse_tensor(as_bytes(tensor)).copy_to(std::as_writable_bytes(std::span(values)));
   EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 3, 4));
-  EXPECT_THAT(refusal(head(8, {2}) + field(9, bytes_of<float>({1, 2, 3}))).reason(),
+  EXPECT_THAT(parse_error(head(8, {2}) + field(9, bytes_of<float>({1, 2, 3}))).reason(),
               HasSubstr("3 numbers"));
 }
 
@@ -143,23 +143,24 @@ TEST(TensorProto, BoolsAreZeroOrOne) {
 
 TEST(TensorProto, HostileShapes) {
   const int64_t huge = int64_t{1} << 62;
-  EXPECT_THAT(refusal(head(1, {huge})).reason(), HasSubstr("too large"));
-  EXPECT_THAT(refusal(head(1, {1 << 30, 1 << 30, 1 << 30})).reason(), HasSubstr("too large"));
-  EXPECT_THAT(refusal(head(1, {-1})).reason(), HasSubstr("dimension of -1"));
-  EXPECT_THAT(refusal(number_field(1, 1) + field(2, number_field(3, 1))).reason(),
+  EXPECT_THAT(parse_error(head(1, {huge})).reason(), HasSubstr("too large"));
+  EXPECT_THAT(parse_error(head(1, {1 << 30, 1 << 30, 1 << 30})).reason(), HasSubstr("too large"));
+  EXPECT_THAT(parse_error(head(1, {-1})).reason(), HasSubstr("dimension of -1"));
+  EXPECT_THAT(parse_error(number_field(1, 1) + field(2, number_field(3, 1))).reason(),
               HasSubstr("unknown rank"));
-  EXPECT_EQ(refusal(head(1, std::vector<int64_t>(33, 1))).kind(), ErrorKind::limit_exceeded);
+  EXPECT_EQ(parse_error(head(1, std::vector<int64_t>(33, 1))).kind(), ErrorKind::limit_exceeded);
   // Only a description: no memory is taken.
   EXPECT_EQ(parse_tensor(as_bytes(head(1, {int64_t{1} << 50}))).size(), size_t{1} << 50);
 }
 
 TEST(TensorProto, OtherInvalidTensors) {
-  EXPECT_EQ(refusal("").kind(), ErrorKind::corrupted);
-  EXPECT_THAT(refusal(head(7, {1})).reason(), HasSubstr("strings"));
-  EXPECT_EQ(refusal(head(20, {1})).kind(), ErrorKind::unsupported);
-  EXPECT_THAT(refusal(head(1, {2}) + field(4, "12345")).reason(), HasSubstr("5 bytes of content"));
-  EXPECT_THAT(refusal(head(3, {1}) + field(7, "\1\2")).reason(), HasSubstr("2 numbers"));
-  const Error cut = refusal(head(1, {2}) + "\x22\x09");
+  EXPECT_EQ(parse_error("").kind(), ErrorKind::corrupted);
+  EXPECT_THAT(parse_error(head(7, {1})).reason(), HasSubstr("strings"));
+  EXPECT_EQ(parse_error(head(20, {1})).kind(), ErrorKind::unsupported);
+  EXPECT_THAT(parse_error(head(1, {2}) + field(4, "12345")).reason(),
+              HasSubstr("5 bytes of content"));
+  EXPECT_THAT(parse_error(head(3, {1}) + field(7, "\1\2")).reason(), HasSubstr("2 numbers"));
+  const Error cut = parse_error(head(1, {2}) + "\x22\x09");
   EXPECT_THAT(cut.reason(), HasSubstr("not a TensorProto: "));
   EXPECT_EQ(cut.offset(), 10u);
 }

@@ -24,7 +24,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 12;  // per step, over all processes
+constexpr size_t images_per_step = 12;  // over all processes
 
 Communicator* processes = nullptr;
 
@@ -36,8 +36,9 @@ std::unique_ptr<Backend> reference() { return std::make_unique<ReferenceBackend<
 Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
                        const ReplicatedBackendOptions& options = {}) {
   ReplicatedBackend replicated(std::move(backend), *processes, options);
-  return train(replicated, network, images / processes->size(), [&](uint64_t step) {
-    return share_of(random_batch(network, images, step), processes->rank(), processes->size());
+  return train(replicated, network, images_per_step / processes->size(), [&](uint64_t step) {
+    return share_of(random_batch(network, images_per_step, step), processes->rank(),
+                    processes->size());
   });
 }
 
@@ -59,8 +60,8 @@ TEST(MpiTraining, LearnsWhatOneProcessLearnsFromAllImages) {
   const Network network = tutorial_cnn({.input = {3, 8, 8}});
   for (const auto make_backend : {one_thread, reference}) {
     const auto backend = make_backend();
-    const Trained expected = train(*backend, network, images, [&](uint64_t step) {
-      return random_batch(network, images, step);
+    const Trained expected = train(*backend, network, images_per_step, [&](uint64_t step) {
+      return random_batch(network, images_per_step, step);
     });
     const Trained got = train_together(make_backend(), network);
     EXPECT_LE(greatest_error(got, expected), 4e-6) << backend->name();
@@ -72,8 +73,8 @@ TEST(MpiTraining, LearnsWhatOneProcessLearnsFromAllImages) {
 // Images have the tutorial's size.
 TEST(MpiTraining, LearnsTheTutorialsNetwork) {
   const Network network = tutorial_cnn();
-  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
-    return random_batch(network, images, step);
+  const Trained expected = train(*one_thread(), network, images_per_step, [&](uint64_t step) {
+    return random_batch(network, images_per_step, step);
   });
   EXPECT_LE(greatest_error(train_together(one_thread(), network), expected), 4e-6);
 }
@@ -83,8 +84,9 @@ TEST(MpiTraining, TrainsResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   SingleProcess alone;
   ReplicatedBackend towers(one_thread(), alone, {.towers = processes->size()});
-  const Trained expected = train(
-      towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
+  const Trained expected = train(towers, network, images_per_step, [&](uint64_t step) {
+    return random_batch(network, images_per_step, step);
+  });
   const Trained got = train_together(one_thread(), network);
   EXPECT_TRUE(processes->size() > 2 || got == expected)
       << "the order of two summands doesn't matter";
@@ -94,8 +96,8 @@ TEST(MpiTraining, TrainsResNetAsTowersDo) {
 
 TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
-  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
-    return random_batch(network, images, step);
+  const Trained expected = train(*one_thread(), network, images_per_step, [&](uint64_t step) {
+    return random_batch(network, images_per_step, step);
   });
   const Trained got = train_together(one_thread(), network, {.sync_batch_norm = true});
   EXPECT_LE(greatest_error(got, expected), 1e-4);
@@ -105,13 +107,14 @@ TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
 // Each process has several emulated GPUs; gradients are averaged on the host.
 TEST(MpiTraining, LearnsOnSeveralGpus) {
   const Network network = tutorial_cnn({.input = {3, 8, 8}});
-  const size_t share = images / processes->size();
-  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
-    return random_batch(network, images, step);
+  const size_t share = images_per_step / processes->size();
+  const Trained expected = train(*one_thread(), network, images_per_step, [&](uint64_t step) {
+    return random_batch(network, images_per_step, step);
   });
   MultiGpuBackend backend(*processes, {.gpus = share % 2 == 0 ? 2u : 3u});
   const auto batch_of = [&](uint64_t step) {
-    return share_of(random_batch(network, images, step), processes->rank(), processes->size());
+    return share_of(random_batch(network, images_per_step, step), processes->rank(),
+                    processes->size());
   };
   const Trained got = train(backend, network, share, batch_of);
   EXPECT_LE(greatest_error(got, expected), 1e-4);

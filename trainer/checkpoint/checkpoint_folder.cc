@@ -14,16 +14,16 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
+constexpr std::string_view name_prefix = "checkpoint-", name_suffix = ".safetensors";
 constexpr std::string_view best_name = "best.safetensors";
 
 // The step in a checkpoint's name; empty for other files.
 std::optional<uint64_t> step_of(std::string_view name) {
-  if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
-      !name.ends_with(suffix))
+  if (name.size() <= name_prefix.size() + name_suffix.size() || !name.starts_with(name_prefix) ||
+      !name.ends_with(name_suffix))
     return {};
   const std::string_view text =
-      name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+      name.substr(name_prefix.size(), name.size() - name_prefix.size() - name_suffix.size());
   if (text.size() > 1 && text.front() == '0') return {};  // not a name that save() makes
   return parse_number<uint64_t>(text);
 }
@@ -111,7 +111,8 @@ std::string CheckpointFolder::lock_path() const {
 }
 
 std::string CheckpointFolder::path_of(uint64_t step) const {
-  return directory_ + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
+  return directory_ + "/" + std::string(name_prefix) + std::to_string(step) +
+         std::string(name_suffix);
 }
 
 std::unique_ptr<FileLock> CheckpointFolder::lock_folder() {

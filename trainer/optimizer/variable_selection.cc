@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) {
+[[noreturn]] void refuse_selection(const std::string& reason, const std::string& hint = {}) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason, .hint = hint});
 }
 
@@ -26,8 +26,8 @@ std::vector<VariableId> frozen_variables(std::span<const VariableSpec> variables
       chosen[id] = found = true;
     }
     if (!found)
-      refuse("no trained variable is named " + printable(name),
-             "use the name of a variable, or of a layer for all its variables");
+      refuse_selection("no trained variable is named " + printable(name),
+                       "use the name of a variable, or of a layer for all its variables");
   }
   std::vector<VariableId> frozen;
   for (VariableId id = 0; id < variables.size(); ++id)
@@ -42,8 +42,9 @@ std::vector<double> gradient_multipliers(std::span<const VariableSpec> variables
   for (const auto& [name, multiplier] : multipliers) {
     const auto variable = std::ranges::find(variables, name, &VariableSpec::name);
     if (variable == variables.end() || !variable->trained)
-      refuse("gradient multipliers: no trained variable is named " + printable(name));
-    if (!std::isfinite(multiplier)) refuse("the gradient multiplier of " + name + " is not finite");
+      refuse_selection("gradient multipliers: no trained variable is named " + printable(name));
+    if (!std::isfinite(multiplier))
+      refuse_selection("the gradient multiplier of " + name + " is not finite");
     numbers[static_cast<size_t>(variable - variables.begin())] = multiplier;
   }
   return numbers;

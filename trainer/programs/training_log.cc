@@ -12,9 +12,9 @@
 namespace recordpipe {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double seconds_between(Clock::time_point from, Clock::time_point to) {
+double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
@@ -40,14 +40,14 @@ TrainingLog::TrainingLog(const Trainer& trainer, const TrainingLogOptions& optio
       options_(options),
       terminal_(is_terminal()),
       suffix_(options.synthetic ? ", synthetic data" : ""),
-      last_step_time_(Clock::now()) {}
+      last_step_time_(SteadyClock::now()) {}
 
 TrainingLog::~TrainingLog() {
   if (status_shown_) std::fputc('\n', stderr);
 }
 
 void TrainingLog::step(const StepResult& result, double waited) {
-  const Clock::time_point now = Clock::now();
+  const SteadyClock::time_point now = SteadyClock::now();
   const double seconds = seconds_between(last_step_time_, now);
   last_step_time_ = now;
   total_.add(result, seconds, waited);

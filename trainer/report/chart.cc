@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMostDots = 100;   // per marked line
 constexpr size_t kMostBands = 150;  // each has a tooltip
 
-bool plottable(const ChartPoint& point) { return recordpipe::plottable(point.value); }
+bool drawable(const ChartPoint& point) { return recordpipe::plottable(point.value); }
 
 // A chart with its axes. Values become percentages of the drawing's width and height.
 struct Drawing {
@@ -35,7 +35,7 @@ Drawing layout(const Chart& chart) {
   for (const ChartLine& line : chart.lines) {
     drawing.lines.push_back(thinned(line.points));
     for (const ChartPoint& point : drawing.lines.back()) {
-      if (!plottable(point)) continue;
+      if (!drawable(point)) continue;
       least = std::min(least, point.value);
       greatest = std::max(greatest, point.value);
     }
@@ -50,7 +50,7 @@ std::string with_unit(const Drawing& drawing, double value) {
   return short_text(value) + (unit.empty() || unit == "%" ? unit : " " + unit);
 }
 
-std::string prefix(const ChartLine& line, std::string_view separator) {
+std::string line_prefix(const ChartLine& line, std::string_view separator) {
   return line.name.empty() ? "" : line.name + std::string(separator);
 }
 
@@ -75,10 +75,10 @@ std::string paths(const Drawing& drawing) {
     std::string path;
     bool is_drawing = false;
     for (const ChartPoint& point : drawing.lines[i]) {
-      if (plottable(point))
+      if (drawable(point))
         path += fmt::format("{}{:.2f} {:.2f}", is_drawing ? "L" : "M", drawing.x(point.step),
                             drawing.y(point.value));
-      is_drawing = plottable(point);
+      is_drawing = drawable(point);
     }
     if (!path.empty()) svg += fmt::format(R"(<path class="line{}" d="{}"/>)", i, path);
   }
@@ -92,9 +92,9 @@ std::string dots(const Drawing& drawing) {
     const std::vector<ChartPoint>& points = drawing.lines[i];
     const bool marked = drawing.chart.lines[i].marked && points.size() <= kMostDots;
     for (size_t at = 0; at < points.size(); ++at) {
-      const bool has_neighbour = (at > 0 && plottable(points[at - 1])) ||
-                                 (at + 1 < points.size() && plottable(points[at + 1]));
-      if (plottable(points[at]) && (marked || !has_neighbour))
+      const bool has_neighbour = (at > 0 && drawable(points[at - 1])) ||
+                                 (at + 1 < points.size() && drawable(points[at + 1]));
+      if (drawable(points[at]) && (marked || !has_neighbour))
         svg += fmt::format(R"(<circle class="line{}" cx="{:.2f}%" cy="{:.2f}%" r="3"/>)", i,
                            drawing.x(points[at].step), drawing.y(points[at].value));
     }
@@ -108,12 +108,13 @@ std::string values_at(const Drawing& drawing, double step) {
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
     const ChartPoint* nearest = nullptr;
     for (const ChartPoint& point : drawing.lines[i])
-      if (plottable(point) &&
+      if (drawable(point) &&
           (!nearest || std::abs(point.step - step) < std::abs(nearest->step - step)))
         nearest = &point;
     if (nearest)
-      text += fmt::format("{}step {:.0f}: {}{}", text.empty() ? "" : "\n", nearest->step,
-                          prefix(drawing.chart.lines[i], " "), with_unit(drawing, nearest->value));
+      text +=
+          fmt::format("{}step {:.0f}: {}{}", text.empty() ? "" : "\n", nearest->step,
+                      line_prefix(drawing.chart.lines[i], " "), with_unit(drawing, nearest->value));
   }
   return text;
 }
@@ -123,7 +124,7 @@ std::string bands(const Drawing& drawing) {
   std::vector<double> steps;
   for (const std::vector<ChartPoint>& points : drawing.lines)
     for (const ChartPoint& point : points)
-      if (plottable(point)) steps.push_back(point.step);
+      if (drawable(point)) steps.push_back(point.step);
   std::ranges::sort(steps);
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   const size_t stride = steps.size() / kMostBands + 1;
@@ -147,7 +148,7 @@ std::string legend(const Drawing& drawing) {
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
     const auto& points = drawing.lines[i];
     const auto last = std::find_if(points.rbegin(), points.rend(),
-                                   [](const ChartPoint& point) { return plottable(point); });
+                                   [](const ChartPoint& point) { return drawable(point); });
     if (last == points.rend()) continue;
     const std::string& name = drawing.chart.lines[i].name;
     html += fmt::format(R"(<li class="line{}">{} <b>{}</b></li>)", i,
@@ -161,12 +162,12 @@ std::string description(const Drawing& drawing) {
   std::string text = drawing.chart.title + " over steps";
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
     const auto& points = drawing.lines[i];
-    const auto is_plottable = [](const ChartPoint& point) { return plottable(point); };
+    const auto is_plottable = [](const ChartPoint& point) { return drawable(point); };
     const auto first = std::ranges::find_if(points, is_plottable);
     const auto last = std::find_if(points.rbegin(), points.rend(), is_plottable);
     if (last == points.rend()) continue;
     text += fmt::format("; {}{} at step {:.0f}, {} at step {:.0f}",
-                        prefix(drawing.chart.lines[i], ": "), with_unit(drawing, first->value),
+                        line_prefix(drawing.chart.lines[i], ": "), with_unit(drawing, first->value),
                         first->step, with_unit(drawing, last->value), last->step);
   }
   return text;
@@ -176,7 +177,7 @@ std::string note(const Chart& chart) {
   size_t left_out = 0, most = 0;
   for (const ChartLine& line : chart.lines) {
     left_out += static_cast<size_t>(
-        std::ranges::count_if(line.points, [](const auto& point) { return !plottable(point); }));
+        std::ranges::count_if(line.points, [](const auto& point) { return !drawable(point); }));
     most = std::max(most, line.points.size());
   }
   std::string text;
@@ -200,7 +201,7 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, size_t mo
     double sum = 0;
     size_t count = 0;
     for (size_t at = begin; at < end; ++at)
-      if (plottable(points[at])) {
+      if (drawable(points[at])) {
         sum += points[at].value;
         ++count;
       }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 30;  // about seven million points
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> text_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -32,7 +32,7 @@ void write_history(FileSystem& file_system, const std::string& path, const RunHi
   for (const TrainingPoint& point : history.training) text += history_line(point);
   for (const EvaluationPoint& point : history.validation) text += history_line(point);
   AtomicFile file(file_system, path);
-  file.write(bytes_of(text));
+  file.write(text_bytes(text));
   file.commit();
 }
 
@@ -91,7 +91,7 @@ void HistoryRecorder::finish() {
 }
 
 void HistoryRecorder::keep(const std::string& line) {
-  if (file_) file_->write(bytes_of(line));
+  if (file_) file_->write(text_bytes(line));
 }
 
 }  // namespace recordpipe

@@ -66,15 +66,15 @@ ChartLine validation_line(const RunHistory& history, const Value& value) {
   return line;
 }
 
-double percent(double part, double whole) { return 100 * part / whole; }
+double percentage(double part, double whole) { return 100 * part / whole; }
 
 std::vector<Chart> charts_of(const RunHistory& history) {
   Chart loss = {.title = "Loss",
                 .lines = {training_line(history, [](const auto& point) { return point.loss; })}};
   Chart accuracy = {
       .title = "Accuracy", .unit = "%", .lines = {training_line(history, [](const auto& point) {
-                                          return percent(static_cast<double>(point.correct),
-                                                         static_cast<double>(point.images));
+                                          return percentage(static_cast<double>(point.correct),
+                                                            static_cast<double>(point.images));
                                         })}};
   if (!history.validation.empty()) {
     loss.lines.front().name = accuracy.lines.front().name = "train";
@@ -96,7 +96,7 @@ std::vector<Chart> charts_of(const RunHistory& history) {
       {.title = "Time spent waiting for input",
        .unit = "%",
        .lines = {training_line(history, [](const auto& point) {
-         return percent(point.input_wait_seconds, point.seconds);
+         return percentage(point.input_wait_seconds, point.seconds);
        })}}};
 }
 
@@ -130,7 +130,7 @@ std::string summary(const RunHistory& history, uint64_t first_step) {
   if (seconds > 0)
     text +=
         fmt::format(": {} images/s, {:.2f}% of the time spent waiting for input",
-                    short_text(static_cast<double>(images) / seconds), percent(waited, seconds));
+                    short_text(static_cast<double>(images) / seconds), percentage(waited, seconds));
   text += window > 1 ? fmt::format(". A point is the mean of {} steps.", window) : ".";
   const uint64_t made = history.training.back().step - first_step;
   if (made > steps)

@@ -12,12 +12,12 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::string_view kPrefix = "timeline-", kSuffix = ".json";
+constexpr std::string_view kTimelinePrefix = "timeline-", kTimelineSuffix = ".json";
 
 }  // namespace
 
 bool is_timeline_name(std::string_view name) {
-  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+  return name.starts_with(kTimelinePrefix) && name.ends_with(kTimelineSuffix);
 }
 
 ProfilerHook::ProfilerHook(FileSystem& file_system, std::string folder, ProfilerOptions options)
@@ -56,8 +56,8 @@ void ProfilerHook::after_run(TrainingSession& session, const RunValues& values) 
                             std::chrono::duration<double>(values.input_wait_seconds)));
   write_events(session, [&] {
     file_system_.make_directories(folder_);
-    AtomicFile file(file_system_,
-                    fmt::format("{}/{}{}{}", folder_, kPrefix, values.result.step, kSuffix));
+    AtomicFile file(file_system_, fmt::format("{}/{}{}{}", folder_, kTimelinePrefix,
+                                              values.result.step, kTimelineSuffix));
     const std::string json = trace->json();
     file.write(std::as_bytes(std::span(json)));
     file.commit();

@@ -15,12 +15,12 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
 
 // The time in the name of an event file; 0 for other files.
 uint64_t seconds_in(std::string_view name) {
   if (!is_event_file_name(name)) return 0;
-  name.remove_prefix(kPrefix.size());
+  name.remove_prefix(kEventFilePrefix.size());
   uint64_t seconds = 0;
   std::from_chars(name.data(), name.data() + name.size(), seconds);
   // Larger numbers are another program's and are ignored: a name with ten digits can't sort after
@@ -33,7 +33,7 @@ std::string new_path(FileSystem& file_system, const std::string& folder, double 
   auto seconds = static_cast<uint64_t>(std::max(wall_time, 0.0));
   for (const std::string& name : file_system.list(folder))
     seconds = std::max(seconds, seconds_in(name) + 1);
-  return fmt::format("{}/{}{:010}.{}.{}", folder, kPrefix, seconds, host, ::getpid());
+  return fmt::format("{}/{}{:010}.{}.{}", folder, kEventFilePrefix, seconds, host, ::getpid());
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void EventFile::write(std::string_view event) { records_->write(std::as_bytes(st
 
 void EventFile::sync() { file_->sync(); }
 
-bool is_event_file_name(std::string_view name) { return name.starts_with(kPrefix); }
+bool is_event_file_name(std::string_view name) { return name.starts_with(kEventFilePrefix); }
 
 std::string host_name() {
   std::array<char, 256> name = {};

@@ -22,7 +22,7 @@
 namespace recordpipe::internal {
 namespace {
 
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kStateVersion = 3;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
 // Of small requests: nearly all of the time is spent waiting.
@@ -30,7 +30,7 @@ constexpr size_t kLookedAtAtOnce = 64;
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
 
-[[noreturn]] void refuse(std::string reason, std::string path = {}) {
+[[noreturn]] void refuse_state(std::string reason, std::string path = {}) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = std::move(path),
                .reason = std::move(reason),
@@ -114,10 +114,10 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
 }
 
 [[noreturn]] void refuse_version(uint32_t version) {
-  const bool is_older = version < kVersion;
+  const bool is_older = version < kStateVersion;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "a state of version " + std::to_string(version) +
-                         ", but this program reads version " + std::to_string(kVersion),
+                         ", but this program reads version " + std::to_string(kStateVersion),
                .hint = is_older ? "finish the pass with the older program that saved it, or start "
                                   "a new pass"
                                 : "restore it with the newer program that saved it"});
@@ -137,17 +137,17 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
     const auto named = [](std::string_view line) {
       return line.empty() ? std::string("nothing") : printable(line);
     };
-    refuse("a state of another plan: it was saved with " + named(saved_line) + " where here is " +
-           named(here_line));
+    refuse_state("a state of another plan: it was saved with " + named(saved_line) +
+                 " where here is " + named(here_line));
   }
-  refuse("a state of another plan");
+  refuse_state("a state of another plan");
 }
 
 IteratorState parse(std::string_view serialized) {
   std::optional<ParsedIteratorState> parsed = parse_iterator_state(serialized);
-  if (!parsed) refuse("not a saved iterator state");
-  if (!parsed->is_intact) refuse("a damaged iterator state");
-  if (parsed->state.version != kVersion) refuse_version(parsed->state.version);
+  if (!parsed) refuse_state("not a saved iterator state");
+  if (!parsed->is_intact) refuse_state("a damaged iterator state");
+  if (parsed->state.version != kStateVersion) refuse_version(parsed->state.version);
   return std::move(parsed->state);
 }
 
@@ -156,24 +156,25 @@ void check_files(const PlanDescription& plan, const IteratorState& state, FileFi
   const size_t per_fingerprint = files_per_fingerprint(files.size());
   const std::vector<uint64_t>& saved = state.file_fingerprints;
   if (state.files_per_fingerprint != per_fingerprint) {
-    refuse("a state of another number of files");
+    refuse_state("a state of another number of files");
   }
   const std::vector<uint64_t> here =
       fingerprints(files, state.opened_files, per_fingerprint, known);
-  if (saved.size() != here.size()) refuse("a state of another number of files");
+  if (saved.size() != here.size()) refuse_state("a state of another number of files");
   for (size_t i = 0; i < here.size(); ++i) {
     if (saved[i] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
-    refuse(first == last ? kHasChanged
-                         : "or one of the files up to " + shown_path(files[last].path) +
-                               " is another than the state was saved with, or has changed since",
-           files[first].path);
+    refuse_state(first == last
+                     ? kHasChanged
+                     : "or one of the files up to " + shown_path(files[last].path) +
+                           " is another than the state was saved with, or has changed since",
+                 files[first].path);
   }
 }
 
 void expect_input_files(const std::vector<uint64_t>& files, FileFingerprints& known) {
-  if (files.size() % 2 != 0) refuse("not a saved iterator state");
+  if (files.size() % 2 != 0) refuse_state("not a saved iterator state");
   std::multimap<uint64_t, uint64_t> contents_by_name;
   for (size_t i = 0; i < files.size(); i += 2) contents_by_name.emplace(files[i], files[i + 1]);
   known.expect(std::move(contents_by_name));
@@ -185,7 +186,7 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
                                 FileFingerprints& known) {
   const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
-  IteratorState state{.version = kVersion,
+  IteratorState state{.version = kStateVersion,
                       .plan_hash = plan.hash(),
                       .plan_text = plan.text(/*with_free=*/false).substr(0, kMaxText),
                       .files_per_fingerprint = static_cast<uint32_t>(per_fingerprint),
@@ -212,7 +213,7 @@ IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view 
 
 void require_input_files(FileFingerprints& known) {
   std::string changed = known.take_unexpected();
-  if (!changed.empty()) refuse(kHasChanged, std::move(changed));
+  if (!changed.empty()) refuse_state(kHasChanged, std::move(changed));
 }
 
 }  // namespace recordpipe::internal

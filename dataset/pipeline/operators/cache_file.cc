@@ -17,7 +17,7 @@ constexpr std::string_view kMagic = "recordpipe cache 1\n";
 constexpr std::string_view kEnd = "recordpipe cache end\n";
 constexpr size_t kIdSize = 16;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_cache(const std::string& path, const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path,
                .reason = "a cache of another pipeline: " + reason,
@@ -28,7 +28,7 @@ const std::byte* bytes_of(std::string_view text) {
   return reinterpret_cast<const std::byte*>(text.data());
 }
 
-void append_number(uint64_t number, std::string& out) {
+void append_uint64(uint64_t number, std::string& out) {
   std::array<std::byte, 8> bytes;
   store_little_endian(number, bytes.data());
   out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -48,7 +48,7 @@ std::string header_of(const CacheIdentity& identity) {
 
 std::string end_of(uint64_t elements) {
   std::string end(kEnd);
-  append_number(elements, end);
+  append_uint64(elements, end);
   return end;
 }
 
@@ -68,8 +68,8 @@ bool check_input_files(FileSystem& file_system, const std::string& cache, std::s
     const std::string path(next(size));
     if (!file_system.status(path)) continue;
     if (fingerprint_of(file_system, path).content != content) {
-      refuse(cache,
-             shown_path(path) + ": is another file than it was made from, or has changed since");
+      refuse_cache(cache, shown_path(path) +
+                              ": is another file than it was made from, or has changed since");
     }
   }
   return true;
@@ -83,16 +83,16 @@ void check_header(const std::string& path, std::string_view header, const CacheI
   header.remove_prefix(kMagic.size());
   const std::string_view elements = header.substr(0, header.find('\0'));
   if (elements != identity.elements) {
-    refuse(path,
-           "its elements are " + printable(elements) + ", not " + printable(identity.elements));
+    refuse_cache(
+        path, "its elements are " + printable(elements) + ", not " + printable(identity.elements));
   }
   header.remove_prefix(std::min(header.size(), elements.size() + 1));
   try {
     FileFingerprints files;
     load_iterator_state(identity.plan, header, files);
   } catch (const Error& error) {
-    refuse(path,
-           error.path().empty() ? error.reason() : printable(error.path()) + ": " + error.reason());
+    refuse_cache(path, error.path().empty() ? error.reason()
+                                            : printable(error.path()) + ": " + error.reason());
   }
 }
 
@@ -144,8 +144,8 @@ CacheWriter::CacheWriter(FileSystem& file_system, const std::string& path,
 
 void CacheWriter::start(const ElementId& id) {
   bytes_.clear();
-  append_number(id.epoch, bytes_);
-  append_number(id.index, bytes_);
+  append_uint64(id.epoch, bytes_);
+  append_uint64(id.index, bytes_);
 }
 
 void CacheWriter::write() {
@@ -157,8 +157,8 @@ void CacheWriter::finish(const FileFingerprints& files) {
   std::string end = end_of(elements_);
   for (const FileFingerprints::Opened& file : files.opened_besides(sources_)) {
     if (file.file_system != &file_system_ || without_secrets(file.path) != file.path) continue;
-    append_number(file.fingerprint.content, end);
-    append_number(file.path.size(), end);
+    append_uint64(file.fingerprint.content, end);
+    append_uint64(file.path.size(), end);
     end += file.path;
   }
   writer_.write(std::as_bytes(std::span(end)));

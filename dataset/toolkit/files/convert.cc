@@ -20,7 +20,7 @@ namespace recordpipe {
 namespace {
 
 // The interval of checks for a stop request, in records.
-constexpr uint64_t kStopInterval = 65'536;
+constexpr uint64_t kConvertStopInterval = 65'536;
 
 RecordOutputOptions output_of(const ConvertOptions& options) {
   RecordOutputOptions output = options.output;
@@ -98,7 +98,7 @@ class Conversion {
     for (size_t file = 0; file < counts.size(); ++file) {
       const std::string& path = options_.input.paths[file];
       for (uint64_t number = 0; number < counts[file]; ++number, ++index) {
-        if (index % kStopInterval == 0) throw_if_stopped(work_.stop, path);
+        if (index % kConvertStopInterval == 0) throw_if_stopped(work_.stop, path);
         if (!is_in_sample(options_.selection, index)) continue;
         const bool by_file = splits() && !options_.split.key;
         ++in_split_[by_file ? splitter_.drawn(path, number) : 0];

@@ -8,7 +8,7 @@ namespace recordpipe {
 namespace {
 
 // The interval of checks for a stop request, in records.
-constexpr uint64_t kStopInterval = 4096;
+constexpr uint64_t kCountStopInterval = 4096;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::optional<uint64_t> count_without_reading(const FileWork& work, const std::s
   RecordHeaderReader headers(*file, reading);
   uint64_t records = 0;
   while (const auto entry = headers.read()) {
-    if (++records % kStopInterval == 0) throw_if_stopped(work.stop, path);
+    if (++records % kCountStopInterval == 0) throw_if_stopped(work.stop, path);
     work.add(entry->size);
   }
   return records;
@@ -36,7 +36,7 @@ uint64_t count_records(const FileWork& work, const std::string& path,
   RecordReader reader(open_counted(work, path), reading);
   uint64_t records = 0;
   while (reader.read()) {
-    if (++records % kStopInterval == 0) throw_if_stopped(work.stop, path);
+    if (++records % kCountStopInterval == 0) throw_if_stopped(work.stop, path);
   }
   return records;
 }

@@ -16,7 +16,7 @@ namespace recordpipe {
 namespace {
 
 // The interval of checks for a stop request, in records.
-constexpr uint64_t kStopInterval = 4096;
+constexpr uint64_t kFactsStopInterval = 4096;
 
 class FactFinder {
  public:
@@ -57,7 +57,7 @@ class FactFinder {
     ++facts_.records;
     facts_.content_bytes += kRecordOverhead + size;
     facts_.sizes.add(static_cast<double>(size));
-    if (facts_.records % kStopInterval != 0) return;
+    if (facts_.records % kFactsStopInterval != 0) return;
     throw_if_stopped(work_.stop, facts_.path);
   }
 

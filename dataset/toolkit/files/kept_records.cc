@@ -19,7 +19,7 @@ struct Frame {
   uint64_t size;
 };
 
-void append(std::vector<std::byte>& buffer, std::span<const std::byte> bytes) {
+void append_bytes(std::vector<std::byte>& buffer, std::span<const std::byte> bytes) {
   buffer.insert(buffer.end(), bytes.begin(), bytes.end());
 }
 
@@ -53,8 +53,8 @@ void KeptRecords::add(RecordPieces pieces, size_t split) {
   } catch (const Error&) {
     return drop();
   }
-  append(buffer_, std::as_bytes(std::span(&frame, 1)));
-  for (const auto& piece : pieces) append(buffer_, piece);
+  append_bytes(buffer_, std::as_bytes(std::span(&frame, 1)));
+  for (const auto& piece : pieces) append_bytes(buffer_, piece);
   size_ += size;
 }
 

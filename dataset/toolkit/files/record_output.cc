@@ -16,7 +16,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kOutputBufferSize = size_t{256} << 10;
 // For many files at a time.
 constexpr size_t kAllBuffers = size_t{16} << 20;
 constexpr size_t kAllBlocks = size_t{32} << 20;
@@ -189,7 +189,7 @@ struct RecordOutput::State {
         stream ? *stream : files.begin_beside(output_path(options, split, number, options.shards));
     begun.emplace_back(split, number);
     set.open.push_back(std::make_unique<OpenFile>(
-        sink, std::min(kBufferSize, kAllBuffers / at_once), deflate, threads));
+        sink, std::min(kOutputBufferSize, kAllBuffers / at_once), deflate, threads));
   }
 
   void end_first(FileSet& set) {

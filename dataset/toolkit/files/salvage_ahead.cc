@@ -103,9 +103,9 @@ class FoundAhead {
 };
 
 // Collects short runs of records before they are put.
-class Pieces {
+class PieceCollector {
  public:
-  explicit Pieces(FoundAhead& found) : found_(found), size_(found.piece_size()) {}
+  explicit PieceCollector(FoundAhead& found) : found_(found), size_(found.piece_size()) {}
 
   void add(std::span<const std::byte> framed, uint64_t records) {
     while (!framed.empty()) {
@@ -131,7 +131,7 @@ class Pieces {
 void scan_ahead(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
                 const InputStatus& status, FoundAhead& found) {
   try {
-    Pieces pieces(found);
+    PieceCollector pieces(found);
     const ScanSinks sinks = {
         .opened = [&](Compression compression) { found.put(compression, 0); },
         .intact = [&](auto framed, uint64_t count) { pieces.add(framed, count); },

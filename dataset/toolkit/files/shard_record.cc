@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostBytes = size_t{1} << 30;
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kLargestShardRecord = size_t{1} << 30;
+constexpr size_t kHashedPiece = size_t{1} << 20;
 
 std::string hexadecimal(uint32_t crc) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -99,7 +99,7 @@ ShardRecord parse_shard_record(std::string_view line, const std::string& path, u
 }
 
 std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& path) {
-  const std::vector<std::byte> bytes = read_all(*files.open_source(path), kMostBytes);
+  const std::vector<std::byte> bytes = read_all(*files.open_source(path), kLargestShardRecord);
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::vector<ShardRecord> records;
   for (uint64_t number = 1; !text.empty(); ++number) {
@@ -119,7 +119,7 @@ std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& pat
 void measure_output(FileSystem& files, const std::string& path, ShardRecord& record,
                     const std::function<void(uint64_t bytes)>& advance) {
   const auto source = files.open_source(path);
-  std::vector<std::byte> piece(kPiece);
+  std::vector<std::byte> piece(kHashedPiece);
   record.bytes = 0;
   record.crc = 0;
   while (const size_t size = read_fully(*source, piece)) {

@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kCsvBufferSize = size_t{256} << 10;
 constexpr int kEnd = -1;
 // The byte order mark that spreadsheets write.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -23,7 +23,7 @@ bool needs_quotes(std::string_view text) {
 }  // namespace
 
 CsvReader::CsvReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kBufferSize) {
+    : source_(std::move(source)), buffer_(kCsvBufferSize) {
   end_ = read_fully(*source_, std::span(buffer_).first(kByteOrderMark.size()));
   const std::string_view head(reinterpret_cast<const char*>(buffer_.data()), end_);
   if (head == kByteOrderMark) begin_ = end_;

@@ -124,7 +124,7 @@ namespace {
 // From the narrowest type to the widest.
 constexpr std::array<std::string_view, 3> kTypes = {"int64", "float", "bytes"};
 constexpr size_t kBytes = kTypes.size() - 1;
-constexpr size_t kLongestShown = 40;
+constexpr size_t kLongestShownCell = 40;
 
 // Returns whether `text` is a code such as 007, which would lose its zeros as a number.
 bool is_code(std::string_view text) {
@@ -215,8 +215,8 @@ void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint6
   if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
   while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
   if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;
-  const bool is_long = cell.text.size() > kLongestShown;
-  rounded_ = {path, line, cell.text.substr(0, kLongestShown) + (is_long ? "..." : "")};
+  const bool is_long = cell.text.size() > kLongestShownCell;
+  rounded_ = {path, line, cell.text.substr(0, kLongestShownCell) + (is_long ? "..." : "")};
 }
 
 std::string_view CsvColumnGuess::type(const std::string& name,

@@ -15,19 +15,19 @@
 namespace recordpipe {
 namespace {
 
-using Kind = JsonValue::Kind;
+using JsonKind = JsonValue::Kind;
 
-[[noreturn]] void fail(const std::string& name, const std::string& reason) {
+[[noreturn]] void fail_feature(const std::string& name, const std::string& reason) {
   throw Error({.kind = ErrorKind::corrupted, .reason = "\"" + printable(name) + "\": " + reason});
 }
 
 bool is_base64(const JsonValue& value) {
-  return value.kind == Kind::object && value.members.size() == 1 &&
+  return value.kind == JsonKind::object && value.members.size() == 1 &&
          value.members.front().first == "base64" &&
-         value.members.front().second.kind == Kind::string;
+         value.members.front().second.kind == JsonKind::string;
 }
 
-bool is_bytes(const JsonValue& value) { return value.kind == Kind::string || is_base64(value); }
+bool is_bytes(const JsonValue& value) { return value.kind == JsonKind::string || is_base64(value); }
 
 std::string bytes_of(const JsonValue& value) {
   return is_base64(value) ? decode_base64(value.members.front().second.text) : value.text;
@@ -35,12 +35,12 @@ std::string bytes_of(const JsonValue& value) {
 
 float float_of(const JsonValue& value, const std::string& name) {
   if (const auto number = parse_float(value.text)) return *number;
-  fail(name, value.text + " is out of the range of float");
+  fail_feature(name, value.text + " is out of the range of float");
 }
 
 // Also accepts 3.0, which programs without an integer type write.
 int64_t integer_of(const JsonValue& value, const std::string& name) {
-  if (value.kind == Kind::integer) return value.integer;
+  if (value.kind == JsonKind::integer) return value.integer;
   constexpr double kExact = 9007199254740992;  // 2^53
   double number = 0;
   const char* const end = value.text.data() + value.text.size();
@@ -48,27 +48,27 @@ int64_t integer_of(const JsonValue& value, const std::string& name) {
   if (is_number && std::abs(number) <= kExact && number == std::floor(number)) {
     return static_cast<int64_t>(number);
   }
-  fail(name, value.text + " is not a whole number, but the feature is int64");
+  fail_feature(name, value.text + " is not a whole number, but the feature is int64");
 }
 
 std::string kind_of(std::span<const JsonValue> values, const std::string& name) {
   if (values.empty()) return "";
   if (std::ranges::all_of(values, is_bytes)) return "bytes";
-  if (std::ranges::all_of(values, [](const JsonValue& v) { return v.kind == Kind::integer; })) {
+  if (std::ranges::all_of(values, [](const JsonValue& v) { return v.kind == JsonKind::integer; })) {
     return "int64";
   }
   const auto is_number = [](const JsonValue& v) {
-    return v.kind == Kind::integer || v.kind == Kind::floating;
+    return v.kind == JsonKind::integer || v.kind == JsonKind::floating;
   };
   if (std::ranges::all_of(values, is_number)) return "float";
-  if (std::ranges::any_of(values, [](const JsonValue& v) { return v.kind == Kind::array; })) {
-    fail(name, "nested lists, which an Example can't represent");
+  if (std::ranges::any_of(values, [](const JsonValue& v) { return v.kind == JsonKind::array; })) {
+    fail_feature(name, "nested lists, which an Example can't represent");
   }
   if (std::ranges::any_of(
-          values, [](const JsonValue& v) { return v.kind == Kind::object && !is_base64(v); })) {
-    fail(name, "an object in a list, which an Example can't represent");
+          values, [](const JsonValue& v) { return v.kind == JsonKind::object && !is_base64(v); })) {
+    fail_feature(name, "an object in a list, which an Example can't represent");
   }
-  fail(name, "values of several kinds in one list");
+  fail_feature(name, "values of several kinds in one list");
 }
 
 // Throws if a list of floats contains an integer that float can't represent exactly: rounding would
@@ -76,7 +76,7 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
 void require_exact(std::span<const JsonValue> values, const std::string& name,
                    const std::string& types_called) {
   for (const JsonValue& value : values) {
-    if (value.kind != Kind::integer || !is_rounded_by_float(value.integer)) continue;
+    if (value.kind != JsonKind::integer || !is_rounded_by_float(value.integer)) continue;
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "\"" + printable(name) + "\": " + value.text +
                            " is a whole number that a float, which all values of the list fit, "
@@ -91,7 +91,7 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   const bool are_numbers = found == "int64" || found == "float";
   const bool fits = kind.empty() || found.empty() || kind == found ||
                     (are_numbers && (kind == "float" || kind == "int64"));
-  if (!fits) fail(name, "values of kind " + found + ", expected " + kind);
+  if (!fits) fail_feature(name, "values of kind " + found + ", expected " + kind);
   if (kind.empty()) {
     kind = found;
     if (kind == "float") require_exact(values, name, types_called);
@@ -116,15 +116,16 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
     for (const JsonValue& value : values) integers.push_back(integer_of(value, name));
     return int64s_feature(integers);
   }
-  if (!kind.empty()) fail(name, "there is no kind " + kind);
+  if (!kind.empty()) fail_feature(name, "there is no kind " + kind);
   return {};
 }
 
 std::string feature_of(const JsonValue& value, const std::string& kind, const std::string& name,
                        const std::string& types_called) {
-  if (value.kind == Kind::array) return feature_of_values(value.items, kind, name, types_called);
-  if (value.kind == Kind::object && !is_base64(value)) {
-    fail(name, "an object, which an Example can't represent");
+  if (value.kind == JsonKind::array)
+    return feature_of_values(value.items, kind, name, types_called);
+  if (value.kind == JsonKind::object && !is_base64(value)) {
+    fail_feature(name, "an object, which an Example can't represent");
   }
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }
@@ -145,14 +146,14 @@ FeatureKind kind_of_feature(std::string_view serialized) {
 // each step; a kind is null if the step's values imply it.
 std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, const std::string& type,
                             const std::string& name, const std::string& types_called) {
-  if (steps.kind != Kind::array) fail(name, "should be a list of steps");
+  if (steps.kind != JsonKind::array) fail_feature(name, "should be a list of steps");
   std::string list;
   for (size_t i = 0; i < steps.items.size(); ++i) {
     const JsonValue& step = steps.items[i];
     const bool has_kind = type.empty() && kinds && i < kinds->items.size();
     const std::string& kind = has_kind ? kinds->items[i].text : type;
     const std::string feature =
-        step.kind == Kind::null ? "" : feature_of(step, kind, name, types_called);
+        step.kind == JsonKind::null ? "" : feature_of(step, kind, name, types_called);
     append_length_header(kFeatureListFeature, feature.size(), list);
     list += feature;
   }
@@ -163,15 +164,15 @@ std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, cons
 
 std::string JsonExamples::record(std::string_view line, Place place) {
   const JsonValue value = parse_json(line);
-  if (value.kind != Kind::object) {
+  if (value.kind != JsonKind::object) {
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "should be an object: {\"name\": value}",
-                 .hint = value.kind == Kind::array
+                 .hint = value.kind == JsonKind::array
                              ? "one object a line: jq -c '.[]' makes them of a list"
                              : ""});
   }
   const JsonValue* const features = value.find("features");
-  const bool has_features = features && features->kind == Kind::object && !is_base64(*features);
+  const bool has_features = features && features->kind == JsonKind::object && !is_base64(*features);
   const JsonValue* const payload = value.find("payload");
   const bool is_payload = !has_features && payload && value.find("record") && is_bytes(*payload);
   if (!has_features && !is_payload && value.find("event") && value.find("record")) {
@@ -196,7 +197,7 @@ SerializedFeatures JsonExamples::features_of(const JsonValue& object, const Json
                                              Place place) {
   SerializedFeatures features;
   for (const auto& [name, value] : object.members) {
-    if (value.kind == Kind::null) continue;
+    if (value.kind == JsonKind::null) continue;
     const JsonValue* const kind = kinds ? kinds->find(name) : nullptr;
     const std::string& type = type_of(name);
     const bool is_told = !type.empty() || kind;
@@ -236,7 +237,7 @@ std::optional<std::string> feature_of_json(std::string_view text, std::string_vi
   } catch (const Error&) {
     return std::nullopt;  // text that begins like JSON
   }
-  if (value.kind != Kind::array && !is_base64(value)) return std::nullopt;
+  if (value.kind != JsonKind::array && !is_base64(value)) return std::nullopt;
   return feature_of(value, std::string(kind), "", "types");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kDeepest = 8;
 
-[[noreturn]] void fail(std::string reason) {
+[[noreturn]] void fail_json(std::string reason) {
   throw Error({.kind = ErrorKind::corrupted, .reason = std::move(reason)});
 }
 
@@ -41,7 +41,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (value > static_cast<uint64_t>(INT64_MAX)) {
-      fail(std::to_string(value) + " is too large for an int64");
+      fail_json(std::to_string(value) + " is too large for an int64");
     }
     return number_integer(static_cast<int64_t>(value));
   }
@@ -49,7 +49,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     if (const auto word = words_.find(numbers_++); word != words_.end()) {
       return put({.kind = JsonValue::Kind::floating, .text = std::string(word->second)});
     }
-    if (text.find_first_of(".eE") == std::string::npos) fail(text + " is too large for an int64");
+    if (text.find_first_of(".eE") == std::string::npos)
+      fail_json(text + " is too large for an int64");
     return put({.kind = JsonValue::Kind::floating, .text = text});
   }
   bool string(string_t& text) override {
@@ -64,7 +65,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     for (const auto& [name, value] : open_.back()->members) names.push_back(name);
     std::ranges::sort(names);
     const auto twice = std::ranges::adjacent_find(names);
-    if (twice != names.end()) fail("\"" + printable(*twice) + "\" twice");
+    if (twice != names.end()) fail_json("\"" + printable(*twice) + "\" twice");
     return close();
   }
   bool key(string_t& name) override {
@@ -75,8 +76,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::detail::exception& error) override {
     const std::string_view what = error.what();
     const size_t colon = what.find(": ");
-    fail("invalid JSON at byte " + std::to_string(position) +
-         (colon == what.npos ? "" : printable(what.substr(colon))));
+    fail_json("invalid JSON at byte " + std::to_string(position) +
+              (colon == what.npos ? "" : printable(what.substr(colon))));
   }
 
  private:
@@ -91,7 +92,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(JsonValue::Kind kind) {
-    if (open_.size() == kDeepest) fail("nested too deeply");
+    if (open_.size() == kDeepest) fail_json("nested too deeply");
     JsonValue& value = place();
     value.kind = kind;
     // The address stays valid while the value is open: no siblings are added until it is closed.
@@ -153,7 +154,7 @@ bool may_hold_non_finite(std::string_view text) {
 JsonValue parse_json(std::string_view text) {
   // The parser treats NUL as the end of the text.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
-    fail("invalid JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
+    fail_json("invalid JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
   }
   const FiniteJson finite = may_hold_non_finite(text) ? without_non_finite(text) : FiniteJson();
   const std::string_view json = finite.words.empty() ? text : std::string_view(finite.text);
@@ -169,7 +170,7 @@ std::string decode_base64(std::string_view text) {
     if (c >= '0' && c <= '9') return c - '0' + 52;
     return c == '+' ? 62 : c == '/' ? 63 : -1;
   };
-  if (text.size() % 4 != 0) fail("base64 whose length is not a multiple of 4");
+  if (text.size() % 4 != 0) fail_json("base64 whose length is not a multiple of 4");
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   std::string out;
   out.reserve(text.size() / 4 * 3);
@@ -177,7 +178,7 @@ std::string decode_base64(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_padding = i + padding >= text.size();
     const int value = is_padding ? 0 : digit(text[i]);
-    if (value < 0) fail("a character that is not base64");
+    if (value < 0) fail_json("a character that is not base64");
     bits = bits << 6 | static_cast<uint32_t>(value);
     if (i % 4 != 3) continue;
     for (const int shift : {16, 8, 0}) out += static_cast<char>(bits >> shift);

@@ -8,6 +8,7 @@
 
 #include "recordpipe/philox.h"
 #include "recordpipe/temporary_file.h"
+#include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {
 namespace {
@@ -29,10 +30,7 @@ struct Entry {
   uint64_t size;
 };
 
-// A record as consecutive pieces.
-using Pieces = std::span<const std::span<const std::byte>>;
-
-size_t size_of(Pieces pieces) {
+size_t total_size(RecordPieces pieces) {
   size_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
   return size;
@@ -41,14 +39,14 @@ size_t size_of(Pieces pieces) {
 // Stores consecutive records with their keys: the first part in a file, the rest in memory.
 class Spool {
  public:
-  void append(uint64_t key, Pieces pieces) {
-    append_header(key, size_of(pieces));
+  void append(uint64_t key, RecordPieces pieces) {
+    append_header(key, total_size(pieces));
     for (const auto& piece : pieces) append_bytes(piece);
   }
   // Like append(), but writes everything to a file: for records that are too long to be copied to
   // memory first.
-  void append_to_file(uint64_t key, Pieces pieces, const std::string& directory) {
-    append_header(key, size_of(pieces));
+  void append_to_file(uint64_t key, RecordPieces pieces, const std::string& directory) {
+    append_header(key, total_size(pieces));
     spill(directory);
     for (const auto& piece : pieces) file_->append(piece);
   }
@@ -121,8 +119,8 @@ class SortedRecords {
   SortedRecords(const ExternalShuffleOptions& options, int shift)
       : options_(options), shift_(shift) {}
 
-  void add(uint64_t key, Pieces pieces) {
-    if (buckets_.empty() && few_.size() + size_of(pieces) > options_.memory / 2) deal();
+  void add(uint64_t key, RecordPieces pieces) {
+    if (buckets_.empty() && few_.size() + total_size(pieces) > options_.memory / 2) deal();
     if (buckets_.empty()) {
       few_.append(key, pieces);
     } else {
@@ -150,10 +148,10 @@ class SortedRecords {
     move_all(std::exchange(few_, {}), *this);
   }
 
-  void add_to_bucket(uint64_t key, Pieces pieces) {
+  void add_to_bucket(uint64_t key, RecordPieces pieces) {
     Spool& bucket = buckets_[(key >> shift_) % kBuckets];
     const size_t most = options_.memory / 2 / kBuckets;
-    if (size_of(pieces) > most) {
+    if (total_size(pieces) > most) {
       bucket.append_to_file(key, pieces, options_.directory);
     } else {
       bucket.append(key, pieces);
@@ -167,7 +165,7 @@ class SortedRecords {
       data.resize(entry.size);
       from.read_at(entry.begin, data);
       const std::span<const std::byte> all(data);
-      to.add(entry.key, Pieces(&all, 1));
+      to.add(entry.key, RecordPieces(&all, 1));
     });
   }
 

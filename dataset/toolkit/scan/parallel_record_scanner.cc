@@ -8,7 +8,7 @@
 // headers are valid, distributes the CRC computations to the threads, and continues; if a CRC is
 // wrong, the scan goes back. A single walk crosses damage, and its time is bounded even with false
 // headers (record_walk.h). The scan stops assuming that headers are valid once it has lost too many
-// bytes of work to false headers (kMostInVain).
+// bytes of work to false headers (kMostScannedInVain).
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace {
 // than distributing a few records at a time.
 constexpr uint64_t kWalkOn = uint64_t{64} << 10;
 // Limit on bytes read in vain, in addition to the number of scanned bytes.
-constexpr uint64_t kMostInVain = uint64_t{64} << 20;
+constexpr uint64_t kMostScannedInVain = uint64_t{64} << 20;
 
 uint64_t chunk_size_of(const ParallelScanOptions& options) {
   if (options.chunk_size > 0) return options.chunk_size;
@@ -107,7 +107,7 @@ class ParallelRecordScanner::State {
       add(std::move(planned));
       return true;
     }
-    const bool may_believe = plan_end_ >= walk_until_ && lost_ <= offset_ + kMostInVain;
+    const bool may_believe = plan_end_ >= walk_until_ && lost_ <= offset_ + kMostScannedInVain;
     const auto end = may_believe ? end_of_record(plan_end_) : std::nullopt;
     if (!end) {
       damaged_ = true;

@@ -18,7 +18,7 @@ namespace {
 using Op = RegexInstruction::Kind;
 
 // An automaton is started anew when it is larger than this.
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostAutomatonBytes = size_t{1} << 20;
 
 // Bytes of UTF-8 that are within a character.
 constexpr bool continues_character(uint8_t byte) { return byte >= 0x80 && byte <= 0xBF; }
@@ -174,7 +174,7 @@ class Automaton {
       if (!program_.is_anchored) follow(program_.first, next, nullptr, {});
     }
     next.is_after_word = is_word_byte(byte);
-    if (bytes_ > kMostBytes) {
+    if (bytes_ > kMostAutomatonBytes) {
       forget();
       return found_ ? kFound : state_of(next);
     }

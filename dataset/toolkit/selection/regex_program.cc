@@ -11,7 +11,7 @@ namespace recordpipe {
 namespace {
 
 using Op = RegexInstruction::Kind;
-using Kind = RegexNode::Kind;
+using NodeKind = RegexNode::Kind;
 
 // The number of bytes of a code point, and its bytes.
 struct Utf8 {
@@ -62,29 +62,29 @@ class Compiler {
   uint32_t emit(const RegexNode& node, uint32_t next) {
     count();
     switch (node.kind) {
-      case Kind::byte:
+      case NodeKind::byte:
         return range(uint8_t(node.min), uint8_t(node.min), next);
-      case Kind::chars:
+      case NodeKind::chars:
         return chars(node.ranges, next);
-      case Kind::sequence:
+      case NodeKind::sequence:
         for (size_t i = node.parts.size(); i > 0; --i) next = emit(node.parts[i - 1], next);
         return next;
-      case Kind::alternatives: {
+      case NodeKind::alternatives: {
         uint32_t first = emit(node.parts.back(), next);
         for (size_t i = node.parts.size() - 1; i > 0; --i) {
           first = split(emit(node.parts[i - 1], next), first);
         }
         return first;
       }
-      case Kind::repetition:
+      case NodeKind::repetition:
         return repetition(node, next);
-      case Kind::begin:
+      case NodeKind::begin:
         return emit({.kind = Op::begin, .next = next});
-      case Kind::end:
+      case NodeKind::end:
         return emit({.kind = Op::end, .next = next});
-      case Kind::word_boundary:
+      case NodeKind::word_boundary:
         return emit({.kind = Op::word_boundary, .next = next});
-      case Kind::not_word_boundary:
+      case NodeKind::not_word_boundary:
         return emit({.kind = Op::not_word_boundary, .next = next});
     }
     return next;
@@ -144,9 +144,10 @@ class Compiler {
   }
 
   static bool is_anchored(const RegexNode& node) {
-    if (node.kind == Kind::begin) return true;
-    if (node.kind == Kind::alternatives) return std::ranges::all_of(node.parts, is_anchored);
-    return node.kind == Kind::sequence && !node.parts.empty() && is_anchored(node.parts.front());
+    if (node.kind == NodeKind::begin) return true;
+    if (node.kind == NodeKind::alternatives) return std::ranges::all_of(node.parts, is_anchored);
+    return node.kind == NodeKind::sequence && !node.parts.empty() &&
+           is_anchored(node.parts.front());
   }
 
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-using Kind = RegexNode::Kind;
+using NodeKind = RegexNode::Kind;
 using Ranges = std::vector<RegexRange>;
 
 // Sorts, and joins ranges that overlap or touch.
@@ -41,7 +41,9 @@ Ranges complement(const Ranges& ranges) {
   return out;
 }
 
-void append(Ranges& to, const Ranges& more) { to.insert(to.end(), more.begin(), more.end()); }
+void append_ranges(Ranges& to, const Ranges& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 // Adds the other case of ASCII letters.
 Ranges with_both_cases(Ranges ranges) {
@@ -55,7 +57,7 @@ Ranges with_both_cases(Ranges ranges) {
       if (low <= high) more.push_back({low - letters + other, high - letters + other});
     }
   }
-  append(ranges, more);
+  append_ranges(ranges, more);
   return joined(std::move(ranges));
 }
 
@@ -81,9 +83,9 @@ std::optional<Ranges> named_class(char letter) {
 //   alternatives = sequence {"|" sequence}
 //   sequence     = {atom [repetition]}
 //   atom         = "(" ["?" flags [":"]] alternatives ")" | class | "." | escape | character
-class Parser {
+class RegexParser {
  public:
-  explicit Parser(std::string_view pattern) : pattern_(pattern) {}
+  explicit RegexParser(std::string_view pattern) : pattern_(pattern) {}
 
   RegexNode parse() {
     RegexNode whole = alternatives();
@@ -116,7 +118,7 @@ class Parser {
   }
 
   RegexNode alternatives() {
-    RegexNode node = {.kind = Kind::alternatives};
+    RegexNode node = {.kind = NodeKind::alternatives};
     do {
       node.parts.push_back(sequence());
     } while (take('|'));
@@ -124,7 +126,7 @@ class Parser {
   }
 
   RegexNode sequence() {
-    RegexNode node = {.kind = Kind::sequence};
+    RegexNode node = {.kind = NodeKind::sequence};
     while (!ended() && peek() != '|' && peek() != ')') {
       const size_t begin = at_;
       std::optional<RegexNode> part = atom();
@@ -152,7 +154,7 @@ class Parser {
       fail(next, "a repetition of a repetition; use parentheses");
     }
     if (min > max) fail(begin, "a repetition whose minimum is above its maximum");
-    RegexNode node = {.kind = Kind::repetition, .min = min, .max = max};
+    RegexNode node = {.kind = NodeKind::repetition, .min = min, .max = max};
     node.parts.push_back(std::move(part));
     part = std::move(node);
   }
@@ -193,8 +195,8 @@ class Parser {
     if (take('(')) return group(begin);
     if (take('[')) return chars(char_class(begin));
     if (take('.')) return chars(flags_.dot_is_any ? complement({}) : complement({{'\n', '\n'}}));
-    if (take('^')) return RegexNode{.kind = Kind::begin};
-    if (take('$')) return RegexNode{.kind = Kind::end};
+    if (take('^')) return RegexNode{.kind = NodeKind::begin};
+    if (take('$')) return RegexNode{.kind = NodeKind::end};
     if (peek() == '*' || peek() == '+' || peek() == '?') fail(at_, "nothing to repeat");
     if (take('\\')) return escape(begin);
     return character();
@@ -225,14 +227,14 @@ class Parser {
 
   RegexNode chars(Ranges ranges) const {
     ranges = flags_.ignores_case ? with_both_cases(std::move(ranges)) : joined(std::move(ranges));
-    return {.kind = Kind::chars, .ranges = std::move(ranges)};
+    return {.kind = NodeKind::chars, .ranges = std::move(ranges)};
   }
 
   // A byte that isn't valid UTF-8 stands for itself.
   RegexNode character() {
     const std::optional<uint32_t> point = code_point();
     if (point) return chars({{*point, *point}});
-    return {.kind = Kind::byte, .min = static_cast<uint8_t>(pattern_[at_++])};
+    return {.kind = NodeKind::byte, .min = static_cast<uint8_t>(pattern_[at_++])};
   }
   std::optional<uint32_t> code_point() {
     const size_t length = utf8_length(pattern_.substr(at_));
@@ -247,10 +249,10 @@ class Parser {
   }
 
   RegexNode escape(size_t begin) {
-    if (take('b')) return {.kind = Kind::word_boundary};
-    if (take('B')) return {.kind = Kind::not_word_boundary};
-    if (take('A')) return {.kind = Kind::begin};
-    if (take('z')) return {.kind = Kind::end};
+    if (take('b')) return {.kind = NodeKind::word_boundary};
+    if (take('B')) return {.kind = NodeKind::not_word_boundary};
+    if (take('A')) return {.kind = NodeKind::begin};
+    if (take('z')) return {.kind = NodeKind::end};
     if (auto ranges = named_class(peek())) {
       ++at_;
       return chars(std::move(*ranges));
@@ -258,7 +260,7 @@ class Parser {
     if (peek() == 'x') {
       const uint32_t code = hexadecimal(begin);
       // Two digits are a byte, which may be part of a character.
-      if (pattern_[begin + 2] != '{' && code >= 0x80) return {.kind = Kind::byte, .min = code};
+      if (pattern_[begin + 2] != '{' && code >= 0x80) return {.kind = NodeKind::byte, .min = code};
       return chars({{code, code}});
     }
     const uint32_t point = escaped_character(begin);
@@ -303,7 +305,7 @@ class Parser {
       if (peek() == '\\' && at_ + 1 < pattern_.size()) {
         if (auto named = named_class(pattern_[at_ + 1])) {
           at_ += 2;
-          append(ranges, *named);
+          append_ranges(ranges, *named);
           continue;
         }
       }
@@ -343,6 +345,6 @@ class Parser {
 
 }  // namespace
 
-RegexNode parse_regex(std::string_view pattern) { return Parser(pattern).parse(); }
+RegexNode parse_regex(std::string_view pattern) { return RegexParser(pattern).parse(); }
 
 }  // namespace recordpipe

@@ -20,7 +20,7 @@ namespace recordpipe {
 namespace {
 
 using Function = Where::Condition::Function;
-using Kind = Where::Condition::Kind;
+using ConditionKind = Where::Condition::Kind;
 using Operator = Where::Condition::Operator;
 using Subject = Where::Condition::Subject;
 
@@ -113,7 +113,7 @@ bool returns_true(std::string_view text, const Where::Condition& condition) {
 
 bool some_value_fits(const FeatureView& feature, const Where::Condition& condition) {
   bool found = false;
-  if (condition.kind == Kind::function) {
+  if (condition.kind == ConditionKind::function) {
     for_each_value<FeatureKind::bytes>(
         feature, [&](auto value) { found = found || returns_true(as_text(value), condition); });
     return found;
@@ -199,7 +199,7 @@ bool number_fits(uint64_t number, const Where::Condition& condition) {
 }
 
 bool path_fits(std::string_view path, const Where::Condition& condition) {
-  if (condition.kind == Kind::function) return returns_true(path, condition);
+  if (condition.kind == ConditionKind::function) return returns_true(path, condition);
   return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
     return fits(std::as_bytes(std::span(path)), condition.how, literal);
   });
@@ -235,18 +235,18 @@ bool holds(const MessageView& message, const NumberedRecord* record,
   if (condition.subject == Subject::any_feature) return any_feature_fits(message, condition);
   if (condition.subject != Subject::feature) return fact_fits(record, condition);
   switch (condition.kind) {
-    case Kind::all_of:
+    case ConditionKind::all_of:
       return std::ranges::all_of(condition.parts, part_holds);
-    case Kind::any_of:
+    case ConditionKind::any_of:
       return std::ranges::any_of(condition.parts, part_holds);
-    case Kind::negation:
+    case ConditionKind::negation:
       return !part_holds(condition.parts.front());
-    case Kind::comparison:
-    case Kind::function:
+    case ConditionKind::comparison:
+    case ConditionKind::function:
       return comparison_holds(message, condition);
-    case Kind::length:
+    case ConditionKind::length:
       return length_fits(message, condition);
-    case Kind::has:
+    case ConditionKind::has:
       return has(message, condition.name);
   }
   return false;
@@ -254,7 +254,8 @@ bool holds(const MessageView& message, const NumberedRecord* record,
 
 // Throws if the values of an existing feature can't be compared with the literals.
 void require_comparable(const Where::Condition& condition, const std::string& called) {
-  if (condition.kind != Kind::comparison && condition.kind != Kind::function) return;
+  if (condition.kind != ConditionKind::comparison && condition.kind != ConditionKind::function)
+    return;
   const bool has_bytes = (condition.kinds & bit(FeatureKind::bytes)) != 0;
   const bool has_int64s = (condition.kinds & bit(FeatureKind::int64s)) != 0;
   const bool has_floats = (condition.kinds & bit(FeatureKind::floats)) != 0;
@@ -269,7 +270,7 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
                             : !has_int64s ? "float"
                             : has_floats  ? "int64 or float"
                                           : "int64";
-  if (condition.kind == Kind::function) {
+  if (condition.kind == ConditionKind::function) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = called + " uses " + std::string(to_string(condition.function)) +
                            "() on " + printable(condition.name) + ", but its values are " + kinds,
@@ -302,7 +303,7 @@ const std::string* first_missing(const Where::Condition& condition) {
 // Checks only conditions that must hold: a comparison that fails under `not` selects the record.
 void require_all_possible(const Where::Condition& condition, const FirstNames& names,
                           bool looked_at_all, const std::string& called) {
-  if (condition.kind == Kind::negation) return;
+  if (condition.kind == ConditionKind::negation) return;
   for (const Where::Condition& part : condition.parts) {
     require_all_possible(part, names, looked_at_all, called);
   }

@@ -40,9 +40,9 @@ bool continues_name(char c) {
 //                string ")"
 //   comparison = (name | "len" "(" name ")") (operator literal | ["not"] "in" list)
 //   list       = "[" literals "]" | "(" literals ")"
-class Parser {
+class WhereParser {
  public:
-  Parser(std::string_view text, std::string_view called) : text_(text), called_(called) {}
+  WhereParser(std::string_view text, std::string_view called) : text_(text), called_(called) {}
 
   Condition parse() {
     Condition whole = any();
@@ -93,9 +93,9 @@ class Parser {
     return false;
   }
 
-  Condition any() { return chain("or", Condition::Kind::any_of, &Parser::all); }
-  Condition all() { return chain("and", Condition::Kind::all_of, &Parser::part); }
-  Condition chain(std::string_view word, Condition::Kind kind, Condition (Parser::*rule)()) {
+  Condition any() { return chain("or", Condition::Kind::any_of, &WhereParser::all); }
+  Condition all() { return chain("and", Condition::Kind::all_of, &WhereParser::part); }
+  Condition chain(std::string_view word, Condition::Kind kind, Condition (WhereParser::*rule)()) {
     Condition first = (this->*rule)();
     if (!take_word(word)) return first;
     Condition whole = {.kind = kind};
@@ -351,7 +351,7 @@ std::string_view to_string(Where::Condition::Function function) {
 }
 
 Where::Condition parse_where(std::string_view expression, std::string_view called) {
-  return Parser(expression, called).parse();
+  return WhereParser(expression, called).parse();
 }
 
 }  // namespace recordpipe

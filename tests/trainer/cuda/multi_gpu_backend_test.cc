@@ -18,7 +18,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 12;
+constexpr size_t images_per_step = 12;
 
 class MultiGpu : public testing::TestWithParam<size_t> {
  protected:
@@ -33,8 +33,8 @@ class MultiGpu : public testing::TestWithParam<size_t> {
   }
 
   static Trained train_on(Backend& backend, const Network& network) {
-    return train(backend, network, images,
-                 [&](uint64_t step) { return random_batch(network, images, step); });
+    return train(backend, network, images_per_step,
+                 [&](uint64_t step) { return random_batch(network, images_per_step, step); });
   }
 
   SingleProcess alone_;
@@ -59,7 +59,7 @@ TEST_P(MultiGpu, TrainResNetAsTowersDo) {
 
 TEST_P(MultiGpu, CanBeLookedInto) {
   const Network network = tutorial_cnn({.input = {3, 8, 8}});
-  compare_steps(*backend_, network, images, {relative_error, 2e-5, 1e-4, true});
+  compare_steps(*backend_, network, images_per_step, {relative_error, 2e-5, 1e-4, true});
 }
 
 TEST_P(MultiGpu, EvaluateOnOne) {
@@ -84,7 +84,7 @@ TEST_P(MultiGpu, RefuseWhatCantBeDealtOut) {
     EXPECT_EQ(refused(*variables, 2 * GetParam() + 1), ErrorKind::invalid_argument);
   }
   const auto others = ReferenceBackend<float>().make_variables(network);
-  EXPECT_EQ(refused(*others, images), ErrorKind::invalid_argument);
+  EXPECT_EQ(refused(*others, images_per_step), ErrorKind::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, MultiGpu, testing::Values(1, 2, 3));

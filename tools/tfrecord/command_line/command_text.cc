@@ -9,7 +9,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr char kDescription[] = R"(Looks at, checks, repairs and converts TFRecord files.
+constexpr char kProgramDescription[] = R"(Looks at, checks, repairs and converts TFRecord files.
 
 FILE may be a path, a folder, a pattern, an http(s) URL, an object (s3://BUCKET/KEY, gs://BUCKET/KEY)
 or - for standard input, plain or compressed with gzip, zlib or zstd. The compression is detected
@@ -97,7 +97,7 @@ std::vector<CommandText> all_command_texts() {
   return texts;
 }
 
-std::string program_description() { return kDescription; }
+std::string program_description() { return kProgramDescription; }
 
 namespace {
 

@@ -23,7 +23,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct BenchArguments {
   InputArguments inputs = {};
   std::string output = {};
   double seconds = 5;
@@ -127,7 +127,7 @@ nlohmann::ordered_json json_of(const FileRates& rates) {
   return json;
 }
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode bench(const BenchArguments& arguments, const CommandContext& context) {
   const std::vector<std::string> paths = arguments.inputs.files.paths(context);
   require_readable_twice(context.files, paths, "a file");
   Output out(context, arguments.output);
@@ -150,7 +150,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   return status;
 }
 
-constexpr char kDescription[] =
+constexpr char kBenchDescription[] =
     R"(Reads the first 256 MiB repeatedly, and times each step separately, on bytes in memory: storage,
 decompression ("inflation"), finding the records, CRCs, decoding all features of each Example. The
 slowest step is the bottleneck (the "limit" of the output). All times are for one thread; MB are
@@ -165,12 +165,12 @@ of their own. For a URL, storage is the network, and there is no cold measuremen
 Command bench_command() {
   return {.name = "bench",
           .summary = "Measures read speed and names the bottleneck",
-          .description = kDescription,
+          .description = kBenchDescription,
           .examples = R"(  tfrecord bench train.tfrecords
   tfrecord bench --json --seconds 20 train.tfrecords.gz | jq .limit
 )",
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<BenchArguments>();
             add_inputs(app, arguments->inputs);
             app.add_option("--seconds", arguments->seconds, "Approximate time per file, in seconds")
                 .check(number_between(0.01, 3600))
@@ -178,7 +178,8 @@ Command bench_command() {
                 .show_default();
             app.add_flag("--json", arguments->json, "Print one JSON object per file");
             add_output(app, arguments->output);
-            return [arguments](const CommandContext& context) { return run(*arguments, context); };
+            return
+                [arguments](const CommandContext& context) { return bench(*arguments, context); };
           }};
 }
 

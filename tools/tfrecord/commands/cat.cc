@@ -18,13 +18,13 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct CatArguments {
   InputArguments inputs = {};
   RecordOutputArguments output = {.path = "-"};
   bool json = false;
 };
 
-ExitCode cat(const CommandContext& context, const Arguments& arguments) {
+ExitCode cat(const CommandContext& context, const CatArguments& arguments) {
   check_json_summary(arguments.json, arguments.output.path);
   if (arguments.output.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
     throw UsageError(
@@ -45,7 +45,7 @@ ExitCode cat(const CommandContext& context, const Arguments& arguments) {
   return ExitCode::ok;
 }
 
-constexpr char kDescription[] =
+constexpr char kCatDescription[] =
     R"(Writes the records of all inputs, in order, to standard output or to a file. Inputs may be compressed,
 each in its own way; the output is not, unless --compression or the ending of -o says so. Every CRC is
 checked. Damage is an error: a file of -o then doesn't appear, and standard output lacks records
@@ -54,7 +54,7 @@ before the damage, too.
 "tfrecord convert" does the same with more options: levels, shards, selections. --json prints
 {"files": [{"path", "records", "bytes"}]}.)";
 
-constexpr char kExamples[] =
+constexpr char kCatExamples[] =
     R"(  tfrecord cat 'train-*-of-00064' -o train.tfrecords
   tfrecord cat a.tfrecords.gz b.tfrecords | tfrecord stats -)";
 
@@ -63,10 +63,10 @@ constexpr char kExamples[] =
 Command cat_command() {
   return {.name = "cat",
           .summary = "Concatenates the records of files, decompressed",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kCatDescription,
+          .examples = kCatExamples,
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<CatArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output.path);
             add_compression(app, arguments->output.compression);

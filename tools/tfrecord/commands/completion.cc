@@ -181,12 +181,12 @@ std::string zsh_completion(const std::vector<CommandText>& commands) {
   return text + kZshTail;
 }
 
-struct Arguments {
+struct CompletionArguments {
   std::string shell = {};
   std::string output = {};
 };
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode print_completion(const CompletionArguments& arguments, const CommandContext& context) {
   Output out(context, arguments.output);
   const std::vector<CommandText> commands = all_command_texts();
   out.write(arguments.shell == "bash" ? bash_completion(commands) : zsh_completion(commands));
@@ -206,10 +206,12 @@ Command completion_command() {
   tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
 )",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<CompletionArguments>();
         app.add_option("SHELL", arguments->shell, "bash or zsh").required().one_of({"bash", "zsh"});
         add_output(app, arguments->output);
-        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+        return [arguments](const CommandContext& context) {
+          return print_completion(*arguments, context);
+        };
       }};
 }
 

@@ -284,7 +284,7 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   return ExitCode::ok;
 }
 
-CommandAction define(CommandApp& app) {
+CommandAction define_convert(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
   add_record_output(app, arguments->output, [&given = *arguments] {
@@ -416,7 +416,7 @@ thread, and compression in round-robin order 32 MiB, or 64 KiB for each of more 
   tfrecord convert 'photos-*' -o small --shards 16 --resize 256 --quality 90
   tfrecord convert 'in/*.gz' --to-dir out --compression zstd
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
-      .define = define};
+      .define = define_convert};
 }
 
 }  // namespace recordpipe

@@ -24,7 +24,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct CountArguments {
   InputArguments inputs = {};
   std::string output = "-";
   FilterArguments filter = {};
@@ -63,7 +63,7 @@ void write_table(const std::vector<Counted>& files, uint64_t total, bool csv, Ou
   out.write(table.text());
 }
 
-ExitCode count(const CommandContext& context, const Arguments& arguments) {
+ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
   std::optional<Where> where = where_of(arguments.filter.where);
   const bool selects = where || arguments.filter.limit;
@@ -71,7 +71,7 @@ ExitCode count(const CommandContext& context, const Arguments& arguments) {
   Output output(context, arguments.output);
   RecordPrinter matches(context,
                         {.reading = arguments.inputs.reading,
-                         .format = PrintOptions::Format::none,
+                         .format = PrintFormat::none,
                          .where = std::move(where),
                          .limit = arguments.filter.limit,
                          .threads = arguments.threads},
@@ -118,7 +118,7 @@ ExitCode count(const CommandContext& context, const Arguments& arguments) {
   return status;
 }
 
-constexpr char kDescription[] =
+constexpr char kCountDescription[] =
     R"(Prints the number of records of each file and, of several, their total, as wc does. Of a
 plain file, only the records' headers are read; if FILE.idx is beside it and matches it, only
 FILE.idx. Data CRCs are not checked. Compressed files and standard input are read whole; with
@@ -130,7 +130,7 @@ path, without a total.
 
 --where: )";
 
-constexpr char kExamples[] =
+constexpr char kCountExamples[] =
     R"(  tfrecord count 'train-*'
   tfrecord count 'train-*' --where 'label == 3' --json
   tfrecord count train.tfrecords --where 'record.size > 1048576')";
@@ -140,10 +140,10 @@ constexpr char kExamples[] =
 Command count_command() {
   return {.name = "count",
           .summary = "Counts the records of files, as wc -l counts lines",
-          .description = kDescription + where_description(),
-          .examples = kExamples,
+          .description = kCountDescription + where_description(),
+          .examples = kCountExamples,
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<CountArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             add_filter(app, arguments->filter);

@@ -32,7 +32,7 @@ struct CreateArguments {
   bool json = false;
 };
 
-const std::map<std::string, std::string, std::less<>> kEndings = {
+const std::map<std::string, std::string, std::less<>> kSourceEndings = {
     {".json", "json"},      {".jsonl", "json"},     {".ndjson", "json"},
     {".csv", "csv"},        {".npy", "numpy"},      {".npz", "numpy"},
     {".tar", "webdataset"}, {".tgz", "webdataset"}, {".tar.gz", "webdataset"}};
@@ -45,7 +45,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
       name.resize(name.size() - compressed.size());
     }
   }
-  for (const auto& [ending, format] : kEndings) {
+  for (const auto& [ending, format] : kSourceEndings) {
     if (!name.ends_with(ending)) continue;
     const bool is_cifar = name.find("cifar", name.rfind('/') + 1) != name.npos;
     return format == "webdataset" && is_cifar ? "cifar" : format;
@@ -137,7 +137,7 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
   return ExitCode::ok;
 }
 
-CommandAction define(CommandApp& app) {
+CommandAction define_create(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
   arguments->inputs.add_to(
       app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
@@ -210,7 +210,7 @@ number of threads. Several files appear together or not at all.)",
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
   tfrecord create 'shards/*.tar' -o shards.tfrecords
   tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
-      .define = define};
+      .define = define_create};
 }
 
 }  // namespace recordpipe

@@ -220,7 +220,7 @@ ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
   return same ? ExitCode::ok : ExitCode::no;
 }
 
-CommandAction define(CommandApp& app) {
+CommandAction define_diff(CommandApp& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   const char* const what =
       "A file, folder, pattern or URL, or several separated by commas; - is standard input";
@@ -275,7 +275,7 @@ Each argument is a side, so there is no --files-from: join a list of paths by co
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6
   tfrecord diff "$(paste -sd, a.list)" "$(paste -sd, b.list)")sh",
       .answers_no = "A and B differ",
-      .define = define};
+      .define = define_diff};
 }
 
 }  // namespace recordpipe

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct EndArguments {
   InputArguments inputs = {};
   std::string output = "-";
   uint64_t count = 10;
@@ -25,21 +25,21 @@ struct Arguments {
   DisplayArguments display = {};
 };
 
-ExitCode run(const CommandContext& context, const Arguments& arguments, const std::string& name,
-             const std::function<void(RecordPrinter&, const EndInput&)>& print) {
+ExitCode print_ends(const CommandContext& context, const EndArguments& arguments,
+                    const std::string& name,
+                    const std::function<void(RecordPrinter&, const EndInput&)>& print) {
   const auto paths = arguments.inputs.files.paths(context);
   const Display display(context, arguments.display, arguments.output);
   Output output(context, arguments.output);
-  RecordPrinter printer(
-      context,
-      {.reading = arguments.inputs.reading,
-       .format = arguments.json ? PrintOptions::Format::json : PrintOptions::Format::text,
-       .text = {.colored = display.colored()},
-       .features = {arguments.features.begin(), arguments.features.end()},
-       .where = where_of(arguments.where),
-       .file_limit = arguments.count,
-       .threads = 1},
-      output);
+  RecordPrinter printer(context,
+                        {.reading = arguments.inputs.reading,
+                         .format = arguments.json ? PrintFormat::json : PrintFormat::text,
+                         .text = {.colored = display.colored()},
+                         .features = {arguments.features.begin(), arguments.features.end()},
+                         .where = where_of(arguments.where),
+                         .file_limit = arguments.count,
+                         .threads = 1},
+                        output);
   InputProgress progress(context, name, std::nullopt);
   const bool several = paths.size() > 1;
   bool is_first = true;
@@ -70,7 +70,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments, const st
 
 CommandAction define_end_command(CommandApp& app, const std::string& name, const std::string& which,
                                  std::function<void(RecordPrinter&, const EndInput&)> print) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EndArguments>();
   add_inputs(app, arguments->inputs);
   add_output(app, arguments->output);
   app.add_option("-n,--records", arguments->count, "Print the " + which + " N records of each file")
@@ -83,7 +83,7 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
   app.add_flag("--json", arguments->json, "Print a JSON object for each record");
   add_display(app, arguments->display);
   return [arguments, name, print = std::move(print)](const CommandContext& context) {
-    return with_pager([&] { return run(context, *arguments, name, print); });
+    return with_pager([&] { return print_ends(context, *arguments, name, print); });
   };
 }
 

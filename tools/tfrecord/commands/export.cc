@@ -35,13 +35,13 @@ struct ExportArguments {
   bool json = false;
 };
 
-const std::map<std::string, std::string, std::less<>> kEndings = {
+const std::map<std::string, std::string, std::less<>> kTargetEndings = {
     {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},
     {".csv", "csv"},   {".npz", "npz"},    {".tar", "webdataset"}};
 
 std::string format_of(const ExportArguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
-  for (const auto& [ending, format] : kEndings) {
+  for (const auto& [ending, format] : kTargetEndings) {
     if (arguments.target.output.ends_with(ending)) return format;
   }
   if (arguments.target.output.ends_with('/')) return "images";
@@ -140,7 +140,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   return ExitCode::ok;
 }
 
-CommandAction define(CommandApp& app) {
+CommandAction define_export(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
   app.add_output("-o,--output", arguments->target.output,
@@ -239,7 +239,7 @@ must be files. An output appears when it is complete.)",
   tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64
   tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw
   tfrecord export 'train-*' -o train.tar --max-bytes 1GB --max-records 10000)",
-      .define = define};
+      .define = define_export};
 }
 
 }  // namespace recordpipe

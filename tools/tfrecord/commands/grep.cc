@@ -23,7 +23,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct GrepArguments {
   std::string expression = {};
   InputArguments inputs = {};
   std::string output = "-";
@@ -54,24 +54,23 @@ Where where_of_expression(const std::string& expression) {
   }
 }
 
-PrintOptions print_options(const Arguments& arguments, bool colored) {
-  using Format = PrintOptions::Format;
+PrintOptions print_options(const GrepArguments& arguments, bool colored) {
   PrintOptions options = {.reading = arguments.inputs.reading,
-                          .format = arguments.json ? Format::json : Format::text,
+                          .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                           .text = {.colored = colored, .names_place_first = true},
                           .features = {arguments.features.begin(), arguments.features.end()},
                           .where = where_of_expression(arguments.expression),
                           .inverts_where = arguments.inverts,
                           .file_limit = arguments.most,
                           .threads = arguments.threads};
-  if (!arguments.prints_records()) options.format = Format::none;
+  if (!arguments.prints_records()) options.format = PrintFormat::none;
   if ((arguments.files || arguments.quiet) && options.file_limit != 0) options.file_limit = 1;
   return options;
 }
 
 class Grep {
  public:
-  Grep(const CommandContext& context, const Arguments& arguments, bool colored, Output& output)
+  Grep(const CommandContext& context, const GrepArguments& arguments, bool colored, Output& output)
       : context_(context),
         arguments_(arguments),
         colored_(colored),
@@ -115,14 +114,14 @@ class Grep {
   }
 
   const CommandContext& context_;
-  const Arguments& arguments_;
+  const GrepArguments& arguments_;
   const bool colored_;
   Output& output_;
   RecordPrinter printer_;
   bool several_ = false;
 };
 
-ExitCode grep(const CommandContext& context, const Arguments& arguments) {
+ExitCode grep(const CommandContext& context, const GrepArguments& arguments) {
   const int modes = arguments.count + arguments.files + arguments.quiet;
   if (modes > 1) throw UsageError("give only one of --count, --files-with-matches and --quiet");
   (void)where_of_expression(arguments.expression);  // refuses mistakes before a pager starts
@@ -134,7 +133,7 @@ ExitCode grep(const CommandContext& context, const Arguments& arguments) {
   return status;
 }
 
-constexpr char kDescription[] =
+constexpr char kGrepDescription[] =
     R"(Prints the records that EXPR selects, as "tfrecord show" does, after the file's path and the record's
 number. An input that can't be read is reported; the others are searched.
 
@@ -143,15 +142,15 @@ With --json, records are printed as by "show --json", always with "path"; --coun
 
 EXPR: )";
 
-constexpr char kExamples[] =
+constexpr char kGrepExamples[] =
     R"(  tfrecord grep 'contains(caption, "cat")' 'train-*'
   tfrecord grep 'matches(*, r"(?i)\bcats?\b")' train.tfrecords --json
   tfrecord grep -c 'label == 3' 'train-*'
   tfrecord grep -l 'record.size > 1048576' 'train-*'
   tfrecord grep -qv 'has(label)' train.tfrecords && echo some have no label)";
 
-CommandAction define(CommandApp& app) {
-  const auto arguments = std::make_shared<Arguments>();
+CommandAction define_grep(CommandApp& app) {
+  const auto arguments = std::make_shared<GrepArguments>();
   app.add_option("EXPR", arguments->expression,
                  "Expression that selects records: \"label == 3 and len(box) > 0\"")
       .required()
@@ -182,10 +181,10 @@ CommandAction define(CommandApp& app) {
 Command grep_command() {
   return {.name = "grep",
           .summary = "Prints the records that an expression selects",
-          .description = kDescription + where_description(),
-          .examples = kExamples,
+          .description = kGrepDescription + where_description(),
+          .examples = kGrepExamples,
           .answers_no = "no record is selected",
-          .define = define};
+          .define = define_grep};
 }
 
 }  // namespace recordpipe

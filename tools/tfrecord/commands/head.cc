@@ -6,14 +6,14 @@
 namespace recordpipe {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kHeadDescription[] =
     R"(Prints the first 10 records of each file as "tfrecord show" does. With several files, each has a
 heading. An input that can't be read is reported; the others are printed.
 
 With --where, these are the first records that it selects; see "tfrecord show". --json prints the
 objects of "show --json", with "path" where several files are given.)";
 
-constexpr char kExamples[] =
+constexpr char kHeadExamples[] =
     R"(  tfrecord head train.tfrecords
   tfrecord head -n 1 'train-*' --json
   tfrecord head --where 'label == 3' train.tfrecords)";
@@ -23,8 +23,8 @@ constexpr char kExamples[] =
 Command head_command() {
   return {.name = "head",
           .summary = "Prints the first records of each file",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kHeadDescription,
+          .examples = kHeadExamples,
           .define = [](CommandApp& app) {
             return define_end_command(
                 app, "head", "first", [](RecordPrinter& printer, const EndInput& input) {

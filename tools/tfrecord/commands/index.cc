@@ -22,7 +22,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct IndexArguments {
   FileArguments files = FileArguments();
   std::string index = {};  // empty: FILE.idx
   size_t threads = 0;
@@ -30,12 +30,13 @@ struct Arguments {
   bool json = false;
 };
 
-std::string index_of(const Arguments& arguments, const std::string& path) {
+std::string index_of(const IndexArguments& arguments, const std::string& path) {
   return arguments.index.empty() ? record_index_path(path) : arguments.index;
 }
 
 // Returns the paths of the indexes that will be written.
-std::vector<std::string> indexes_of(const Arguments& arguments, const CommandContext& context) {
+std::vector<std::string> indexes_of(const IndexArguments& arguments,
+                                    const CommandContext& context) {
   std::vector<std::string> indexes;
   if (arguments.check) return indexes;
   for (const std::string& path : arguments.files.paths(context)) {
@@ -46,7 +47,7 @@ std::vector<std::string> indexes_of(const Arguments& arguments, const CommandCon
 
 constexpr char kDecompress[] = "decompress it with tfrecord convert --compression none";
 
-uint64_t write_index(const Arguments& arguments, const CommandContext& context,
+uint64_t write_index(const IndexArguments& arguments, const CommandContext& context,
                      const std::string& path, const FileShare& share, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   Output out = arguments.index.empty() ? Output::unnamed_file(context, index, Durability::cached)
@@ -58,7 +59,7 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
   return records;
 }
 
-uint64_t check_index(const Arguments& arguments, const CommandContext& context,
+uint64_t check_index(const IndexArguments& arguments, const CommandContext& context,
                      const std::string& path) {
   const std::string index_path = index_of(arguments, path);
   // Opening a FIFO that the user didn't name would block.
@@ -71,7 +72,7 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
 
-InputReport index_file(const Arguments& arguments, const CommandContext& context,
+InputReport index_file(const IndexArguments& arguments, const CommandContext& context,
                        const std::string& path, const FileShare& share, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
@@ -92,7 +93,7 @@ InputReport index_file(const Arguments& arguments, const CommandContext& context
   };
 }
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode write_indexes(const IndexArguments& arguments, const CommandContext& context) {
   const auto paths = arguments.files.paths(context);
   if (!arguments.index.empty() && paths.size() != 1) {
     throw UsageError("-o is for one file, and there are " + std::to_string(paths.size()));
@@ -148,7 +149,7 @@ or {path, error}.)",
   tfrecord index --check train.tfrecords || tfrecord index train.tfrecords)",
       .answers_no = "with --check, an index does not match its file",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<IndexArguments>();
         add_files(app, arguments->files);
         app.add_output("-o,--output", arguments->index,
                        "Index file, for a single FILE (default: FILE.idx); - is standard output",
@@ -158,7 +159,9 @@ or {path, error}.)",
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "Print one JSON object per file");
-        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+        return [arguments](const CommandContext& context) {
+          return write_indexes(*arguments, context);
+        };
       }};
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct InfoArguments {
   InputArguments inputs = {};
   std::string output = "-";
   TableArguments table = {};
@@ -213,7 +213,7 @@ class Report {
   std::string single_;  // the text if there is no other file
 };
 
-ExitCode run(const CommandContext& context, const Arguments& arguments) {
+ExitCode print_info(const CommandContext& context, const InfoArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
   Report report(format);
   ExitCode status = ExitCode::ok;
@@ -245,7 +245,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   return status;
 }
 
-constexpr char kDescription[] =
+constexpr char kInfoDescription[] =
     R"(Of a plain file, only a sample of the records and the headers of all are read; if FILE.idx is
 beside it and matches it, FILE.idx replaces the headers. Data CRCs are checked in the sample only;
 "tfrecord verify" checks all of them. Compressed files and standard input are read whole.
@@ -264,7 +264,7 @@ if it varies. For a damaged file, "error" is set, and unknown values are null. -
 row for each file, with the columns path, records, bytes, content_bytes, compression, min, median,
 max (of the records' sizes), kind, indexed and error, and no total.)";
 
-constexpr char kExamples[] =
+constexpr char kInfoExamples[] =
     R"(  tfrecord info train.tfrecords
   tfrecord info 'train-*' --json | tail -1 | jq .records)";
 
@@ -273,17 +273,17 @@ constexpr char kExamples[] =
 Command info_command() {
   return {.name = "info",
           .summary = "Says what is in a file: records, bytes, sizes, kind, features",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kInfoDescription,
+          .examples = kInfoExamples,
           .answers_no = "a file is damaged",
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<InfoArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             add_table_format(app, arguments->table, "Print a JSON object for each file");
             add_pager(app, arguments->display);
             return [arguments](const CommandContext& context) {
-              return with_pager([&] { return run(context, *arguments); });
+              return with_pager([&] { return print_info(context, *arguments); });
             };
           }};
 }

@@ -114,7 +114,7 @@ std::string man_page(const std::vector<CommandText>& commands) {
   return page + ".SH EXIT STATUS\n" + escaped(exit_statuses(kAnswersNo)) + "\n";
 }
 
-struct Arguments {
+struct ManArguments {
   std::string command = {};
   std::string folder = {};
   std::string output = {};
@@ -135,7 +135,7 @@ void write_all(const CommandContext& context, const std::string& folder,
   }
 }
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode print_manual(const ManArguments& arguments, const CommandContext& context) {
   const std::vector<CommandText> commands = all_command_texts();
   if (!arguments.folder.empty()) {
     if (!arguments.command.empty()) throw UsageError("--all is for all commands, not for one");
@@ -162,7 +162,7 @@ Command man_command() {
   tfrecord man --all ~/.local/share/man/man1
 )",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<ManArguments>();
         std::string names;
         for (const Command& command : all_commands()) {
           names.append(names.empty() ? "" : "|").append(command.name);
@@ -172,7 +172,9 @@ Command man_command() {
         app.add_option("--all", arguments->folder, "Write all pages into a folder instead")
             .type_name("FOLDER");
         add_output(app, arguments->output);
-        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+        return [arguments](const CommandContext& context) {
+          return print_manual(*arguments, context);
+        };
       }};
 }
 

@@ -30,7 +30,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct SalvageArguments {
   FileArguments files = FileArguments();
   RecordReadOptions reading = {};
   std::string output = {};
@@ -41,7 +41,7 @@ struct Arguments {
 };
 
 // --to-dir.
-ExitCode salvage_each(const Arguments& arguments, const CommandContext& context) {
+ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& context) {
   const auto paths = arguments.files.paths(context);
   std::atomic<bool> was_damaged = false;
   const nlohmann::ordered_json options = {
@@ -82,7 +82,7 @@ ExitCode salvage_each(const Arguments& arguments, const CommandContext& context)
   return combined(status, was_damaged ? ExitCode::no : ExitCode::ok);
 }
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode salvage(const SalvageArguments& arguments, const CommandContext& context) {
   check_shard_output(arguments.shards, arguments.output);
   if (arguments.shards.is_given()) return salvage_each(arguments, context);
   const auto paths = arguments.files.paths(context);
@@ -160,7 +160,7 @@ status.)",
   tfrecord salvage 'train-*' --to-dir fixed --keep-going)",
       .answers_no = "an input is damaged, and its intact records are in the output",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<SalvageArguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
         app.add_output("-o,--output", arguments->output,
@@ -169,7 +169,7 @@ status.)",
         add_shard_output(app, arguments->shards, arguments->files, arguments->compression);
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "Report as JSON on standard output");
-        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+        return [arguments](const CommandContext& context) { return salvage(*arguments, context); };
       }};
 }
 

@@ -25,7 +25,7 @@ namespace {
 constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind::sequence_example,
                                                MessageKind::event, MessageKind::unknown};
 
-struct Arguments {
+struct SchemaArguments {
   InputArguments inputs = {};
   std::string output = "-";
   FilterArguments filter = {};
@@ -89,7 +89,7 @@ void require_decodable(const InferredSchema& schema) {
                       "kind, or take them apart by their features with tfrecord convert --where"});
 }
 
-ExitCode run(const CommandContext& context, const Arguments& arguments) {
+ExitCode print_schema(const CommandContext& context, const SchemaArguments& arguments) {
   if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
@@ -111,7 +111,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   return ExitCode::ok;
 }
 
-constexpr char kDescription[] =
+constexpr char kSchemaDescription[] =
     R"(Reads every record of all files, and checks every CRC. For each feature it prints the kind of
 its values, the number of values in a record that has the feature, and the share of the Examples and
 SequenceExamples that have it, also with an empty list. For a feature list, the number of values is
@@ -130,7 +130,7 @@ Damage is an error, because the records after it are unknown: "tfrecord salvage"
 records. At most 20,000 names are kept, of at most 4 MiB together; occurrences of features with
 other names are counted (in --json as "left_out"). Text shows the first 100 bytes of a long name.)";
 
-constexpr char kExamples[] =
+constexpr char kSchemaExamples[] =
     R"(  tfrecord schema train.tfrecords
   tfrecord schema 'train-*' --python > features.py)";
 
@@ -139,10 +139,10 @@ constexpr char kExamples[] =
 Command schema_command() {
   return {.name = "schema",
           .summary = "Says which features records have, also as code that reads them",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kSchemaDescription,
+          .examples = kSchemaExamples,
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<SchemaArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             add_filter(app, arguments->filter);
@@ -150,7 +150,9 @@ Command schema_command() {
             app.add_flag("--json", arguments->json, "Print one JSON object");
             app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
             app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");
-            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+            return [arguments](const CommandContext& context) {
+              return print_schema(context, *arguments);
+            };
           }};
 }
 

@@ -22,7 +22,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct ShowArguments {
   InputArguments inputs = {};
   std::string output = "-";
   std::string format = {};
@@ -37,18 +37,16 @@ struct Arguments {
   DisplayArguments display = {};
 };
 
-using Format = PrintOptions::Format;
-
-Format chosen_format(const Arguments& arguments) {
+PrintFormat chosen_format(const ShowArguments& arguments) {
   if (arguments.framed) {
     if (arguments.format != "raw") throw UsageError("--framed is for --format raw");
-    return Format::framed;
+    return PrintFormat::framed;
   }
   if (arguments.json && !arguments.format.empty() && arguments.format != "json") {
     throw UsageError("--json and --format " + arguments.format + " contradict each other");
   }
-  if (arguments.json || arguments.format == "json") return Format::json;
-  return arguments.format == "raw" ? Format::raw : Format::text;
+  if (arguments.json || arguments.format == "json") return PrintFormat::json;
+  return arguments.format == "raw" ? PrintFormat::raw : PrintFormat::text;
 }
 
 // Parses "A:B"; A and B may be omitted.
@@ -69,7 +67,7 @@ RecordRange parse_range(std::string_view text) {
   return {.first = number(text.substr(0, colon), 0), .end = number(end, UINT64_MAX)};
 }
 
-RecordRange chosen_range(const Arguments& arguments) {
+RecordRange chosen_range(const ShowArguments& arguments) {
   if (arguments.record && !arguments.range.empty()) {
     throw UsageError("--record and --range can't go together");
   }
@@ -77,7 +75,7 @@ RecordRange chosen_range(const Arguments& arguments) {
   return arguments.range.empty() ? RecordRange() : parse_range(arguments.range);
 }
 
-PrintOptions print_options(const Arguments& arguments) {
+PrintOptions print_options(const ShowArguments& arguments) {
   return {.reading = arguments.inputs.reading,
           .format = chosen_format(arguments),
           .features = {arguments.features.begin(), arguments.features.end()},
@@ -86,7 +84,7 @@ PrintOptions print_options(const Arguments& arguments) {
           .threads = arguments.threads};
 }
 
-ExitCode show(const CommandContext& context, const Arguments& arguments) {
+ExitCode show(const CommandContext& context, const ShowArguments& arguments) {
   const RecordRange range = chosen_range(arguments);
   PrintOptions options = print_options(arguments);
   const bool selects = options.where || !arguments.range.empty();
@@ -113,7 +111,7 @@ ExitCode show(const CommandContext& context, const Arguments& arguments) {
   return selects && !printer.any() ? ExitCode::no : ExitCode::ok;
 }
 
-constexpr char kDescription[] =
+constexpr char kShowDescription[] =
     R"(Text shows what is in a record at a glance: the first values of each feature, bytes by what they
 are (text, PNG, JPEG, or the first of them in hexadecimal). Raw is a record's data, or the record
 with its framing.
@@ -132,7 +130,7 @@ Records are numbered from 0 in each file. In a plain file, --record and --range 
 before the first selected one: they use FILE.idx if it is beside the file and matches it, else the
 records' headers.)";
 
-constexpr char kExamples[] =
+constexpr char kShowExamples[] =
     R"(  tfrecord show train.tfrecords --limit 3
   tfrecord show train.tfrecords --record 41 --json
   tfrecord show 'train-*' --where 'label == 3 and len(box) > 0' --feature label
@@ -143,11 +141,11 @@ constexpr char kExamples[] =
 Command show_command() {
   return {.name = "show",
           .summary = "Prints records as text, JSON or raw bytes",
-          .description = std::string(kDescription) + "\n\n--where: " + where_description(),
-          .examples = kExamples,
+          .description = std::string(kShowDescription) + "\n\n--where: " + where_description(),
+          .examples = kShowExamples,
           .answers_no = "--where or --range selects no record",
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<ShowArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             app.add_option("--format", arguments->format, "Output format (default: text)")

@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct StatsArguments {
   InputArguments inputs = {};
   std::string output = "-";
   std::vector<std::string> features = {};
@@ -29,7 +29,7 @@ struct Arguments {
   DisplayArguments display = {};
 };
 
-ExitCode run(const CommandContext& context, const Arguments& arguments) {
+ExitCode print_stats(const CommandContext& context, const StatsArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = arguments.inputs.files.paths(context);
@@ -51,7 +51,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   return ExitCode::ok;
 }
 
-constexpr char kDescription[] =
+constexpr char kStatsDescription[] =
     R"(For each feature, over all files together: the number of values, minimum, maximum, mean and standard
 deviation (population formula; both without infinities), quantiles, the number of different values,
 the most frequent values, and a histogram of 16 equally wide bins (as text, if there are only up to
@@ -79,7 +79,7 @@ are those of the lengths; distinct is empty unless all different values were cou
 
 Damage is an error, and nothing is printed: save the intact records with "tfrecord salvage" first.)";
 
-constexpr char kExamples[] =
+constexpr char kStatsExamples[] =
     R"(  tfrecord stats train.tfrecords
   tfrecord stats 'train-*' --feature label --json)";
 
@@ -88,10 +88,10 @@ constexpr char kExamples[] =
 Command stats_command() {
   return {.name = "stats",
           .summary = "Says what values features have: ranges, quantiles, counts",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kStatsDescription,
+          .examples = kStatsExamples,
           .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<StatsArguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             add_features(app, arguments->features, "Only these features");
@@ -100,7 +100,7 @@ Command stats_command() {
             add_table_format(app, arguments->table, "Print one JSON object");
             add_pager(app, arguments->display);
             return [arguments](const CommandContext& context) {
-              return with_pager([&] { return run(context, *arguments); });
+              return with_pager([&] { return print_stats(context, *arguments); });
             };
           }};
 }

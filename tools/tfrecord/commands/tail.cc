@@ -58,7 +58,7 @@ void print_last(RecordPrinter& printer, const EndInput& input) {
   }
 }
 
-constexpr char kDescription[] =
+constexpr char kTailDescription[] =
     R"(Prints the last 10 records of each file as "tfrecord show" does. With several files, each has
 a heading. An input that can't be read is reported; the others are printed. Of a plain file, only
 the headers of the records before the last ones are read; if FILE.idx is beside it and matches it,
@@ -70,7 +70,7 @@ whole.
 
 --json prints the objects of "show --json", with "path" where several files are given.)";
 
-constexpr char kExamples[] =
+constexpr char kTailExamples[] =
     R"(  tfrecord tail train.tfrecords
   tfrecord tail -n 1 'train-*' --json
   tfrecord tail --where 'label == 3' train.tfrecords)";
@@ -80,8 +80,8 @@ constexpr char kExamples[] =
 Command tail_command() {
   return {.name = "tail",
           .summary = "Prints the last records of each file",
-          .description = kDescription,
-          .examples = kExamples,
+          .description = kTailDescription,
+          .examples = kTailExamples,
           .define = [](CommandApp& app) {
             return define_end_command(app, "tail", "last", print_last);
           }};

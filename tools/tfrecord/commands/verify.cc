@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   FileArguments files = FileArguments();
   RecordReadOptions reading = {};
   std::string output = {};
@@ -31,11 +31,11 @@ struct Arguments {
 // The report of a file is longer than it may be in memory.
 struct TooLong {};
 
-constexpr size_t kMostText = size_t{1} << 20;
+constexpr size_t kMostKeptText = size_t{1} << 20;
 
 class Verification {
  public:
-  Verification(const Arguments& arguments, const CommandContext& context,
+  Verification(const VerifyArguments& arguments, const CommandContext& context,
                const std::vector<std::string>& paths)
       : arguments_(arguments),
         context_(context),
@@ -55,7 +55,7 @@ class Verification {
     std::string text;
     try {
       const ScanTotals totals = scan(path, share, [&](std::string_view piece) {
-        if (text.size() + piece.size() > kMostText) throw TooLong();
+        if (text.size() + piece.size() > kMostKeptText) throw TooLong();
         text += piece;
       });
       return [this, text = std::move(text), totals] { return written(text, totals); };
@@ -99,14 +99,14 @@ class Verification {
     return totals.intact() ? ExitCode::ok : ExitCode::no;
   }
 
-  const Arguments& arguments_;
+  const VerifyArguments& arguments_;
   const CommandContext& context_;
   const bool is_single_;
   Output out_;
   InputProgress progress_;
 };
 
-ExitCode run(const Arguments& arguments, const CommandContext& context) {
+ExitCode verify(const VerifyArguments& arguments, const CommandContext& context) {
   const auto paths = arguments.files.paths(context);
   if (arguments.manifest) {
     Output out(context, arguments.output);
@@ -151,7 +151,7 @@ manifest of that run. This also finds files that are missing, or intact but not 
   curl -s https://example.org/train.tfrecords.gz | tfrecord verify -)",
       .answers_no = "a file is damaged, or differs from the manifest",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<VerifyArguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
         add_output(app, arguments->output);
@@ -161,7 +161,7 @@ manifest of that run. This also finds files that are missing, or intact but not 
             "FILE is a manifest.jsonl of --to-dir: check the files beside it by their size "
             "and their CRC-32C");
         app.add_flag("--json", arguments->json, "Print one JSON object per file");
-        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+        return [arguments](const CommandContext& context) { return verify(*arguments, context); };
       }};
 }
 

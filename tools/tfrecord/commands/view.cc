@@ -27,7 +27,7 @@
 namespace recordpipe {
 namespace {
 
-struct Arguments {
+struct ViewArguments {
   InputArguments inputs = {};
   std::string output = {};
   std::string where = {};
@@ -44,7 +44,7 @@ struct Arguments {
 // Reads the records once, and writes the page.
 class View {
  public:
-  View(const Arguments& arguments, const CommandContext& context)
+  View(const ViewArguments& arguments, const CommandContext& context)
       : arguments_(arguments),
         context_(context),
         images_({.feature = arguments.image,
@@ -192,7 +192,7 @@ class View {
     return text + "; there are more: --limit shows more of them, --sample spread some of all.";
   }
 
-  const Arguments& arguments_;
+  const ViewArguments& arguments_;
   const CommandContext& context_;
   std::optional<Where> where_;
   ImageFinder images_;
@@ -207,7 +207,7 @@ class View {
   std::set<std::string> present_;  // names of --image and --label that occur in any record
 };
 
-constexpr char kDescription[] =
+constexpr char kViewDescription[] =
     R"(The page has a contact sheet of the images with their labels (a table if there are no
 images), each record's features, and histograms and counts of all values. It is a single file, and
 makes no network requests: its content security policy forbids them.
@@ -230,7 +230,7 @@ Command view_command() {
   return {
       .name = "view",
       .summary = "Makes one HTML page of the records, images first",
-      .description = kDescription,
+      .description = kViewDescription,
       .examples = R"(  tfrecord view train.tfrecords -o page.html
   tfrecord view pets.tfrecords --labels cat,dog,hamster -o page.html
   tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
@@ -238,7 +238,7 @@ Command view_command() {
 )",
       .answers_no = "a file is damaged, and the page shows the records before the damage",
       .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<Arguments>();
+        const auto arguments = std::make_shared<ViewArguments>();
         add_inputs(app, arguments->inputs);
         add_where(app, arguments->where);
         app.add_option("--limit", arguments->limit, "Show at most N of the selected records")

@@ -22,7 +22,7 @@
 namespace recordpipe {
 namespace {
 
-std::string base_name(const std::string& given) {
+std::string array_name(const std::string& given) {
   const std::string_view path = without_query(given);
   const size_t begin = path.find_last_of('/') + 1;  // npos + 1 is 0
   return std::string(path.substr(begin, path.rfind('.') - begin));
@@ -51,7 +51,7 @@ class NumpySource final : public ExampleSource {
  private:
   std::unique_ptr<NumpyRows> open(const std::string& path, const NumpyReadOptions& options) const {
     if (!without_query(path).ends_with(".npz")) {
-      return open_npy(context_.files.open_random(path), base_name(path), options);
+      return open_npy(context_.files.open_random(path), array_name(path), options);
     }
     if (auto file = open_random_input(work_of(context_), path)) {
       return open_npz(std::move(file), options);

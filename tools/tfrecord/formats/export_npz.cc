@@ -18,7 +18,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kNpzBufferSize = size_t{256} << 10;
 // All strings in an array are padded to the longest. An array is refused if its padded size exceeds
 // the first limit, and the ratio of its padded to its unpadded size exceeds the second.
 constexpr uint64_t kMostPadded = uint64_t{64} << 20;
@@ -62,7 +62,7 @@ class Rows {
   template <typename Write>
   void read_all(Write write) {
     flush();
-    std::vector<std::byte> part(kBufferSize);
+    std::vector<std::byte> part(kNpzBufferSize);
     for (uint64_t at = 0; at < file_.size(); at += part.size()) {
       part.resize(std::min<uint64_t>(part.size(), file_.size() - at));
       file_.read_at(at, part);

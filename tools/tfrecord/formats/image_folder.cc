@@ -26,12 +26,12 @@ namespace {
 
 constexpr size_t kLargestImage = size_t{1} << 30;
 constexpr size_t kMostClasses = 1'000'000;
-constexpr std::array<std::string_view, 6> kEndings = {".jpg", ".jpeg", ".png",
-                                                      ".gif", ".bmp",  ".webp"};
+constexpr std::array<std::string_view, 6> kImageEndings = {".jpg", ".jpeg", ".png",
+                                                           ".gif", ".bmp",  ".webp"};
 
 bool is_image_name(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::any_of(kEndings, [&](std::string_view e) { return name.ends_with(e); });
+  return std::ranges::any_of(kImageEndings, [&](std::string_view e) { return name.ends_with(e); });
 }
 
 struct ImageClass {

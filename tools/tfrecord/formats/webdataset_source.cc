@@ -33,7 +33,7 @@ namespace {
 
 // Limits of a sample, which is in memory as a whole.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-constexpr size_t kMostFeatures = 10'000;
+constexpr size_t kMostSampleFeatures = 10'000;
 
 // As WebDataset does.
 std::string lower_case(std::string_view text) {
@@ -65,7 +65,7 @@ class Sample {
     if (!names_.insert(name).second) {
       fail(tar, ErrorKind::corrupted, "another member of the sample has the same extension");
     }
-    if (names_.size() > kMostFeatures) {
+    if (names_.size() > kMostSampleFeatures) {
       fail(tar, ErrorKind::limit_exceeded, "a sample of more than 10,000 members");
     }
     // The size is only what the header says: memory grows with what is there.

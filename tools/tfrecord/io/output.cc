@@ -25,7 +25,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr size_t kOutputBufferSize = size_t{256} << 10;
 
 bool is_device(FileSystem& files, const std::string& path) {
   if (is_url(path)) return false;
@@ -79,13 +79,13 @@ Output::~Output() {
 }
 
 void Output::write(std::span<const std::byte> data) {
-  if (data.size() >= kBufferSize) {
+  if (data.size() >= kOutputBufferSize) {
     flush();
     sink_->write(data);
     return;
   }
   buffer_.append(reinterpret_cast<const char*>(data.data()), data.size());
-  if (buffer_.size() >= kBufferSize) flush();
+  if (buffer_.size() >= kOutputBufferSize) flush();
 }
 
 void Output::flush() {

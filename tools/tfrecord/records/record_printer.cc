@@ -10,8 +10,6 @@
 
 namespace recordpipe {
 
-using Format = PrintOptions::Format;
-
 // The text of printed records, and the end of each record in the text.
 struct RecordPrinter::Printed {
   std::string text = {};
@@ -22,8 +20,9 @@ struct RecordPrinter::Printed {
 RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options, Output& output)
     : context_(context),
       options_(std::move(options)),
-      reads_messages_(options_.format == Format::json || options_.format == Format::text ||
-                      options_.where || !options_.features.empty()),
+      reads_messages_(options_.format == PrintFormat::json ||
+                      options_.format == PrintFormat::text || options_.where ||
+                      !options_.features.empty()),
       output_(output),
       left_(options_.limit.value_or(UINT64_MAX)) {}
 
@@ -94,7 +93,7 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
     if (!wanted(record, message, printed.found)) continue;
     const ShownRecord shown = {
         .path = path, .number = record.number, .record = record, .message = message};
-    if (options_.format == Format::json) {
+    if (options_.format == PrintFormat::json) {
       append_record_json(shown, json);
       printed.ends.push_back(json.text().size());
       continue;
@@ -102,17 +101,17 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
     append(shown, printed.text);
     printed.ends.push_back(printed.text.size());
   }
-  if (options_.format == Format::json) printed.text = json.take();
+  if (options_.format == PrintFormat::json) printed.text = json.take();
   return printed;
 }
 
 // Appends a record in any format but JSON.
 void RecordPrinter::append(const ShownRecord& shown, std::string& out) const {
-  if (options_.format == Format::text) {
+  if (options_.format == PrintFormat::text) {
     out += record_text(shown, options_.text);
-  } else if (options_.format == Format::framed) {
+  } else if (options_.format == PrintFormat::framed) {
     append_framed(shown.record.data, out);
-  } else if (options_.format == Format::raw) {
+  } else if (options_.format == PrintFormat::raw) {
     out.append(reinterpret_cast<const char*>(shown.record.data.data()), shown.record.data.size());
   }
 }
@@ -138,13 +137,13 @@ bool RecordPrinter::write_large(const NumberedRecord& record, std::string_view p
   if (!wanted(record, message, found_)) return true;
   const ShownRecord shown = {
       .path = path, .number = record.number, .record = record, .message = message};
-  if (options_.format == Format::json) {
+  if (options_.format == PrintFormat::json) {
     JsonText json([&](std::string_view piece) { output_.write(piece); });
     append_record_json(shown, json);
     output_.write(json.text());
-  } else if (options_.format == Format::raw) {
+  } else if (options_.format == PrintFormat::raw) {
     output_.write(record.data);
-  } else if (options_.format == Format::framed) {
+  } else if (options_.format == PrintFormat::framed) {
     output_.write(encode_record_header(record.data.size()));
     output_.write(record.data);
     output_.write(encode_record_footer(record.data));

@@ -39,6 +39,8 @@ struct PrintOptions {
   size_t threads = 0;
 };
 
+using PrintFormat = PrintOptions::Format;
+
 class RecordBlock;
 
 class RecordPrinter {

@@ -23,7 +23,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kMostSteps = 4;
-constexpr size_t kMostText = 64;
+constexpr size_t kMostLabelText = 64;
 constexpr size_t kMostHex = 16;
 
 std::string_view as_view(std::span<const std::byte> bytes) {
@@ -33,9 +33,9 @@ std::string_view as_view(std::span<const std::byte> bytes) {
 // Returns `text` in quotes, with control characters escaped; shortens a long text.
 std::string in_quotes(std::string_view text) {
   std::string_view shown = text;
-  if (text.size() > kMostText) {
+  if (text.size() > kMostLabelText) {
     size_t end = 0;
-    while (end < kMostText) end += std::max<size_t>(1, utf8_length(text.substr(end)));
+    while (end < kMostLabelText) end += std::max<size_t>(1, utf8_length(text.substr(end)));
     shown = text.substr(0, std::min(end, text.size()));
   }
   JsonText json;

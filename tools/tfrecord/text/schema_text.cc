@@ -199,7 +199,7 @@ std::string short_value_text(const std::string& value) {
   return out;
 }
 
-std::string bytes_text(const BytesStatistics& bytes) {
+std::string byte_lengths_text(const BytesStatistics& bytes) {
   std::string out = fmt::format(
       "    {}, {} in all, lengths {} to {}, mean {}, sd {}\n", counted(bytes.count, "value"),
       byte_count(bytes.total_bytes), grouped(static_cast<uint64_t>(bytes.lengths.min())),
@@ -232,7 +232,7 @@ std::string feature_text(std::string_view name, const ValueStatistics& values,
   }
   if (values.int64s.count > 0) out += numbers_text(values.int64s);
   if (values.floats.count > 0) out += numbers_text(values.floats);
-  if (values.bytes.count > 0) out += bytes_text(values.bytes);
+  if (values.bytes.count > 0) out += byte_lengths_text(values.bytes);
   return out;
 }
 

@@ -51,14 +51,14 @@ std::string head(const std::string& title) {
       kPageStyle);
 }
 
-std::string base_name(const std::string& path) {
+std::string shown_name(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   return name.empty() ? path : name;
 }
 
 std::string title_of(const std::vector<std::string>& files) {
-  if (files.size() == 1) return base_name(files.front());
-  return fmt::format("{} and {} more", base_name(files.front()), files.size() - 1);
+  if (files.size() == 1) return shown_name(files.front());
+  return fmt::format("{} and {} more", shown_name(files.front()), files.size() - 1);
 }
 
 size_t feature_count(const InferredSchema& schema) {
