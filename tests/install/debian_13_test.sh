@@ -44,9 +44,10 @@ chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF
     c++ --version | head -1
     # Not in CMAKE_CXX_FLAGS: CMake checks the compiler by linking programs.
     echo "add_compile_options(-fsyntax-only)" >/root/syntax_only.cmake
-    # Without precompiled headers, which provide what a file forgot to include.
+    # Precompiled headers, and other files of a unit, provide what a file forgot to include.
     cmake --preset dev -DCMAKE_PROJECT_recordpipe_INCLUDE=/root/syntax_only.cmake \
-      -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS=OFF >/root/log 2>&1 ||
+      -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS=OFF \
+      -DCMAKE_UNITY_BUILD=OFF >/root/log 2>&1 ||
       { cat /root/log; exit 1; }
     cd build/dev
     # The object files, but nothing that is made from them.
