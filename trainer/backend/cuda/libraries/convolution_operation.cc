@@ -7,7 +7,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-cudnnDataType_t type_of(Element element) {
+cudnnDataType_t cudnn_type(Element element) {
   switch (element) {
     case Element::float32:
       return CUDNN_DATA_FLOAT;
@@ -98,7 +98,7 @@ CudnnDescriptor operation_of(Direction direction, const ConvolutionShape& shape,
   convolution.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, stride);
   convolution.finalize();
 
-  const cudnnDataType_t type = type_of(shape.element);
+  const cudnnDataType_t type = cudnn_type(shape.element);
   const Attributes& attributes = attributes_of(direction);
   CudnnDescriptor operation(attributes.operation);
   operation.set(

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_algorithms = 8;
 
-cudaDataType_t type_of(Element element) {
+cudaDataType_t cublas_type(Element element) {
   switch (element) {
     case Element::float32:
       return CUDA_R_32F;
@@ -30,7 +30,7 @@ cudaDataType_t type_of(Element element) {
 // The layout of a row-major [rows][columns] matrix.
 cublasLtMatrixLayout_t make_layout(Element element, uint64_t rows, uint64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, type_of(element), columns, rows,
+  check(cublasLtMatrixLayoutCreate(&layout, cublas_type(element), columns, rows,
                                    static_cast<int64_t>(columns)),
         "describing a matrix");
   return layout;
