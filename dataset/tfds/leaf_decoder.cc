@@ -146,8 +146,8 @@ DictValue LeafDecoder::decode_present(const FoundFeatures& found) const {
 
 DictValue LeafDecoder::plain(const std::optional<FeatureView>& feature,
                              const std::vector<int64_t>& declared) const {
-  const std::optional<TensorType> dtype =
-      keep_encoded_ ? std::optional<TensorType>() : leaf_.feature->dtype;
+  std::optional<TensorType> dtype;
+  if (!keep_encoded_) dtype = leaf_.feature->dtype;
   const bool absent = is_absent(feature);
   if (absent && unknowns(declared) == 0) fail(ErrorKind::not_found, "it is missing");
   if (!absent) check_kind(*feature, kind_of(dtype));
