@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1, SIGU
 constexpr size_t kLevels = 8;
 struct sigaction replaced[kLevels][NSIG];
 
-// A pipe, which signal handlers may write to; a condition variable is nothing for them.
+// A pipe: signal handlers may write to it, but may not use a condition variable.
 int interrupts = -1;      // the end that is read
 int note_interrupt = -1;  // the other one; does not block
 std::mutex mutex;
@@ -97,7 +98,7 @@ void watch() {
   }
 }
 
-// Returns errno, or 0. Keeps the file descriptors of the pipe before, as Python may know one.
+// Returns errno, or 0. A new pipe takes over the numbers of the one before: Python may know one.
 int open_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -153,7 +154,8 @@ bool install(int signal, struct sigaction action) {
   return true;
 }
 
-// Returns what Python told of signals before, or nothing if it can't be asked here.
+// Python writes a byte to `fd` for each signal; -1: to none. Returns the one before, or nothing
+// where Python refuses.
 std::optional<int> set_wakeup_fd(int fd) {
   const GilScope gil;
   try {
