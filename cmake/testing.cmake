@@ -32,7 +32,9 @@ recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 # a process for each of its tests would take minutes more with sanitizers. A program that runs for
 # long is split into SHARDS, the CTest tests NAME.1 to NAME.N. (A single test:
 # build/dev/NAME --gtest_filter=Suite.Test.) PLAIN_THREADS: another CTest test, NAME.plain_threads,
-# runs all of them on plain threads instead of oneTBB's (dataset/parallel).
+# runs all of them on plain threads instead of oneTBB's (dataset/parallel). The label `threads` is for
+# programs that the preset tsan builds (the target thread_tests) and runs.
+add_custom_target(thread_tests)
 function(recordpipe_test name)
   cmake_parse_arguments(arg "PLAIN_THREADS" "SHARDS" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(arg_PLAIN_THREADS)
@@ -46,6 +48,9 @@ function(recordpipe_test name)
   set(properties "")
   if(arg_LABELS)
     set(properties PROPERTIES LABELS "${arg_LABELS}")
+  endif()
+  if(threads IN_LIST arg_LABELS)
+    add_dependencies(thread_tests ${name})
   endif()
   if(arg_SHARDS)
     math(EXPR last "${arg_SHARDS} - 1")
