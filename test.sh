@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs all tests.
-#   ./test.sh [PRESET] [ctest arguments]      PRESET: dev (default), asan, tsan
+#   ./test.sh [PRESET] [ctest arguments]      PRESET: dev (default), asan, asan_programs, tsan
 # Ends with a list of the skipped tests and the reasons.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
@@ -14,13 +14,14 @@ case "${1-}" in
 esac
 
 sanitizers=()
-[[ "$preset" == *san ]] && sanitizers=(--sanitizers)
+[[ "$preset" == *san* ]] && sanitizers=(--sanitizers)
 tools/install_packages.sh "${sanitizers[@]}"
 # Without PyPI, everything else is built and tested.
-[[ "$preset" == tsan ]] || python/setup || echo "test.sh: going on without the Python package" >&2
+[[ "$preset" == [at]san ]] || python/setup || echo "test.sh: going on without the Python package" >&2
 cmake --preset "$preset"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 status=0
-ctest --preset "$preset" --parallel "$(nproc)" "$@" || status=$?
+# Many tests wait: for servers, signals or other processes.
+ctest --preset "$preset" --parallel $((2 * $(nproc))) "$@" || status=$?
 python3 -B tests/list_skipped.py "build/$preset/Testing/Temporary/LastTest.log"
 exit "$status"

@@ -2,9 +2,7 @@
 
 # Parsing the standard library's headers takes half of the compile time of most files. A precompiled
 # nlohmann/json.hpp costs each file half a second and saves less.
-set(RECORDPIPE_PRECOMPILED_HEADERS OFF CACHE STRING
-    "Compile with precompiled standard headers: ON; TESTS, for the tests only; OFF")
-set_property(CACHE RECORDPIPE_PRECOMPILED_HEADERS PROPERTY STRINGS ON TESTS OFF)
+option(RECORDPIPE_PRECOMPILED_HEADERS "Compile with precompiled standard headers" OFF)
 set(recordpipe_standard_headers
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <functional> <map> <memory> <mutex> <numeric> <optional> <ranges> <set> <span> <sstream>
@@ -16,12 +14,7 @@ set(recordpipe_standard_headers
 # ones.
 function(recordpipe_precompile target)
   cmake_parse_arguments(arg "" "AS" "" ${ARGN})
-  set(is_test OFF)
-  if("${target};${arg_AS}" MATCHES "recordpipe_test_headers")
-    set(is_test ON)
-  endif()
-  if(NOT RECORDPIPE_PRECOMPILED_HEADERS OR
-     (RECORDPIPE_PRECOMPILED_HEADERS STREQUAL TESTS AND NOT is_test))
+  if(NOT RECORDPIPE_PRECOMPILED_HEADERS)
     return()
   endif()
   if(arg_AS)
@@ -48,8 +41,8 @@ function(recordpipe_configure target)
                              $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
     endif()
     # GCC treats functions from precompiled headers as ours, not the system's, and warns, for
-    # example, that a std::string's length might be negative. The preset asan compiles without
-    # precompiled headers.
+    # example, that a std::string's length might be negative. tests/install/debian_13_test.sh
+    # compiles without precompiled headers.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RECORDPIPE_PRECOMPILED_HEADERS)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)

@@ -27,28 +27,37 @@ recordpipe_configure(recordpipe_test_headers)
 recordpipe_configure_test(recordpipe_test_headers)
 recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE... SHARDS N
-# PLAIN_THREADS): defines a GoogleTest program NAME, and a CTest test of the same name that runs it:
-# a process for each of its tests would take minutes more with sanitizers. A program that runs for
-# long is split into SHARDS, the CTest tests NAME.1 to NAME.N. (A single test:
-# build/dev/NAME --gtest_filter=Suite.Test.) PLAIN_THREADS: another CTest test, NAME.plain_threads,
-# runs all of them on plain threads instead of oneTBB's (dataset/parallel). The label `threads` is for
-# programs that the preset tsan builds (the target thread_tests) and runs.
+# recordpipe_test(NAME OWN_MAIN PLAIN_THREADS SHARDS N SOURCES ... LINK ... LABELS ... ENVIRONMENT
+# NAME=VALUE...): defines a GoogleTest program NAME, and a CTest test of the same name that runs it: a
+# process for each of its tests would take minutes more with sanitizers. A program that runs for long
+# is split into SHARDS, the CTest tests NAME.1 to NAME.N. (A single test:
+# build/dev/NAME --gtest_filter=Suite.Test.) OWN_MAIN: a source has main(), which may exit with status
+# 77, "skipped". PLAIN_THREADS: with RECORDPIPE_TEST_THREADS=plain in its environment, the program
+# runs on plain threads instead of oneTBB's (dataset/parallel), as all do with sanitizers.
+#
+# All have the label cpp. The preset asan builds (the target cpp_tests) and runs those with the label
+# cpp or fuzz, the preset tsan those with threads (the target thread_tests).
+add_custom_target(cpp_tests)
 add_custom_target(thread_tests)
 function(recordpipe_test name)
-  cmake_parse_arguments(arg "PLAIN_THREADS" "SHARDS" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "OWN_MAIN;PLAIN_THREADS" "SHARDS" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(arg_PLAIN_THREADS)
     list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/plain_threads.cc)
   endif()
-  recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
+  set(main GTest::gmock_main)
+  if(arg_OWN_MAIN)
+    set(main GTest::gmock)
+  endif()
+  recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} ${main}
                      PRECOMPILE AS recordpipe_test_headers)
+  if(NOT TARGET ${name})
+    return()
+  endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
   target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   recordpipe_configure_test(${name})
-  set(properties "")
-  if(arg_LABELS)
-    set(properties PROPERTIES LABELS "${arg_LABELS}")
-  endif()
+  set(rest PROPERTIES SKIP_RETURN_CODE 77 LABELS cpp ${arg_LABELS})
+  add_dependencies(cpp_tests ${name})
   if(threads IN_LIST arg_LABELS)
     add_dependencies(thread_tests ${name})
   endif()
@@ -58,28 +67,25 @@ function(recordpipe_test name)
       math(EXPR number "${shard} + 1")
       recordpipe_command_test(${name}.${number} COMMAND ${name} COST 20
         ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${shard} ${arg_ENVIRONMENT}
-        ${properties})
+        ${rest})
     endforeach()
   else()
     recordpipe_command_test(${name} COMMAND ${name} COST 10 ENVIRONMENT ${arg_ENVIRONMENT}
-                            ${properties})
-  endif()
-  if(arg_PLAIN_THREADS AND RECORDPIPE_TBB AND NOT RECORDPIPE_SANITIZE)
-    recordpipe_command_test(${name}.plain_threads COMMAND ${name} COST 40
-      ENVIRONMENT RECORDPIPE_TEST_THREADS=plain ${arg_ENVIRONMENT})
+                            ${rest})
   endif()
 endfunction()
 
 # recordpipe_command_test(NAME COMMAND ... COST SECONDS ENVIRONMENT NAME=VALUE... PROPERTIES NAME
-# VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher COST first
-# (default: 1), so that no long test runs alone at the end.
+# VALUE... LABELS ...): defines a CTest test that runs a command. CTest starts tests of a higher COST
+# first (default: 1), so that no long test runs alone at the end.
 function(recordpipe_command_test name)
-  cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES;LABELS" ${ARGN})
   if(NOT arg_COST)
     set(arg_COST 1)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES COST ${arg_COST} ${arg_PROPERTIES})
+  set_tests_properties(${name} PROPERTIES COST ${arg_COST} LABELS "${arg_LABELS}"
+                       ${arg_PROPERTIES})
   if(arg_ENVIRONMENT)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()

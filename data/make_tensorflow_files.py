@@ -1,8 +1,8 @@
 """Makes data/tensorflow: files that TensorFlow wrote, and what is in them.
 
-    build/interop/bin/python data/make_tensorflow_files.py FOLDER
+    build/peers/bin/python data/make_tensorflow_files.py FOLDER
 
-Needs TensorFlow (tests/interop/setup installs it). Two runs need not give the same bytes: the order
+Needs TensorFlow (tests/peers/setup installs it). Two runs need not give the same bytes: the order
 of an Example's keys is TensorFlow's. values.json says what was put in, as `tfrecord show --json`
 prints it: "examples" and "sequences", a list of records each.
 """

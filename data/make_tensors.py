@@ -1,8 +1,8 @@
 """Makes data/tensors: tensors [[0, 1, 2], [3, 4, 5]] (bool: their parity) that TensorFlow wrote.
 
-    build/interop/bin/python data/make_tensors.py data/tensors
+    build/peers/bin/python data/make_tensors.py data/tensors
 
-Needs TensorFlow (tests/interop/setup installs it). TYPE-content.tensor is of tf.io.serialize_tensor,
+Needs TensorFlow (tests/peers/setup installs it). TYPE-content.tensor is of tf.io.serialize_tensor,
 TYPE-list.tensor has its values in the list of its type, packed; they are the same bytes in each
 run. repeated.tensor is [[7, 7, 7], [7, 7, 7]] of float32, with one number.
 """

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 
 PEERS = pathlib.Path(os.environ.get(
-    "RECORDPIPE_BENCH_PEERS", pathlib.Path(__file__).resolve().parents[2] / "build/peers"))
+    "RECORDPIPE_PEERS", pathlib.Path(__file__).resolve().parents[2] / "build/peers"))
 FOLDER = pathlib.Path(__file__).resolve().parent / "peers"
 
 

@@ -48,12 +48,12 @@ def sources():
     found = {}
     for lists in sorted((ROOT / "tests").rglob("CMakeLists.txt")):
         folder, text = lists.parent.relative_to(ROOT), lists.read_text()
+        for name, value in re.findall(r"^set\((\w+)([^)]*)\)", text, re.MULTILINE):
+            text = text.replace(f"${{{name}}}", value)
         for name, block in re.findall(
-                r"recordpipe_(?:test|program)\((\S+)\s+(?:SHARDS \d+\s+)?SOURCES(.*?)LINK", text,
-                re.DOTALL):
+                r"recordpipe_(?:test|program)\((\S+)\s+(?:OWN_MAIN\s+)?(?:SHARDS \d+\s+)?"
+                r"SOURCES(.*?)LINK", text, re.DOTALL):
             found[name] = [os.path.normpath(folder / source) for source in block.split()]
-        for name in re.findall(r"recordpipe_cuda_test\((\w+_test)", text):
-            found[name] = found["${name}"]
     return found
 
 

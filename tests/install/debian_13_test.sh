@@ -5,14 +5,14 @@
 #
 # debootstrap makes a minimal Debian 13 in a temporary folder; tools/install_packages.sh installs the
 # packages there. The compiler reads the libraries with the public headers, the Python module and the
-# tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing. --all also
-# checks each public header by itself, the programs, the benchmarks and the fuzzers. Needs root,
-# Debian's server and PyPI. Exit status 77: no bare Debian could be made.
+# tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing. --all reads
+# each file by itself, which finds missing includes, also each public header, the programs, the
+# benchmarks and the fuzzers. Needs root, Debian's server and PyPI. Exit status 77: no bare Debian could be made.
 set -euo pipefail
-left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets'
+left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets' unity=ON
 case "${1-}" in
   "") ;;
-  --all) left_out='^$' ;;
+  --all) left_out='^$' unity=OFF ;;
   *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac
 root=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
@@ -47,10 +47,10 @@ chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF
     # Precompiled headers, and other files of a unit, provide what a file forgot to include.
     cmake --preset dev -DCMAKE_PROJECT_recordpipe_INCLUDE=/root/syntax_only.cmake \
       -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS=OFF \
-      -DCMAKE_UNITY_BUILD=OFF >/root/log 2>&1 ||
+      -DCMAKE_UNITY_BUILD="$2" -DRECORDPIPE_UNITY_TESTS="$2" >/root/log 2>&1 ||
       { cat /root/log; exit 1; }
     cd build/dev
     # The object files, but nothing that is made from them.
     ninja -t targets all | sed -nE "s/^(.*\.o): CXX_COMPILER.*/\1/p" | grep -vE "$1" >/root/objects
     xargs --arg-file=/root/objects ninja --quiet -k 0
-    echo "accepted: $(wc -l </root/objects) files"' - "$left_out"
+    echo "accepted: $(wc -l </root/objects) files"' - "$left_out" "$unity"

@@ -1,7 +1,7 @@
 """Tests s3:// paths with moto, an independent implementation of S3, which checks signatures with
 botocore, the library of the AWS tools.
 
-Skipped if the packages moto[server] and boto3 are not installed: tests/interop/setup installs them.
+Skipped if the packages moto[server] and boto3 are not installed: tests/peers/setup installs them.
 Runs alone: RECORDPIPE_TFRECORD=PROGRAM PYTHON tests/interop/object_store_test.py
 """
 import json
@@ -22,7 +22,7 @@ try:
     import moto  # noqa: F401 (started as a program)
 except ImportError as error:
     boto3 = None
-    print(f"object_store_test.py: SKIPPED, {error}: run tests/interop/setup", file=sys.stderr)
+    print(f"object_store_test.py: SKIPPED, {error}: run tests/peers/setup", file=sys.stderr)
 
 # Not "../a" and the like: moto's own server (werkzeug) changes such paths.
 KEYS = ["a", "dir/b", "a b", "a+b", "a?b=c", "a#b", "a&b=c;d", "a:b@c", "ü/€", "a~b-c_d.e",

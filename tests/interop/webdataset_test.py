@@ -1,6 +1,6 @@
 """Tests tar archives from and to the package webdataset.
 
-Skipped if it is not installed: tests/interop/setup installs it. Runs alone:
+Skipped if it is not installed: tests/peers/setup installs it. Runs alone:
 RECORDPIPE_TFRECORD=PROGRAM PYTHON tests/interop/webdataset_test.py
 """
 import io
@@ -16,7 +16,7 @@ try:
     import webdataset
 except ImportError as error:
     webdataset = None
-    print(f"webdataset_test.py: SKIPPED, {error}: run tests/interop/setup", file=sys.stderr)
+    print(f"webdataset_test.py: SKIPPED, {error}: run tests/peers/setup", file=sys.stderr)
 
 
 @unittest.skipIf(webdataset is None, "webdataset is not installed")

@@ -8,8 +8,8 @@ import recordpipe as rp
 import turns
 
 
-def main():
-    train, dtype, dct, files = photo_work.arguments()
+def images(train, dtype, dct, files):
+    """An endless iterator of batches of images."""
     image = "image/encoded"
     ds = (rp.tfrecords(files)
           .parse({image: rp.FixedLenFeature([], "bytes"),
@@ -25,8 +25,13 @@ def main():
     ds = ds.image_format(image, dtype=dtype)
     if train:
         ds = ds.shuffle(seed=7)
-    batches = iter(ds.repeat().batch(photo_work.BATCH, drop_remainder=True).prefetch())
-    turns.answer(lambda: photo_work.rate(batch[image] for batch in batches))
+    batches = ds.repeat().batch(photo_work.BATCH, drop_remainder=True).prefetch()
+    return (batch[image] for batch in batches)
+
+
+def main():
+    batches = images(*photo_work.arguments())
+    turns.answer(lambda: photo_work.rate(batches))
 
 
 if __name__ == "__main__":
