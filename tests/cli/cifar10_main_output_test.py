@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import unittest
 
-from cifar10_main_case import Cifar10MainTest, PROGRAM, small_data
+from cifar10_main_case import AS_STARTED_BY_USERS, Cifar10MainTest, PROGRAM, small_data
 from started import Started
 
 
@@ -134,7 +134,7 @@ class Output(Cifar10MainTest):
             with self.subTest(closed):
                 command = ["sh", "-c", f'exec "$0" "$@" {closed}', *self.arguments()]
                 result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                        timeout=120, check=False)
+                                        timeout=120, check=False, env=AS_STARTED_BY_USERS)
                 self.assertEqual(result.returncode, status)
                 self.assertIn("checkpoint-4.safetensors", self.checkpoints())
                 self.assertRegex((self.job / ".lock").read_bytes(), rb"\A[0-9a-f]{32}\Z")
@@ -160,7 +160,7 @@ class Output(Cifar10MainTest):
         data = self.job.parent / "synthetic"
         shutil.copytree(small_data(), data)
         (data / "synthetic.txt").write_text("drawn by program\n")
-        result = self.train("--minutes", 0.02, data=data)
+        result = self.train("--minutes", 0.005, data=data)
         self.expect_done(result)
         self.assertRegex(result.stderr, r"[0-9.]+ ms per step on synthetic data: training to step ")
         self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")

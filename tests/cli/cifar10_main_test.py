@@ -249,7 +249,7 @@ class Training(Cifar10MainTest):
         self.assertEqual(result.stdout, "")
 
     def test_minutes_choose_the_steps(self):
-        result = self.train("--minutes", 0.02, "--learning-rate-schedule", "cosine",
+        result = self.train("--minutes", 0.01, "--learning-rate-schedule", "cosine",
                             "--warmup-steps", 2)
         self.expect_done(result)
         steps = re.search(r"training to step ([0-9]+); --train-steps \1 repeats this run",

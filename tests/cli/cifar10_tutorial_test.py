@@ -20,6 +20,11 @@ from started import Started
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_TRAINING_PROGRAMS"])
+# Without this variable, the programs set it and restart, which takes longer than most of the
+# trainings here. Train.test_log_and_checkpoints and Evaluate.test_once restart.
+AS_STARTED_BY_USERS = {name: value for name, value in os.environ.items()
+                       if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 ROWS = 24  # in each of the six batches: 120 images to train on, 24 to evaluate
 
 
@@ -37,14 +42,14 @@ class TutorialTest(unittest.TestCase):
     def setUp(self):
         self.train_dir = pathlib.Path(tempfile.mkdtemp(dir=ROOT)) / "train"
 
-    def run_program(self, name, *flags):
+    def run_program(self, name, *flags, **options):
         return subprocess.run([PROGRAMS / name, *map(str, flags)], capture_output=True, text=True,
-                              timeout=120, check=False)
+                              timeout=120, check=False, **options)
 
-    def train(self, *flags, steps=3, program="cifar10_train"):
+    def train(self, *flags, steps=3, program="cifar10_train", **options):
         return self.run_program(program, "--data_dir", DATA, "--train_dir", self.train_dir,
                                 "--batch_size", 8, "--max_steps", steps, "--log_frequency", 1,
-                                "--device", "cpu", *flags)
+                                "--device", "cpu", *flags, **options)
 
     def evaluation(self, *flags, of=None):
         return ["--data_dir", DATA, "--checkpoint_dir", of or self.train_dir,
@@ -56,7 +61,7 @@ class TutorialTest(unittest.TestCase):
 
 class Train(TutorialTest):
     def test_log_and_checkpoints(self):
-        result = self.train()
+        result = self.train(env=AS_STARTED_BY_USERS)
         self.expect_done(result)
         number = r"[0-9.]+"
         lines = [line for line in result.stderr.splitlines() if re.search(
@@ -108,13 +113,26 @@ class Train(TutorialTest):
 
 
 class Evaluate(TutorialTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.trained = {}
+
+    def use_trained(self, steps=3):
+        """Makes train_dir a copy of the result of a training, which is run once per class."""
+        if steps not in self.trained:
+            self.expect_done(self.train(steps=steps))
+            self.trained[steps] = pathlib.Path(tempfile.mkdtemp(dir=ROOT)) / "trained"
+            self.train_dir.rename(self.trained[steps])
+        shutil.copytree(self.trained[steps], self.train_dir)
+
     def test_help_names_the_exit_statuses(self):
         self.assertIn("129, 130 or 143 interrupted",
                       self.run_program("cifar10_eval", "--help").stdout)
 
     def test_once(self):
-        self.expect_done(self.train())
-        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
+        self.use_trained()
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"),
+                                  env=AS_STARTED_BY_USERS)
         self.expect_done(result)
         self.assertRegex(result.stderr, r"precision @ 1 = [01]\.\d{3}")
         self.assertRegex(result.stdout.splitlines()[-1],
@@ -129,7 +147,7 @@ class Evaluate(TutorialTest):
             self.assertIn(f"/24) at step {step}", result.stdout)
 
     def test_one_checkpoint_that_is_none(self):
-        self.expect_done(self.train(steps=1))
+        self.use_trained(steps=1)
         checkpoint = self.train_dir / "checkpoint-1.safetensors"
         damaged = self.train_dir / "damaged"
         damaged.write_bytes(checkpoint.read_bytes()[:-1])
@@ -141,7 +159,7 @@ class Evaluate(TutorialTest):
                 self.assertRegex(result.stderr, f"{path}.*{said}")
 
     def test_each_image_counts_once(self):
-        self.expect_done(self.train())
+        self.use_trained()
         printed = {self.run_program("cifar10_eval", *self.evaluation(
             "--run_once", "--batch_size", size)).stdout for size in (1, 7, 24, 1000)}
         self.assertEqual(len(printed), 1, printed)
@@ -150,7 +168,7 @@ class Evaluate(TutorialTest):
         self.assertIn("/10) at step 3", result.stdout)
 
     def test_event_file(self):
-        self.expect_done(self.train())
+        self.use_trained()
         self.expect_done(self.run_program("cifar10_eval", *self.evaluation("--run_once")))
         (events,) = (self.train_dir.parent / "eval").glob("events.out.tfevents.*")
         content = events.read_bytes()
@@ -158,7 +176,7 @@ class Evaluate(TutorialTest):
         self.assertRegex(content, rb"(?s)\x10\x03\x2a.\x0a.\x0a\x0dPrecision @ 1\x15")
 
     def test_an_evaluation_does_without_its_event_file(self):
-        self.expect_done(self.train())
+        self.use_trained()
         (self.train_dir.parent / "eval").write_text("a file where the folder should be")
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
         self.expect_done(result)
@@ -166,7 +184,7 @@ class Evaluate(TutorialTest):
         self.assertIn("at step 3", result.stdout)
 
     def test_averages_of_the_weights_unless_told_otherwise(self):
-        self.expect_done(self.train())
+        self.use_trained()
         losses = {flag: re.search(r"loss = [0-9.]+", self.run_program(
             "cifar10_eval", *self.evaluation("--run_once", *flag)).stderr).group()
             for flag in ((), ("--moving_averages",), ("--nomoving_averages",))}
@@ -174,7 +192,7 @@ class Evaluate(TutorialTest):
         self.assertNotEqual(losses[()], losses[("--nomoving_averages",)])
 
     def test_confusion_matrix(self):
-        self.expect_done(self.train())
+        self.use_trained()
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"),
                                   "--confusion_matrix")
         self.expect_done(result)
@@ -186,7 +204,7 @@ class Evaluate(TutorialTest):
         self.assertIn(f"({correct}/{total}) at step 3", last)
 
     def test_training_images(self):
-        self.expect_done(self.train())
+        self.use_trained()
         result = self.run_program("cifar10_eval", *self.evaluation(
             "--run_once", "--eval_data", "train_eval"))
         self.assertIn("/120) at step 3", result.stdout)
@@ -207,7 +225,7 @@ class Evaluate(TutorialTest):
         self.assertEqual(process.returncode, 143)
 
     def test_waits_for_the_next_checkpoint(self):
-        self.expect_done(self.train(steps=1))
+        self.use_trained(steps=1)
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
             "--eval_interval_secs", 1))]
         with Started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -221,7 +239,7 @@ class Evaluate(TutorialTest):
         self.assertEqual(process.returncode, 143)
 
     def test_waits_for_a_checkpoint_to_become_whole(self):
-        self.expect_done(self.train(steps=1))
+        self.use_trained(steps=1)
         (self.train_dir / "checkpoint-0.safetensors").unlink()
         newest = self.train_dir / "checkpoint-1.safetensors"
         content = newest.read_bytes()
