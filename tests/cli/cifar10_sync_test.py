@@ -104,7 +104,7 @@ class Usage(SyncTest):
             with self.subTest(flag):
                 commands = [self.resnet_command("job", 8, "--sync", flag, value)
                             for value in values]
-                result = mpirun.run_each(*commands)
+                result = mpirun.run_each(*commands, patient=False)
                 self.assertEqual(result.returncode, 1, result.stderr)
                 self.assertIn("the processes have different settings", result.stderr)
 
@@ -165,7 +165,7 @@ class Training(SyncTest):
         self.assertIn("</html>", report.read_text())
 
     def test_as_long_as_fits(self):
-        result = mpirun.run_in(2, *self.resnet_command("job", 8, "--sync", "--minutes", 0.02))
+        result = mpirun.run_in(2, *self.resnet_command("job", 8, "--sync", "--minutes", 0.01))
         self.expect_done(result)
         steps = re.search(r"--train-steps (\d+) repeats this run", result.stderr).group(1)
         self.assertIn(f" at step {steps}", result.stdout)
@@ -197,11 +197,12 @@ class Endings(SyncTest):
         super().setUp()
         mpirun.skip_without_mpi(self)
 
-    def end(self, send, *flags):
+    def end(self, send, *flags, patient=True):
         """Starts an endless run, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and the output."""
         command = mpirun.command(
-            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2, *flags))
+            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2, *flags),
+            patient=patient)
         with Started(command, stderr=subprocess.PIPE, text=True,
                      env=mpirun.ENVIRONMENT) as process:
             self.addCleanup(process.kill)
@@ -266,7 +267,8 @@ class Endings(SyncTest):
 
     def test_a_process_that_is_killed(self):
         for rank in (1, 0):
-            status, printed = self.end(lambda _, ranks: os.kill(ranks[rank], signal.SIGKILL))
+            status, printed = self.end(lambda _, ranks: os.kill(ranks[rank], signal.SIGKILL),
+                                       patient=False)
             self.assertNotEqual(status, 0)
             self.assertNotIn("interrupted at step", printed)
         self.goes_on()
