@@ -84,7 +84,8 @@ class Shell:
         prepare(self.folder)
         handler = functools.partial(Handler, directory=str(self.folder))
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        # By default, shutdown() takes half a second.
+        threading.Thread(target=self._server.serve_forever, args=[0.01], daemon=True).start()
         self._environment = {**os.environ, "no_proxy": "*", "LC_ALL": "C.UTF-8"}
         folders = [str(pathlib.Path(program).resolve().parent) for program in PROGRAMS]
         self._environment["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
