@@ -98,10 +98,10 @@ class Damage(ConvertTest):
 
     def test_skip_corrupt_finds_what_salvage_finds(self):
         for name, (content, records, regions) in CASES.items():
+            (self.folder / "d").write_bytes(content)
+            self.start("salvage", "d", "-o", "salvaged")
             for where in ("d", "-"):
                 with self.subTest(name, where=where):
-                    (self.folder / "d").write_bytes(content)
-                    self.start("salvage", "d", "-o", "salvaged")
                     result = self.start("convert", where, "-o", "s", "--skip-corrupt", "--json",
                                         input=content)
                     self.assertEqual(result.returncode, 0, result.stderr)
@@ -135,10 +135,6 @@ class Memory(ConvertTest):
     SIZE = 60_000_000
     LIMIT = (64 << 20) + SIZE
 
-    def setUp(self):
-        super().setUp()
-        self.make("big", 3, b"")
-
     def make(self, name, rows, end):
         """Makes `rows` records of SIZE zeros; the last record ends with `end`."""
         header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 1, {self.SIZE}), }}"
@@ -152,6 +148,7 @@ class Memory(ConvertTest):
         (self.folder / "x.npy").unlink()
 
     def test_every_way_to_convert(self):
+        self.make("big", 3, b"")
         for options in ([], ["--rename", "x=y"], ["--drop", "x"], ["--where", "len(x) == 1"],
                         ["--rename", "x=y", "--shuffle"], ["--skip-corrupt"],
                         ["--select", "x", "--compression", "gzip", "--level", "1"]):
@@ -161,6 +158,7 @@ class Memory(ConvertTest):
                         self.LIMIT)
 
     def test_diff(self):
+        self.make("big", 3, b"")
         self.make("other", 3, b"!")
         self.assertLess(self.peak("diff", "big", "other", status=1), self.LIMIT + self.SIZE)
 

@@ -127,24 +127,24 @@ class EveryCommand(InputsTest):
         self.run_it("index", "d")
         kinds = {"folder": ["d"], "recursive": [".", "--recursive"], "braces": ["d/s-{00000..00001}-of-00002"],
                  "shards": ["d/s@2"], "globstar": ["**/s-*"], "list": ["--files-from", "list"]}
-        for command, options in COMMANDS.items():
+        (self.folder / "list").write_text("\n".join(plain))
+
+        def results(command, names):
+            result = self.start(command, *names, *COMMANDS[command])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            parts = [result.stdout]
+            parts += [path.read_bytes() for path in sorted(self.folder.glob("out*"))]
+            for path in self.folder.glob("out*"):
+                path.unlink()
+            if command == "bench":
+                return result.stdout.count(b"records\n")
+            return [part.replace(b"./d/s", b"d/s") for part in parts]
+
+        for command in COMMANDS:
+            expected = results(command, plain)
             for kind, names in kinds.items():
                 with self.subTest(command=command, kind=kind):
-                    (self.folder / "list").write_text("\n".join(plain))
-                    results = []
-                    for given in (plain, names):
-                        result = self.start(command, *given, *options)
-                        self.assertEqual(result.returncode, 0, result.stderr)
-                        written = [path.read_bytes() for path in sorted(self.folder.glob("out*"))]
-                        for path in self.folder.glob("out*"):
-                            path.unlink()
-                        results.append([result.stdout, *written])
-                    if kind == "recursive":
-                        results[1] = [part.replace(b"./d/s", b"d/s") for part in results[1]]
-                    if command == "bench":
-                        self.assertEqual(*(part[0].count(b"records\n") for part in results))
-                    else:
-                        self.assertEqual(*results)
+                    self.assertEqual(results(command, names), expected)
 
     def test_diff(self):
         self.make("d/s-00000-of-00002", "d/s-00001-of-00002", "e/f/a.tfrecord", "e/b.tfrecord")

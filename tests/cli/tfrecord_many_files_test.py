@@ -2,6 +2,7 @@
 """Tests commands that read several files at a time: outputs and reports are those of one file after
 the other, at any number of threads.
 """
+import functools
 import gzip
 import http.server
 import random
@@ -13,27 +14,33 @@ from tfrecord_test_case import TfrecordTest, named_example, record
 THREADS = (1, 2, 4)
 
 
+@functools.cache  # CRCs are slow in Python
+def some_files():
+    """Returns the names, the contents, and whether each is intact."""
+    source = random.Random(5)
+    files = []
+    for number in range(40):
+        content = b"".join(record(named_example({"id": [number * 100 + i],
+                                                 "x": [source.randbytes(source.choice([9, 3000]))]}))
+                           for i in range(source.randrange(30)))
+        kind = number % 4 if content else 0
+        if kind == 1:
+            content = gzip.compress(content, 1)
+        elif kind == 2:
+            content = content[:len(content) // 2] + b"?" + content[len(content) // 2:]
+        elif kind == 3:
+            content = content[:-5]
+        files.append((f"f{number:02}", content, kind < 2))
+    return files
+
+
 class ManyFiles(TfrecordTest):
     def setUp(self):
         super().setUp()
-        source = random.Random(5)
-        self.intact, self.all = [], []
-        for number in range(40):
-            content = b"".join(record(named_example({"id": [number * 100 + i],
-                                                     "x": [source.randbytes(source.choice([9, 3000]))]}))
-                               for i in range(source.randrange(30)))
-            kind = number % 4 if content else 0
-            if kind == 1:
-                content = gzip.compress(content, 1)
-            elif kind == 2:
-                content = content[:len(content) // 2] + b"?" + content[len(content) // 2:]
-            elif kind == 3:
-                content = content[:-5]
-            name = f"f{number:02}"
+        self.all = [name for name, _, _ in some_files()]
+        self.intact = [name for name, _, is_intact in some_files() if is_intact]
+        for name, content, _ in some_files():
             (self.folder / name).write_bytes(content)
-            self.all.append(name)
-            if kind < 2:
-                self.intact.append(name)
 
     def expect_same(self, *arguments, status=0):
         """The results of the command with any number of threads; returns them."""

@@ -201,25 +201,27 @@ const recordpipe::SequenceExampleSchema schema = {
 class SchemaCode(TfrecordTest):
     """The output of --cpp and --python is accepted by their compilers."""
 
-    def compile(self, code):
-        (self.folder / "schema.cc").write_text(code)
+    def compile(self, sources):
+        for name, code in sources.items():
+            (self.folder / name).write_text(code)
         compiler = os.environ.get("CXX", "c++")
         warnings_are_errors = os.environ.get("RECORDPIPE_WARNINGS_AS_ERRORS") == "ON"
         errors = ["-Werror"] if warnings_are_errors else []
         result = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra",
-                                 *errors, f"-I{ROOT}/dataset/include", "schema.cc"], cwd=self.folder,
+                                 *errors, f"-I{ROOT}/dataset/include", *sources], cwd=self.folder,
                                 capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_cpp_compiles(self):
         self.write("a", *RECORDS, named_example({'"\\\n?é': [1], "x": [1]}),
                    named_example({"x": [1.5]}))
-        use = "const recordpipe::ExampleCollator collator(schema);\n"
-        self.compile(self.run_it("schema", "--cpp", "a") + use)
+        examples = self.run_it("schema", "--cpp", "a")
+        examples += "const recordpipe::ExampleCollator collator(schema);\n"
         self.write("s", (GOLDEN / "sequences" / "steps.pb").read_bytes(),
                    (GOLDEN / "sequences" / "pieces.pb").read_bytes())
-        use = "const recordpipe::SequenceExampleCollator collator(schema);\n"
-        self.compile(self.run_it("schema", "--cpp", "s") + use)
+        sequences = self.run_it("schema", "--cpp", "s")
+        sequences += "const recordpipe::SequenceExampleCollator collator(schema);\n"
+        self.compile({"examples.cc": examples, "sequences.cc": sequences})
 
     def test_python_compiles(self):
         self.write("a", *RECORDS, named_example({'"\\\n?é': [1]}))

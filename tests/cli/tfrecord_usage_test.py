@@ -2,6 +2,7 @@
 """Tests what subcommands have in common: destinations of results, and invalid command lines."""
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -17,14 +18,16 @@ READERS = ["info", "verify", "salvage", "show", "head", "tail", "grep label>0", 
 
 
 def wait_until_it_waits(process):
-    """Returns once the process has slept for a while. A shorter sleep may precede its start on a
-    busy machine."""
+    """Returns once the process waits for signals (it has blocked SIGTERM) and none of its threads
+    has anything to do: several times, because they are looked at one after the other."""
     asleep = 0
     deadline = time.monotonic() + 30
-    while asleep < 6 and time.monotonic() < deadline:
-        time.sleep(0.05)
-        status = Path(f"/proc/{process.pid}/stat").read_text()
-        asleep = asleep + 1 if status.rpartition(")")[2].split()[0] == "S" else 0
+    while asleep < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+        threads = [path.read_text() for path in Path("/proc").glob(f"{process.pid}/task/*/status")]
+        blocked = [int(re.search("SigBlk:(.*)", text)[1], 16) for text in threads]
+        waits = any(signals >> signal.SIGTERM - 1 & 1 for signals in blocked)
+        asleep = asleep + 1 if waits and all("State:\tS" in text for text in threads) else 0
 
 
 class Output(TfrecordTest):

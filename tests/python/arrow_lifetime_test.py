@@ -91,9 +91,10 @@ class Lifetime(FilesTest):
         worker.join()
 
     def test_a_capsule_that_nobody_used_releases_its_stream(self):
+        dataset = self.dataset()
         for _ in range(100):
-            self.dataset().__arrow_c_stream__()
-            self.dataset().__arrow_c_schema__()
+            dataset.__arrow_c_stream__()
+            dataset.__arrow_c_schema__()
 
     def test_exported_batches_keep_little_more_than_their_values(self):
         path = self.folder / "wide.tfrecord"

@@ -12,15 +12,18 @@ import unittest
 from memory_files import FileSystemTest
 
 _SLOW = """
-    import os, sys, time
+    import os, sys, threading, time
     sys.path.insert(0, {tests!r})
     import recordpipe as rp
     from memory_files import Memory
 
     memory = Memory({{"a": open({path!r}, "rb").read()}})
 
+    hangs = threading.Event()
+
     def wait(path, start):
         if {slow}:
+            hangs.set()
             os.write(1, b"waiting\\n")
             time.sleep(600)
 
@@ -37,22 +40,17 @@ _SLOW = """
 
 class Processes(FileSystemTest):
     def test_a_program_ends_while_a_read_hangs(self):
-        call = 'next(iter(rp.tfrecords("a", filesystem=memory).with_options(chunk_size=1)))'
-        program = self.start(call + "; print('last', flush=True)", "start == 512 << 10")
-        output = program.communicate(timeout=60)[0]
-        self.assertIn("waiting", output)
-        self.assertIn("last", output)
-        self.assertEqual(program.returncode, 0)
-
-    def test_a_program_ends_while_a_read_goes_on_and_on(self):
-        # It takes the GIL again and again while the interpreter ends.
+        # The end waits five seconds for the read: both programs at a time.
         call = (
-            "os.write = lambda *_: [time.sleep(0.001) for _ in range(10**6)]; "
-            'next(iter(rp.tfrecords("a", filesystem=memory).with_options(chunk_size=1)))'
+            'next(iter(rp.tfrecords("a", filesystem=memory).with_options(chunk_size=1))); '
+            "hangs.wait(); print('last', flush=True)"
         )
-        program = self.start(call, "start == 512 << 10")
-        program.communicate(timeout=60)
-        self.assertEqual(program.returncode, 0)
+        # This one takes the GIL again and again while the interpreter ends.
+        busy = "os.write = lambda *_: [time.sleep(0.001) for _ in range(10**6)]; "
+        programs = [self.start(each, "start == 512 << 10") for each in (call, busy + call)]
+        for program, printed in zip(programs, ("waiting\nlast\n", "last\n"), strict=True):
+            self.assertEqual(program.communicate(timeout=60)[0], printed)
+            self.assertEqual(program.returncode, 0)
 
     def start(self, call, slow="start > 0"):
         script = textwrap.dedent(_SLOW).format(

@@ -5,6 +5,7 @@ import unittest
 
 import recordpipe as rp
 from memory_files import Memory, OneRequest, Small
+from records import frame
 from support import FilesTest
 
 
@@ -12,10 +13,8 @@ class ManyFiles(FilesTest):
     def small(self, kind, count=200):
         """A file system of files of one record each."""
         names = [f"in/{i:04}" for i in range(count)]
-        files = {}
-        for i, name in enumerate(names):
-            files[name] = self.numbered(1, "one", first=i).read_bytes()
-        return kind(files), [str(i).encode() for i in range(count)]
+        contents = [str(i).encode() for i in range(count)]
+        return kind(dict(zip(names, map(frame, contents), strict=True))), contents
 
     def test_files_are_opened_many_at_a_time(self):
         for kind in (Small, OneRequest):

@@ -15,8 +15,10 @@ from support import FilesTest
 # three ways.
 FORKS = """
 import faulthandler, gc, os, signal, sys, threading, time
+import numpy
 import recordpipe as rp
 
+gc.freeze()  # what the modules have made is no garbage in any child
 plain, compressed, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 def examples():

@@ -194,7 +194,7 @@ def add(state, value):
         time.sleep(0.1)
     return state + [value][:1], value
 slow = False
-dataset = rp.from_list(range(1000)).scan([], add)
+dataset = rp.from_list(range(1000)).scan([], add).with_options(chunk_size=4)
 iterator = iter(dataset)
 for _ in range(900):
     next(iterator)
@@ -340,7 +340,7 @@ started.wait()
             with self.subTest(script=script):
                 process = self.start(
                     f"""
-many = iter(rp.from_list(range(10**6)).map(lambda x: x).batch(10).prefetch())
+many = iter(rp.from_list(range(10**5)).map(lambda x: x).batch(10).prefetch())
 next(many)
 {script}
 """,

@@ -1,5 +1,6 @@
 """Writes TFRecord files of Examples, independently of recordpipe: plain Python, from the format."""
 
+import functools
 import struct
 
 
@@ -24,15 +25,15 @@ def masked_crc(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
+@functools.cache
+def header(length):
+    packed = struct.pack("<Q", length)
+    return packed + struct.pack("<I", masked_crc(packed))
+
+
 def frame(data, crc=True):
     """A record; without `crc`, the data's CRC, which takes long to compute, is 0."""
-    length = struct.pack("<Q", len(data))
-    return (
-        length
-        + struct.pack("<I", masked_crc(length))
-        + data
-        + struct.pack("<I", masked_crc(data) if crc else 0)
-    )
+    return header(len(data)) + data + struct.pack("<I", masked_crc(data) if crc else 0)
 
 
 def varint(number):

@@ -48,19 +48,22 @@ del Element.__del__
     def test_the_interpreter_ends_while_daemon_threads_make_iterators(self):
         # The list of open iterators changed while the end read it: none was closed.
         script = """
-import sys, threading, time
+import sys, threading
 sys.setswitchinterval(1e-6)
 import recordpipe as rp
 dataset = rp.tfrecords(sys.argv[1]).map(len).with_options(threads=1)
+are_open = threading.Semaphore(0)
 def make():
     held = []
     while True:
         held.append(iter(dataset))
-        if len(held) > 300:
-            del held[:200]
-for _ in range(6):
+        if len(held) > 1000:
+            are_open.release()
+            del held[:700]
+for _ in range(4):
     threading.Thread(target=make, daemon=True).start()
-time.sleep(0.3)
+for _ in range(4):
+    are_open.acquire()
 """
         path = self.numbered(10)
         for _ in range(6):
