@@ -15,7 +15,7 @@ from tfrecord_test_case import (PROGRAM, TfrecordTest, bytes_feature, example, f
                                 int64_feature, record)
 from make_golden import field, varint
 from started import Started
-from tfrecord_damage import CASES, THREE, header
+from damaged_files import CASES, THREE, header
 
 # Subcommands by name: their arguments around the input, and their output files.
 READERS = {

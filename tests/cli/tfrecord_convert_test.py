@@ -80,33 +80,6 @@ class Recompress(ConvertTest):
 
 
 class Split(ConvertTest):
-    def test_shards(self):
-        self.assertEqual(
-            json.loads(self.convert("a", "-o", "s", "--shards", 4, "--json")),
-            {"files": [{"path": f"s-0000{i}-of-00004", "records": 75 + (i > 0),
-                        "bytes": len(self.read(f"s-0000{i}-of-00004"))} for i in range(4)],
-             "regions_skipped": 0, "bytes_skipped": 0})
-        self.assertEqual(self.names(), ["a", *(f"s-0000{i}-of-00004" for i in range(4))])
-        self.assertEqual(b"".join(self.read(f"s-0000{i}-of-00004") for i in range(4)), self.plain)
-        self.convert("s-*", "-o", "b")
-        self.assertEqual(self.read("b"), self.plain)
-
-    def test_more_shards_than_records(self):
-        self.write("two", b"1", b"2")
-        self.convert("two", "-o", "s", "--shards", 5)
-        self.assertEqual([payloads_of(self.read(f"s-0000{i}-of-00005")) for i in range(5)],
-                         [[], [], [b"1"], [], [b"2"]])
-        self.write("none")
-        self.convert("none", "-o", "t", "--shards", 2)
-        self.assertEqual([self.read(f"t-0000{i}-of-00002") for i in range(2)], [b"", b""])
-
-    def test_max_bytes(self):
-        self.write("five", b"x" * 84, b"y" * 84, b"z" * 34, b"w" * 84, b"v" * 284)
-        self.convert("five", "-o", "m", "--max-bytes", 200)
-        self.assertEqual([[payload[:1] for payload in payloads_of(self.read(f"m-0000{i}-of-00003"))]
-                          for i in range(3)], [[b"x", b"y"], [b"z", b"w"], [b"v"]])
-        self.assertEqual(self.names(), ["a", "five", *(f"m-0000{i}-of-00003" for i in range(3))])
-
     def test_compressed_shards(self):
         self.convert("a", "-o", "s", "--shards", 2, "--compression", "gzip")
         self.assertEqual(b"".join(gzip.decompress(self.read(f"s-0000{i}-of-00002"))

@@ -7,7 +7,7 @@ import unittest
 import zlib
 
 from tfrecord_test_case import DATA, TfrecordTest, record
-from tfrecord_damage import CASES, THREE, flipped
+from damaged_files import CASES, THREE, flipped
 
 THREE_INDEX = "0 21\n21 46\n67 21\n"
 

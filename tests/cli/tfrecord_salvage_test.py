@@ -1,47 +1,13 @@
 """Tests tfrecord salvage: the records recovered from damaged files, and the reported losses."""
-import gzip
 import os
 import subprocess
 import unittest
-import zlib
 
 from tfrecord_test_case import PROGRAM, TfrecordTest, record
-from tfrecord_damage import CASES, DAMAGED, FIRST, SECOND, THIRD, THREE, flipped
-
-PLACES = ((0, 21), (21, 67), (67, 88))
+from damaged_files import DAMAGED, THREE, flipped
 
 
 class Salvage(TfrecordTest):
-    def salvage(self, content, *arguments, status):
-        """Returns the output, empty if there is none."""
-        out = self.folder / "out"
-        (self.folder / "a").write_bytes(content)
-        out.unlink(missing_ok=True)
-        result = self.start("salvage", "a", "-o", "out", *arguments)
-        self.assertEqual(result.returncode, status, result.stderr)
-        self.assertEqual(out.exists(), status < 2)
-        return out.read_bytes() if status < 2 else b""
-
-    def test_cases(self):
-        for name, (content, records, regions) in CASES.items():
-            with self.subTest(name):
-                out = self.salvage(content, status=0 if not regions else 1 if records else 2)
-                (self.folder / "b").write_bytes(out)
-                found, = self.json("verify", "--json", "b")
-                self.assertEqual(found["records"], records)
-
-    def test_bits_flipped(self):
-        for bit in range(0, 8 * len(THREE), 31):
-            rest = b"".join(THREE[begin:end] for begin, end in PLACES
-                            if not begin <= bit // 8 < end)
-            self.assertEqual(self.salvage(flipped(THREE, bit), status=1), rest)
-
-    def test_cuts(self):
-        for size in range(0, len(THREE), 7):
-            whole = b"".join(THREE[begin:end] for begin, end in PLACES if end <= size)
-            status = 0 if len(whole) == size else 1 if whole else 2
-            self.assertEqual(self.salvage(THREE[:size], status=status), whole)
-
     def test_what_it_says(self):
         (self.folder / "a").write_bytes(flipped(THREE, 8 * 40))
         result = self.start("salvage", "a", "-o", "out")
@@ -55,29 +21,9 @@ a: damaged
 wrote 2 records to out
 """)
 
-    def test_json(self):
-        (self.folder / "a").write_bytes(flipped(THREE, 8 * 40))
-        (self.folder / "b").write_bytes(THREE)
-        found = self.json("salvage", "--json", "a", "b", "-o", "out", status=1)
-        self.assertEqual(found, [
-            {"path": "a", "records": 2, "intact": False, "regions": [
-                {"begin": 21, "end": 67, "reason": "data CRC mismatch: corrupted record",
-                 "records_before": 1}
-            ], "bytes": 88, "bytes_lost": 46, "compression": "none"},
-            {"path": "b", "records": 3, "intact": True, "regions": [], "bytes": 88, "bytes_lost": 0,
-             "compression": "none"}])
-        self.assertEqual((self.folder / "out").read_bytes(),
-                         record(FIRST) + record(THIRD) + THREE)
-
     def test_compression(self):
-        for name, decompress in (("gzip", gzip.decompress), ("zlib", zlib.decompress),
-                                 ("none", bytes)):
-            out = self.salvage(gzip.compress(flipped(THREE, 8)), "--compression", name, status=1)
-            self.assertEqual(decompress(out), record(SECOND) + record(THIRD))
         (self.folder / "a").write_bytes(THREE)
-        self.run_it("salvage", "a", "-o", "out.gz")
-        self.assertEqual(gzip.decompress((self.folder / "out.gz").read_bytes()), THREE)
-        self.salvage(THREE, "--compression", "zstd", status=0)
+        self.run_it("salvage", "a", "-o", "out", "--compression", "zstd")
         self.assertEqual(self.run_it("verify", "out"), "out: intact, 3 records, 88 bytes, zstd\n")
 
     def test_what_lies_behind_a_damaged_part_of_a_compressed_file(self):
@@ -105,21 +51,6 @@ wrote 2 records to out
     def test_pipes(self):
         result = self.start("salvage", "-", "-o", "-", input=b"x" + THREE)
         self.assertEqual((result.returncode, result.stdout), (1, THREE))
-
-    def test_a_damaged_file_is_kept(self):
-        (self.folder / "a").write_bytes(b"x" + THREE)
-        self.expect_failure("is one of the files", "salvage", "a", "-o", "a", status=2)
-        self.assertEqual((self.folder / "a").read_bytes(), b"x" + THREE)
-
-    def test_nothing_is_written_where_nothing_is_intact(self):
-        (self.folder / "a").write_bytes(b"no records at all")
-        self.expect_failure("no intact record", "salvage", "a", "-o", "out")
-        self.assertEqual(os.listdir(self.folder), ["a"])
-
-    def test_no_output_where_an_input_cannot_be_read(self):
-        (self.folder / "a").write_bytes(THREE)
-        self.expect_failure("No such file", "salvage", "a", "missing", "-o", "out")
-        self.assertEqual(os.listdir(self.folder), ["a"])
 
     def test_no_room(self):
         (self.folder / "a").write_bytes(b"x" + THREE)

@@ -70,43 +70,8 @@ class Stats(TfrecordTest):
     9 different values, most often 0 (11.1 % of values), 0.5 (11.1 %), 1 (11.1 %), 1.5 (11.1 %), 2 (11.1 %)
 """)
 
-    def test_json(self):
-        self.write("a", *[named_example({"label": [i % 4]}) for i in range(9)],
-                   named_example({"name": ["cat", b"\xff"]}))
-        self.assertEqual(self.stats("a"), {
-            "records": 10, "with_features": 10, "features": {
-                "label": {"kind": "int64", "records": 9, "share": 0.9, "values": 1, "int64": {
-                    "count": 9, "min": 0, "max": 3, "mean": 4 / 3,
-                    "sd": statistics.pstdev([0, 1, 2, 3, 0, 1, 2, 3, 0]),
-                    "quantiles": {"0.01": 0, "0.05": 0, "0.25": 0, "0.5": 1, "0.75": 2,
-                                  "0.95": 3, "0.99": 3},
-                    "quantiles_are_exact": True,
-                    "histogram": {"min": 0, "max": 3,
-                                  "counts": [3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2]},
-                    "distinct": 4, "distinct_is_exact": True, "most_frequent": [
-                        {"value": 0, "count": 3}, {"value": 1, "count": 2},
-                        {"value": 2, "count": 2}, {"value": 3, "count": 2}]}},
-                "name": {"kind": "bytes", "records": 1, "share": 0.1, "values": 2, "bytes": {
-                    "count": 2, "total_bytes": 4,
-                    "lengths": {"min": 1, "max": 3, "mean": 2, "sd": 1,
-                                "quantiles": {"0.01": 1.02, "0.05": 1.1, "0.25": 1.5, "0.5": 2,
-                                              "0.75": 2.5, "0.95": 2.9, "0.99": 2.98},
-                                "quantiles_are_exact": True,
-                                "histogram": {"min": 1, "max": 3, "counts": [1] + [0] * 14 + [1]}},
-                    "long_values": 0, "distinct": 2, "distinct_is_exact": True, "most_frequent": [
-                        {"value": "cat", "count": 1}, {"value": {"base64": "/w=="}, "count": 1}]}},
-            }})
-
-    def test_nans_and_infinities(self):
-        self.write("a", example(x=float_feature(1.0, math.nan, 2.0, math.inf)))
-        x = self.stats("a")["features"]["x"]["float"]
-        self.assertEqual((x["count"], x["nan"], x["min"], x["max"], x["mean"]),
-                         (4, 1, 1.0, math.inf, 1.5))
-        self.assertEqual(x["quantiles"]["0.5"], 2.0)
-        self.assertEqual(x["quantiles"]["0.99"], math.inf)
-        self.assertEqual(x["histogram"], {"min": 1.0, "max": 2.0, "counts": [1] + [0] * 14 + [1]})
+    def test_nan_alone(self):
         self.write("b", example(x=float_feature(math.nan)))
-        self.assertEqual(self.stats("b")["features"]["x"]["float"], {"count": 1, "nan": 1})
         self.assertEqual(self.run_it("stats", "b"), "1 record\n  x: float, 1 value in 100 % of "
                                                     "Examples\n    1 value, 1 of them NaN\n")
 
@@ -129,10 +94,6 @@ class Stats(TfrecordTest):
     histogram 1 |█              █| 2
     3 different values, most often -inf (33.3 % of values), 1 (33.3 %), 2 (33.3 %)
 """)
-        self.write("b", example(x=float_feature(-math.inf, math.inf)))
-        x = self.stats("b")["features"]["x"]["float"]
-        self.assertEqual((x["min"], x["max"], x["mean"], x["histogram"]),
-                         (-math.inf, math.inf, None, None))
 
     def test_many_values(self):
         source = random.Random(1)
@@ -188,8 +149,6 @@ class Stats(TfrecordTest):
 
     def test_names_beyond_the_limit_are_counted(self):
         self.write("a", named_example({f"f{i:03}": [i] for i in range(210)}), named_example({"": [1]}))
-        found = self.stats("a")
-        self.assertEqual((len(found["features"]), found["left_out"]), (200, 11))
         self.assertIn("  and features of other names, 11 in all, which were not counted: choose with "
                       "--feature\n", self.run_it("stats", "a"))
         self.assertEqual(list(self.stats("a", "--feature", "f209")["features"]), ["f209"])
@@ -223,18 +182,8 @@ class Stats(TfrecordTest):
         for threads in (1025, 100000, 2**64 - 1, 2**64, -1, "x"):
             self.assertEqual(self.start("stats", "a", "--threads", threads).returncode, 2)
 
-    def test_feature(self):
-        self.write("a", named_example({"x": [1], "y": [2], "z": [3]}))
-        self.assertEqual(list(self.stats("a", "--feature", "z", "--feature", "x")["features"]),
-                         ["x", "z"])
-        self.expect_failure("no record has a feature named w; there are x, y, z", "stats", "a", "--feature", "w")
-
     def test_other_messages(self):
         self.write("a", (GOLDEN / "sequences" / "steps.pb").read_bytes(), b"text", b"")
-        found = self.stats("a")
-        self.assertEqual((found["records"], found["with_features"]), (3, 2))
-        words = found["feature_lists"]["words"]
-        self.assertEqual((words["steps"], words["int64"]["count"]), (2, 3))
         text = self.run_it("stats", "a")
         self.assertTrue(text.startswith("3 records\n  1 of them no Examples\n"), text)
         self.assertIn("  words: int64, 1 to 2 values in each of 2 steps\n", text)
@@ -263,15 +212,7 @@ class Stats(TfrecordTest):
         self.assertEqual(self.stats("a", "a")["features"]["x"]["int64"]["count"], 10)
         self.write("empty")
         self.assertEqual(self.run_it("stats", "empty"), "0 records\n")
-        self.assertEqual(self.stats("empty"), {"records": 0, "with_features": 0, "features": {}})
         self.assertEqual(self.stats(DATA / "zstd" / "vectors.tfrecords.zst")["records"], 6)
-
-    def test_damage(self):
-        path = self.write("a", *[named_example({"x": [i]}) for i in range(5)])
-        path.write_bytes(path.read_bytes()[:-1])
-        result = self.start("stats", "a")
-        self.assertEqual((result.returncode, result.stdout), (2, b""))
-        self.assertIn(b"truncated record at ", result.stderr)
 
     def test_usage(self):
         self.assertEqual(self.start("stats").returncode, 2)

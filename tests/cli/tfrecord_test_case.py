@@ -8,43 +8,23 @@ import os
 import pathlib
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DATA = ROOT / "data"
 PROGRAM = os.environ["RECORDPIPE_TFRECORD"]
 # Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
 # change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.path.append(str(DATA))
-from make_golden import bytes_feature, example, int64_feature, masked, record  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from example_bytes import (DATA, bytes_feature, example, float_feature,  # noqa: E402
+                           int64_feature, masked, named_example, record)
 from started import Started  # noqa: E402
 
 __all__ = ["DATA", "PROGRAM", "TfrecordTest", "bytes_feature", "example", "float_feature",
            "int64_feature", "masked", "named_example", "record"]
 os.environ["no_proxy"] = "*"  # the machine's proxy must not be used
-
-
-def float_feature(*values):
-    packed = b"".join(struct.pack("<f", value) for value in values)
-    assert len(packed) < 128
-    return b"\x12" + bytes([len(packed) + 2]) + b"\x0a" + bytes([len(packed)]) + packed
-
-
-def named_example(features):
-    """Returns an Example of {name: [values]}: bytes or text, ints, or floats."""
-    def feature(values):
-        if all(isinstance(value, int) for value in values):
-            return int64_feature(*values)
-        if all(isinstance(value, float) for value in values):
-            return float_feature(*values)
-        return bytes_feature(*[value.encode() if isinstance(value, str) else value
-                               for value in values])
-    return example(**{name: feature(values) for name, values in features.items()})
 
 
 class TfrecordTest(unittest.TestCase):

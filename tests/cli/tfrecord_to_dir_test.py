@@ -9,7 +9,7 @@ import time
 import unittest
 
 from tfrecord_test_case import PROGRAM, TfrecordTest, record
-from tfrecord_damage import THREE, flipped
+from damaged_files import THREE, flipped
 
 
 class ToDir(TfrecordTest):

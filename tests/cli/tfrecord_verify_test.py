@@ -10,7 +10,7 @@ import unittest
 
 from started import Started
 from tfrecord_test_case import DATA, PROGRAM, TfrecordTest, masked, record
-from tfrecord_damage import CASES, DAMAGED, THREE, flipped
+from damaged_files import DAMAGED, THREE, flipped
 
 
 class Text(TfrecordTest):
@@ -109,40 +109,6 @@ a: damaged
 
 
 class Json(TfrecordTest):
-    def test_cases(self):
-        for name, (content, records, regions) in CASES.items():
-            for threads in (1, 3):
-                with self.subTest(name, threads=threads):
-                    (self.folder / "a").write_bytes(content)
-                    found, = self.json("verify", "--json", "--threads", threads, "a",
-                                       status=1 if regions else 0)
-                    self.assertEqual(sorted(found), ["bytes", "bytes_lost", "compression", "intact",
-                                                     "path", "records", "regions"])
-                    compression = next((c for c in ("gzip", "zlib", "zstd") if c in name), "none")
-                    self.assertEqual(found["compression"], compression)
-                    if compression == "none":
-                        self.assertEqual(found["bytes"], len(content))
-                    self.assertEqual(found["bytes_lost"],
-                                     sum(r["end"] - r["begin"] for r in found["regions"]))
-                    self.assertEqual((found["path"], found["records"], found["intact"]),
-                                     ("a", records, not regions))
-                    self.assertEqual([(r["begin"], r["end"]) for r in found["regions"]],
-                                     [region[:2] for region in regions])
-                    for region, (_, _, reason) in zip(found["regions"], regions):
-                        self.assertEqual(sorted(region), ["begin", "end", "reason",
-                                                          "records_before"])
-                        self.assertTrue(region["reason"].startswith(reason), region)
-
-    def test_bits_flipped(self):
-        for bit in range(0, 8 * len(THREE), 29):
-            (self.folder / "a").write_bytes(flipped(THREE, bit))
-            begin, end = next(place for place in ((0, 21), (21, 67), (67, 88))
-                              if place[0] <= bit // 8 < place[1])
-            found, = self.json("verify", "--json", "a", status=1)
-            self.assertEqual(found["records"], 2)
-            self.assertEqual([(r["begin"], r["end"]) for r in found["regions"]], [(begin, end)])
-            self.assertEqual(found["regions"][0]["records_before"], {0: 0, 21: 1, 67: 2}[begin])
-
     def test_a_file_that_cannot_be_read_keeps_no_other_from_its_turn(self):
         (self.folder / "b").write_bytes(THREE)
         os.symlink("loop", self.folder / "loop")

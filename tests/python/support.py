@@ -5,11 +5,13 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import records
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 # A job in a shell's background ignores Ctrl-C, and so would the tests of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,7 +2,6 @@
 
 import pickle
 import unittest
-import zlib
 
 import numpy as np
 import recordpipe as rp
@@ -118,40 +117,6 @@ class SchemaTest(FilesTest):
             self.assertIn("'a\\nb'", shown)
             self.assertLess(max(map(len, shown.splitlines())), 140)
 
-    def test_where_and_limit(self):
-        paths = [self.examples(10, "a"), self.examples(10, "b", first=10)]
-        self.assertEqual(rp.schema(paths).records, 20)
-        self.assertEqual(rp.schema(paths, where="id >= 7").records, 13)
-        self.assertEqual(rp.schema(paths, where="id >= 7", limit=4).records, 4)
-        # Facts about records; regular expressions.
-        self.assertEqual(rp.schema(paths, where="record.number < 2").records, 2 * len(paths))
-        self.assertEqual(rp.schema(paths, where="record.number < 2", limit=3).records, 3)
-        one = rp.schema(paths, where=f"matches(record.path, r'{paths[0]}$')")
-        self.assertEqual(one.records, rp.schema(paths[0]).records)
-        self.assertEqual(rp.schema(str(self.folder / "*"), limit=0).records, 0)
-        with self.assertRaisesRegex(rp.NotFoundError, "idx, which no record has; there are id"):
-            rp.schema(paths, where="idx == 3")
-        with self.assertRaises(rp.InvalidArgumentError):
-            rp.schema(paths, where="id =")
-
-    def test_damage_is_an_error_unless_crcs_are_not_checked(self):
-        path = self.examples(3)
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(data)
-        with self.assertRaises(rp.DataLossError) as raised:
-            rp.schema(path)
-        self.assertEqual((raised.exception.path, raised.exception.kind), (str(path), "corrupted"))
-        self.assertEqual(rp.schema(path, check_crc=False).records, 3)
-
-    def test_compressed_files(self):
-        path = self.examples(5)
-        zipped = self.folder / "a.zlib"
-        zipped.write_bytes(zlib.compress(path.read_bytes()))
-        self.assertEqual(rp.schema(zipped, input_compression="zlib"), rp.schema(path))
-        with self.assertRaisesRegex(rp.LimitExceededError, "more than the 10 allowed"):
-            rp.schema(zipped, input_compression="zlib", max_record_size=10)
-
 
 class StatsTest(FilesTest):
     def test_numbers_are_those_of_numpy(self):
@@ -181,23 +146,6 @@ class StatsTest(FilesTest):
             self.assertEqual(found.quantiles_within, 0)
             self.assertEqual(found.histogram.counts, tuple(np.histogram(exact, 16)[0]))
 
-    def test_values_that_are_not_finite(self):
-        values = [float("nan"), float("inf"), 1.0, -float("inf"), 3.0]
-        path = records.write(self.folder / "a", [records.example({"x": values})])
-        found = rp.stats(path)["x"].float
-        self.assertEqual((found.count, found.nan), (5, 1))
-        self.assertEqual((found.min, found.max, found.mean), (-float("inf"), float("inf"), 2.0))
-        self.assertEqual((found.histogram.min, found.histogram.max), (1.0, 3.0))
-
-    def test_bytes(self):
-        values = [b"cat"] * 3 + [b"\xff\x00"] * 2 + [b"x" * 40]
-        path = records.write(self.folder / "a", [records.example({"x": [v]}) for v in values])
-        found = rp.stats(path)["x"]
-        self.assertEqual((found.kind, found.int64, found.float), ("bytes", None, None))
-        self.assertEqual(found.bytes.most_frequent, ((b"cat", 3), (b"\xff\x00", 2)))
-        self.assertEqual((found.bytes.total_bytes, found.bytes.long_values), (53, 1))
-        self.assertEqual((found.bytes.lengths.min, found.bytes.lengths.max), (2, 40))
-
     def test_frequent_values_and_shares(self):
         path = records.write(
             self.folder / "a",
@@ -216,15 +164,6 @@ class StatsTest(FilesTest):
         self.assertEqual(stats["other"].values, (0, 0))
         self.assertIsNone(stats["other"].int64)
         self.assertIn("label  int64  6 values", repr(stats))
-
-    def test_selected_features_and_records(self):
-        path = self.examples(20)
-        self.assertEqual(list(rp.stats(path, "id").features), ["id"])
-        chosen = rp.stats(path, ["id", "name"], where="id < 4", limit=3)
-        self.assertEqual((list(chosen.features), chosen.records), (["id", "name"], 3))
-        self.assertEqual(chosen["id"].int64.max, 2)
-        with self.assertRaisesRegex(rp.NotFoundError, "named idd; there are id"):
-            rp.stats(path, "idd")
 
     def test_feature_lists(self):
         path = records.write(self.folder / "s", map(sequence_example, range(4)))

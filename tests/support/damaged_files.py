@@ -1,10 +1,9 @@
-"""Defines damaged TFRecord files, for the tests of verify, salvage and index."""
+"""Defines damaged TFRecord files, for the tests of verify, salvage, convert and index."""
 import gzip
 import struct
 import zlib
 
-from tfrecord_test_case import masked, record
-from make_golden import crc32c
+from example_bytes import crc32c, masked, record
 
 FIRST, SECOND, THIRD = b"first", b"z" * 30, b"third"
 THREE = record(FIRST) + record(SECOND) + record(THIRD)
