@@ -35,16 +35,6 @@ class Recompress(ConvertTest):
                 self.assertEqual(self.start("convert", "-", "-o", "-",
                                             input=self.read("c")).stdout, self.plain)
 
-    def test_other_readers_read_them(self):
-        self.convert("a", "-o", "b.gz")
-        self.assertEqual(gzip.decompress(self.read("b.gz")), self.plain)
-        self.convert("a", "-o", "b.zlib")
-        self.assertEqual(zlib.decompress(self.read("b.zlib")), self.plain)
-        self.convert("a", "-o", "b.zst")
-        self.assertEqual(self.read("b.zst")[:4], b"\x28\xb5\x2f\xfd")
-        self.convert("b.gz", "-o", "b.tfrecords")
-        self.assertEqual(self.read("b.tfrecords"), self.plain)
-
     def test_members_of_half_a_mebibyte_and_the_same_bytes_on_any_number_of_threads(self):
         big = [bytes(range(size)) * 1000 for size in (7, 100, 250, 30)] * 7
         (self.folder / "big").write_bytes(b"".join(map(record, big)))
@@ -120,17 +110,6 @@ class Split(ConvertTest):
         self.assertEqual(first.returncode, 0)
         self.assertEqual(b"".join(self.read(name) for name in self.names() if name != "a"),
                          self.plain * 40)
-
-
-class Merge(ConvertTest):
-    def test_in_the_order_given(self):
-        self.write("b", b"one", b"two")
-        (self.folder / "c").write_bytes(gzip.compress(record(b"three")))
-        self.write("d")
-        self.convert("c", "b", "d", "a", "-o", "all")
-        self.assertEqual(payloads_of(self.read("all")), [b"three", b"one", b"two", *PAYLOADS])
-        self.convert("[bc]*", "-o", "all")
-        self.assertEqual(payloads_of(self.read("all")), [b"one", b"two", b"three"])
 
 
 if __name__ == "__main__":

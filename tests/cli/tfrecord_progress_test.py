@@ -80,9 +80,10 @@ class Records(ProgressTest):
         (self.folder / "one.jsonl").write_text(
             "\n".join(json.dumps({"x": noise, "n": n}) for n in range(4)))
         self.run_it("create", "one.jsonl", "-o", "one")
-        data = (self.folder / "one").read_bytes()
+
+    def write_both(self, content):
         for name in ("a", "b"):
-            (self.folder / name).write_bytes(data * 64)
+            (self.folder / name).write_bytes(content)
 
     def size(self, *names):
         return sum((self.folder / name).stat().st_size for name in names)
@@ -98,6 +99,7 @@ class Records(ProgressTest):
                 result.result()
 
     def test_one_bar_for_all_files(self):
+        self.write_both((self.folder / "one").read_bytes() * 64)
         self.expect_bars_of_each(["stats"], ["schema"], ["convert", "-o", "converted"],
                                  ["salvage", "-o", "salvaged"],
                                  ["export", "--to", "json", "-o", "exported"], ["show", "--json"],
@@ -105,9 +107,7 @@ class Records(ProgressTest):
 
     def test_compressed_files_count_as_they_are_stored(self):
         # Decompression is slow enough for less data.
-        packed = gzip.compress((self.folder / "one").read_bytes() * 24, 1)
-        for name in ("a", "b"):
-            (self.folder / name).write_bytes(packed)
+        self.write_both(gzip.compress((self.folder / "one").read_bytes() * 24, 1))
         self.expect_bars_of_each(["verify"], ["info"], ["stats"])
         self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
 

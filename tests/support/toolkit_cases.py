@@ -481,8 +481,11 @@ def convert_cases():
 
     for name in ("gzip", "zlib", "none"):
         yield case(name, {"compression": name}, {"out": ids})
-    yield case("by the output's name", {}, {"out.gz": ids}, target="out.gz", report={
-        "files": [{"path": "out.gz", "records": 20, ...: ...}], ...: ...})
+    for target in ("out.gz", "out.zlib"):
+        yield case(f"to {target}", {}, {target: ids}, target=target, report={
+            "files": [{"path": target, "records": 20, ...: ...}], ...: ...})
+    yield case("a pattern", {}, {"out": [b"1", *PAYLOADS]},
+               {"c": gzip.compress(THREE), "a": framed(b"0"), "b": framed(b"1")}, inputs=("[bc]*",))
     yield case("several files", {}, {"out": [*PAYLOADS, *numbers]},
                {"a": gzip.compress(THREE), "b": numbered, "c": b""}, report={
                    "files": [{"path": "out", "records": 23, "bytes": 88 + len(numbered)}],
