@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds, and runs all tests.
+# Installs missing packages, builds, and runs all tests, or those of another preset.
 #   ./test.sh [PRESET] [ctest arguments]      PRESET: dev (default), asan, asan_programs, tsan
 # Ends with a list of the skipped tests and the reasons.
 set -euo pipefail
@@ -21,7 +21,9 @@ tools/install_packages.sh "${sanitizers[@]}"
 cmake --preset "$preset"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 status=0
-# Many tests wait: for servers, signals or other processes.
-ctest --preset "$preset" --parallel $((2 * $(nproc))) "$@" || status=$?
+jobs=$(nproc)
+# Many tests of programs wait: for servers, signals or other processes.
+[[ "$preset" == *san ]] || jobs=$((2 * jobs))
+ctest --preset "$preset" --parallel "$jobs" "$@" || status=$?
 python3 -B tests/list_skipped.py "build/$preset/Testing/Temporary/LastTest.log"
 exit "$status"

@@ -41,8 +41,7 @@ function(recordpipe_configure target)
                              $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
     endif()
     # GCC treats functions from precompiled headers as ours, not the system's, and warns, for
-    # example, that a std::string's length might be negative. tests/install/debian_13_test.sh
-    # compiles without precompiled headers.
+    # example, that a std::string's length might be negative.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RECORDPIPE_PRECOMPILED_HEADERS)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
@@ -113,6 +112,14 @@ function(recordpipe_library name)
   recordpipe_precompile(${target} ${arg_PRECOMPILE})
   if(arg_DESCRIPTION)
     recordpipe_component(${name} "${arg_DESCRIPTION}")
+  endif()
+endfunction()
+
+# recordpipe_always_optimise(TARGET): at -Og, GCC takes several times as long for loops over images as
+# at -O2; tests would wait for them.
+function(recordpipe_always_optimise target)
+  if(TARGET ${target} AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Debug>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
   endif()
 endfunction()
 

@@ -56,7 +56,10 @@ function(recordpipe_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
   target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   recordpipe_configure_test(${name})
-  set(rest PROPERTIES SKIP_RETURN_CODE 77 LABELS cpp ${arg_LABELS})
+  set(rest LABELS cpp ${arg_LABELS})
+  if(arg_OWN_MAIN)
+    list(APPEND rest PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
   add_dependencies(cpp_tests ${name})
   if(threads IN_LIST arg_LABELS)
     add_dependencies(thread_tests ${name})
@@ -75,8 +78,18 @@ function(recordpipe_test name)
   endif()
 endfunction()
 
-# recordpipe_command_test(NAME COMMAND ... COST SECONDS ENVIRONMENT NAME=VALUE... PROPERTIES NAME
-# VALUE... LABELS ...): defines a CTest test that runs a command. CTest starts tests of a higher COST
+# recordpipe_plain_threads_test(NAME TESTS...): defines the CTest test NAME.plain_threads for TESTS of
+# the program NAME that are skipped with sanitizers (*: all), where all programs run on plain threads.
+function(recordpipe_plain_threads_test name)
+  if(RECORDPIPE_TBB AND NOT RECORDPIPE_SANITIZE)
+    list(JOIN ARGN ":" tests)
+    recordpipe_command_test(${name}.plain_threads COMMAND ${name} --gtest_filter=${tests} COST 10
+                            ENVIRONMENT RECORDPIPE_TEST_THREADS=plain)
+  endif()
+endfunction()
+
+# recordpipe_command_test(NAME COMMAND ... COST SECONDS LABELS ... ENVIRONMENT NAME=VALUE...
+# PROPERTIES NAME VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher COST
 # first (default: 1), so that no long test runs alone at the end.
 function(recordpipe_command_test name)
   cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES;LABELS" ${ARGN})

@@ -12,17 +12,13 @@ import tempfile
 import unittest
 
 import small_archives
+import started  # noqa: F401 (sets GOMP_SPINCOUNT)
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
 # Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
 # change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Without this variable, the programs set it and restart, which takes longer than most of the
-# trainings here. Output.test_closed_descriptors and Signals.test_interrupted restart.
-AS_STARTED_BY_USERS = {name: value for name, value in os.environ.items()
-                       if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 ROWS = 24  # in each of the six batches: 96 images to train on, 24 to evaluate
 _ROOT = tempfile.TemporaryDirectory(prefix="recordpipe-")
 

@@ -12,8 +12,8 @@ import shutil
 import subprocess
 import unittest
 
-from cifar10_main_case import AS_STARTED_BY_USERS, Cifar10MainTest, PROGRAM, small_data
-from started import Started
+from cifar10_main_case import Cifar10MainTest, PROGRAM, small_data
+from started import AS_STARTED_BY_USERS, Started
 
 
 class Output(Cifar10MainTest):

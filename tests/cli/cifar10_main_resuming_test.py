@@ -12,9 +12,9 @@ import subprocess
 import time
 import unittest
 
-from cifar10_main_case import AS_STARTED_BY_USERS, Cifar10MainTest
+from cifar10_main_case import Cifar10MainTest
 from safetensors_file import header_of
-from started import Started
+from started import AS_STARTED_BY_USERS, Started
 
 
 class Resuming(Cifar10MainTest):
@@ -137,7 +137,7 @@ class Killed(Cifar10MainTest):
     """Runs that are killed at random moments and restarted until they end leave the same
     checkpoint, byte for byte, as an uninterrupted run.
 
-    A moment is a random line of the log and a random time after it, so that it doesn't depend on
+    A moment is a random line of the log and a random time after it, so that it hardly depends on
     the machine's load. Most lines come just before a checkpoint is saved, in which a kill may do
     harm."""
     RUNS = 20

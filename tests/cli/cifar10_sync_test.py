@@ -197,12 +197,11 @@ class Endings(SyncTest):
         super().setUp()
         mpirun.skip_without_mpi(self)
 
-    def end(self, send, *flags, patient=True):
+    def end(self, send, *flags):
         """Starts an endless run, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and the output."""
         command = mpirun.command(
-            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2, *flags),
-            patient=patient)
+            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2, *flags))
         with Started(command, stderr=subprocess.PIPE, text=True,
                      env=mpirun.ENVIRONMENT) as process:
             self.addCleanup(process.kill)
@@ -267,8 +266,7 @@ class Endings(SyncTest):
 
     def test_a_process_that_is_killed(self):
         for rank in (1, 0):
-            status, printed = self.end(lambda _, ranks: os.kill(ranks[rank], signal.SIGKILL),
-                                       patient=False)
+            status, printed = self.end(lambda _, ranks: os.kill(ranks[rank], signal.SIGKILL))
             self.assertNotEqual(status, 0)
             self.assertNotIn("interrupted at step", printed)
         self.goes_on()

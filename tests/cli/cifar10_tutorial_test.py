@@ -16,15 +16,10 @@ import unittest
 
 import small_archives
 
-from started import Started
+from started import AS_STARTED_BY_USERS, Started
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_TRAINING_PROGRAMS"])
-# Without this variable, the programs set it and restart, which takes longer than most of the
-# trainings here. Train.test_log_and_checkpoints and Evaluate.test_once restart.
-AS_STARTED_BY_USERS = {name: value for name, value in os.environ.items()
-                       if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 ROWS = 24  # in each of the six batches: 120 images to train on, 24 to evaluate
 
 

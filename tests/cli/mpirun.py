@@ -17,12 +17,8 @@ def skip_without_mpi(test):
         test.skipTest("built without MPI (packages libopenmpi-dev, openmpi-bin)")
 
 
-def options(patient):
-    return OPTIONS if patient else OPTIONS + IMPATIENT
-
-
-def command(processes, *arguments, patient=True):
-    return [MPIRUN, "-n", str(processes), *options(patient), *map(str, arguments)]
+def command(processes, *arguments):
+    return [MPIRUN, "-n", str(processes), *OPTIONS, *map(str, arguments)]
 
 
 def run_each(*commands, patient=True):
@@ -31,7 +27,8 @@ def run_each(*commands, patient=True):
     joined = []
     for number, arguments in enumerate(commands):
         joined += [":"] * (number > 0) + ["-n", "1", *map(str, arguments)]
-    return subprocess.run([MPIRUN, *options(patient), *joined], capture_output=True, text=True,
+    options = OPTIONS if patient else OPTIONS + IMPATIENT
+    return subprocess.run([MPIRUN, *options, *joined], capture_output=True, text=True,
                           timeout=250, check=False, env=ENVIRONMENT)
 
 

@@ -1,9 +1,17 @@
-"""Starts a program that is killed if the test fails while the program runs."""
+"""How tests start the programs."""
+import os
 import subprocess
+
+# Without GOMP_SPINCOUNT, the trainer's programs set it and restart, which takes longer than most
+# trainings here. Tests that restart have this environment.
+AS_STARTED_BY_USERS = {name: value for name, value in os.environ.items()
+                       if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 class Started(subprocess.Popen):
-    """In a with statement, a plain Popen waits for the program's end, even after a failure."""
+    """A program that is killed if the test fails while it runs: in a with statement, a plain Popen
+    waits for the program's end, even after a failure."""
 
     def __exit__(self, kind, *rest):
         if kind is not None:

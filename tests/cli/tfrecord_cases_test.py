@@ -8,6 +8,7 @@ import toolkit_cases
 
 
 def arguments(options):
+    """Two values repeat their option, more are joined by commas: both are allowed."""
     for name, value in options.items():
         option = {"features": "--feature", "check_crc": "--no-crc"}.get(
             name, "--" + name.replace("_", "-"))
@@ -15,8 +16,11 @@ def arguments(options):
             value = [f"{key}={item}" for key, item in value.items()]
         if isinstance(value, bool):
             yield option
+        elif isinstance(value, list):
+            yield from (f"{option}={one}" for one in (value if len(value) == 2 else
+                                                      [",".join(value)]))
         else:
-            yield f"{option}={','.join(value) if isinstance(value, list) else value}"
+            yield f"{option}={value}"
 
 
 class Cases(toolkit_cases.ToolkitCases, TfrecordTest):

@@ -153,6 +153,12 @@ class DryRun(ConvertTest):
         self.assertEqual(self.names(), before)
         return plan
 
+    def test_an_index_has_the_number_of_records(self):
+        self.run_it("index", "a")
+        self.assertEqual(self.plan("a", "-o", "s", "--shards", 2),
+                         {"inputs": 1, "bytes": len(self.plain), "records": 303, "read_twice": [],
+                          "outputs": ["s-00000-of-00002", "s-00001-of-00002"]})
+
     def test_outputs(self):
         self.assertEqual(self.plan("a", "--to-dir", "d", "--compression", "gzip")["outputs"],
                          ["d/a.gz"])

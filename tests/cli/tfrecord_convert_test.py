@@ -35,6 +35,16 @@ class Recompress(ConvertTest):
                 self.assertEqual(self.start("convert", "-", "-o", "-",
                                             input=self.read("c")).stdout, self.plain)
 
+    def test_other_readers_read_them(self):
+        self.convert("a", "-o", "b.gz")
+        self.assertEqual(gzip.decompress(self.read("b.gz")), self.plain)
+        self.convert("a", "-o", "b.zlib")
+        self.assertEqual(zlib.decompress(self.read("b.zlib")), self.plain)
+        self.convert("a", "-o", "b.zst")
+        self.assertEqual(self.read("b.zst")[:4], b"\x28\xb5\x2f\xfd")
+        self.convert("b.gz", "-o", "b.tfrecords")
+        self.assertEqual(self.read("b.tfrecords"), self.plain)
+
     def test_members_of_half_a_mebibyte_and_the_same_bytes_on_any_number_of_threads(self):
         big = [bytes(range(size)) * 1000 for size in (7, 100, 250, 30)] * 7
         (self.folder / "big").write_bytes(b"".join(map(record, big)))

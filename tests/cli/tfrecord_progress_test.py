@@ -106,8 +106,7 @@ class Records(ProgressTest):
                                  ["view", "-o", "viewed"])
 
     def test_compressed_files_count_as_they_are_stored(self):
-        # Decompression is slow enough for less data.
-        self.write_both(gzip.compress((self.folder / "one").read_bytes() * 24, 1))
+        self.write_both(gzip.compress((self.folder / "one").read_bytes() * 64, 1))
         self.expect_bars_of_each(["verify"], ["info"], ["stats"])
         self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
 

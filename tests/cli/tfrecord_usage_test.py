@@ -22,9 +22,16 @@ def wait_until_it_waits(process):
     has anything to do: several times, because they are looked at one after the other."""
     asleep = 0
     deadline = time.monotonic() + 30
-    while asleep < 3 and time.monotonic() < deadline:
+    while asleep < 3:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the process doesn't wait for signals")
         time.sleep(0.01)
-        threads = [path.read_text() for path in Path("/proc").glob(f"{process.pid}/task/*/status")]
+        try:
+            threads = [path.read_text()
+                       for path in Path("/proc").glob(f"{process.pid}/task/*/status")]
+        except OSError:  # a thread has ended
+            asleep = 0
+            continue
         blocked = [int(re.search("SigBlk:(.*)", text)[1], 16) for text in threads]
         waits = any(signals >> signal.SIGTERM - 1 & 1 for signals in blocked)
         asleep = asleep + 1 if waits and all("State:\tS" in text for text in threads) else 0

@@ -7,7 +7,8 @@
 # packages there. The compiler reads the libraries with the public headers, the Python module and the
 # tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing. --all reads
 # each file by itself, which finds missing includes, also each public header, the programs, the
-# benchmarks and the fuzzers. Needs root, Debian's server and PyPI. Exit status 77: no bare Debian could be made.
+# benchmarks and the fuzzers. Needs root, Debian's server and PyPI. Exit status 77: no bare Debian
+# could be made.
 set -euo pipefail
 left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets' unity=ON
 case "${1-}" in

@@ -1,7 +1,6 @@
 """Tests s3:// paths with moto, an independent implementation of S3, which checks signatures with
 botocore, the library of the AWS tools.
 
-Skipped if the packages moto[server] and boto3 are not installed: tests/peers/setup installs them.
 Runs alone: RECORDPIPE_TFRECORD=PROGRAM PYTHON tests/interop/object_store_test.py
 """
 import json
@@ -14,15 +13,10 @@ import time
 import unittest
 import urllib.request
 
+import boto3
+
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from tfrecord_test_case import TfrecordTest, named_example, record  # noqa: E402
-
-try:
-    import boto3
-    import moto  # noqa: F401 (started as a program)
-except ImportError as error:
-    boto3 = None
-    print(f"object_store_test.py: SKIPPED, {error}: run tests/peers/setup", file=sys.stderr)
 
 # Not "../a" and the like: moto's own server (werkzeug) changes such paths.
 KEYS = ["a", "dir/b", "a b", "a+b", "a?b=c", "a#b", "a&b=c;d", "a:b@c", "ü/€", "a~b-c_d.e",
@@ -35,7 +29,6 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@unittest.skipIf(boto3 is None, "moto[server] and boto3 are not installed")
 class ObjectStores(TfrecordTest):
     @classmethod
     def setUpClass(cls):

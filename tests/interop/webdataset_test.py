@@ -1,6 +1,6 @@
 """Tests tar archives from and to the package webdataset.
 
-Skipped if it is not installed: tests/peers/setup installs it. Runs alone:
+Runs alone:
 RECORDPIPE_TFRECORD=PROGRAM PYTHON tests/interop/webdataset_test.py
 """
 import io
@@ -9,17 +9,12 @@ import sys
 import tarfile
 import unittest
 
+import webdataset
+
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from tfrecord_test_case import TfrecordTest, named_example, record  # noqa: E402
 
-try:
-    import webdataset
-except ImportError as error:
-    webdataset = None
-    print(f"webdataset_test.py: SKIPPED, {error}: run tests/peers/setup", file=sys.stderr)
 
-
-@unittest.skipIf(webdataset is None, "webdataset is not installed")
 class WebDataset(TfrecordTest):
     def samples(self, *names):
         """What webdataset reads: a dict of bytes for each sample."""

@@ -2,7 +2,7 @@
 stats and verify. tests/cli/tfrecord_cases_test.py runs them through the command,
 tests/python/toolkit_cases_test.py through the package; a case fails where one differs.
 
-A case only one of them can have (text for a terminal, exit codes, pickling, ...) is in the tests of
+A case that only one of them can have (text for a terminal, exit codes, pickling, ...) is in the tests of
 its side.
 """
 import dataclasses
@@ -122,7 +122,7 @@ def without(folder, value):
 
 
 def expect_equal(test, found, expected, place="report"):
-    """A "reason" begins with the expected one. None is what isn't there."""
+    """A "reason" begins with the expected one. None means that the name is absent."""
     if isinstance(expected, dict):
         test.assertIsInstance(found, dict, place)
         names = {name for name in found if found[name] is not None}
