@@ -35,9 +35,9 @@ recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 # 77, "skipped". PLAIN_THREADS: with RECORDPIPE_TEST_THREADS=plain in its environment, the program
 # runs on plain threads instead of oneTBB's (dataset/parallel), as all do with sanitizers.
 #
-# All have the label cpp. The preset asan builds (the target cpp_tests) and runs those with the label
-# cpp or fuzz, the preset tsan those with threads (the target thread_tests).
-add_custom_target(cpp_tests)
+# All have the label asan: the preset asan builds (the target asan_tests) and runs what has it, the
+# preset tsan what has the label threads (the target thread_tests).
+add_custom_target(asan_tests)
 add_custom_target(thread_tests)
 function(recordpipe_test name)
   cmake_parse_arguments(arg "OWN_MAIN;PLAIN_THREADS" "SHARDS" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
@@ -56,11 +56,11 @@ function(recordpipe_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
   target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   recordpipe_configure_test(${name})
-  set(rest LABELS cpp ${arg_LABELS})
+  set(rest LABELS asan ${arg_LABELS})
   if(arg_OWN_MAIN)
     list(APPEND rest PROPERTIES SKIP_RETURN_CODE 77)
   endif()
-  add_dependencies(cpp_tests ${name})
+  add_dependencies(asan_tests ${name})
   if(threads IN_LIST arg_LABELS)
     add_dependencies(thread_tests ${name})
   endif()
@@ -104,17 +104,17 @@ function(recordpipe_command_test name)
   endif()
 endfunction()
 
-# recordpipe_python_tests(NAME SCRIPT CLASS... PYTHON ... COST ... ENVIRONMENT ... PROPERTIES ...):
-# defines CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS,
+# recordpipe_python_tests(NAME SCRIPT CLASS... PYTHON ... COST ... LABELS ... ENVIRONMENT ...
+# PROPERTIES ...): defines CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS,
 # one test NAME that runs the whole script. PYTHON is the interpreter (default: the one that CMake
 # has found). Their output names each test, so that list_skipped.py finds those that are skipped.
 function(recordpipe_python_tests name script)
-  cmake_parse_arguments(arg "" "PYTHON;COST" "ENVIRONMENT;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(arg "" "PYTHON;COST" "LABELS;ENVIRONMENT;PROPERTIES" ${ARGN})
   if(NOT arg_PYTHON)
     set(arg_PYTHON Python3::Interpreter)
   endif()
   set(command ${arg_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} --verbose)
-  set(rest COST ${arg_COST} ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
+  set(rest COST ${arg_COST} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
   foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
     recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})
   endforeach()
