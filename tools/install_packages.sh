@@ -3,6 +3,12 @@
 # Installs the packages of tools/packages.txt that are missing. --ci adds the packages for .ci/run,
 # --sanitizers those for the presets asan and tsan. Needs root or sudo only if packages are missing.
 set -euo pipefail
+for option in "$@"; do
+  case "$option" in
+    --ci | --sanitizers) ;;
+    *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; [[ "$option" == -h || "$option" == --help ]]; exit ;;
+  esac
+done
 list="$(dirname "$(readlink -f "$0")")/packages.txt"
 
 missing=()
