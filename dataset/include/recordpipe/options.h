@@ -13,10 +13,10 @@ struct PipelineOptions {
   // The most threads that compute elements at a time, including the thread that iterates (or a
   // prefetch thread). 0 (default): available_cpus() (cores, CPU affinity, cgroup quota), or fewer
   // if fewer threads suffice to keep the consumer from waiting; this is measured while the pipeline
-  // runs. At most kMaxThreads. The other threads are oneTBB's: all iterators of the process share
-  // them, as many as there are cores, or as the largest number of threads that one of them sets.
-  // Each thread works on its own chunk (or batch, if that is larger); up to two more chunks than
-  // threads are in memory.
+  // runs. At most kMaxThreads. The other threads are oneTBB's (in Python plain ones, because
+  // processes fork there): all iterators of the process share them, as many as there are cores, or
+  // as the largest number of threads that one of them sets. Each thread works on its own chunk (or
+  // batch, if that is larger); up to two more chunks than threads are in memory.
   size_t threads = 0;
   // Source elements per unit of work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;
