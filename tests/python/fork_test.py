@@ -11,10 +11,10 @@ import recordpipe as rp
 from support import FilesTest
 
 # The parent's threads are anywhere in the library when the main thread forks: within locked
-# sections, waiting for the GIL, reading ahead. Each child checks everything, and ends in one of
-# three ways.
+# sections, waiting for the GIL, reading ahead. They run for a few random milliseconds before each
+# fork, and pause while the child checks everything. It ends in one of three ways.
 FORKS = """
-import faulthandler, gc, os, signal, sys, threading, time
+import faulthandler, gc, os, random, signal, sys, threading, time
 import numpy
 import recordpipe as rp
 
@@ -48,10 +48,12 @@ examples_by_index = rp.tfrecords(plain)
 record_7 = examples_by_index[7]
 held = []
 ended = threading.Event()
+running = threading.Event()
 
 def consume(dataset):
     endless = iter(dataset.repeat())
     for number, element in enumerate(endless):
+        running.wait()
         if ended.is_set():
             return
         if number % 5 == 0:
@@ -66,6 +68,7 @@ uncached = [rp.tfrecords(plain).cache().batch(3), rp.tfrecords(plain).map(len).c
 def refill():
     while not ended.is_set():
         for dataset in uncached:
+            running.wait()
             for _ in zip(range(3), dataset):
                 pass
 
@@ -99,9 +102,12 @@ def check(number):
         inherited.clear()
     gc.collect()
 
+moments = random.Random(1)
 for thread in threads:
     thread.start()
 for number in range(forks):
+    running.set()
+    time.sleep(moments.uniform(0.001, 0.006))
     child = os.fork()
     if child == 0:
         faulthandler.dump_traceback_later(40, exit=True)
@@ -111,6 +117,7 @@ for number in range(forks):
         if number % 3 == 1:
             sys.exit(0)
         raise SystemExit(0)
+    running.clear()
     deadline = time.monotonic() + 60
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -127,6 +134,7 @@ for number in range(forks):
         ended.set()
         os._exit(1)
 ended.set()
+running.set()
 for thread in threads:
     thread.join()
 print("forked", forks, [next(iterator) is not None for iterator in inherited].count(True))
