@@ -17,7 +17,7 @@ class RewoundSource final : public ByteSource {
     if (used_ == head_.size()) return rest_->read(out);
     const auto left = std::span(head_).subspan(used_);
     const size_t count = std::min(out.size(), left.size());
-    std::ranges::copy(left.first(count), out.begin());
+    std::copy_n(left.data(), count, out.data());
     used_ += count;
     return count;
   }
@@ -42,7 +42,8 @@ void RandomAccessFile::read_many(std::span<ReadRequest> requests) const {
 
 size_t RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> out) const {
   const auto data = read(offset, out.size(), out);
-  if (data.data() != out.data()) std::ranges::copy(data, out.begin());
+  // Pointers, because std::ranges::copy() to a span's iterator copies byte by byte (libstdc++ 12).
+  if (data.data() != out.data()) std::copy_n(data.data(), data.size(), out.data());
   return data.size();
 }
 

@@ -124,7 +124,8 @@ std::span<const std::byte> ReadAhead::next() {
 size_t ReadAhead::read(std::span<std::byte> out) {
   const std::span<const std::byte> bytes = peek();
   const size_t count = std::min(out.size(), bytes.size());
-  std::ranges::copy(bytes.first(count), out.begin());
+  // std::ranges::copy() to a span's iterator copies byte by byte (libstdc++ 12).
+  std::copy_n(bytes.data(), count, out.data());
   state_->left = bytes.subspan(count);
   return count;
 }

@@ -1,6 +1,9 @@
 #include "dataset/toolkit/scan/record_walk.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -21,6 +24,15 @@ constexpr uint64_t kShort = 4096;
 constexpr uint64_t kMostWalkedInVain = uint64_t{1} << 20;
 // The number of offsets between checks for a stop request.
 constexpr uint64_t kPlacesAtOnce = uint64_t{1} << 18;
+
+// Returns the number of zeros at the beginning.
+size_t leading_zeros(std::span<const std::byte> data) {
+  if (data.empty() || data.front() != std::byte{0}) return 0;
+  // memcmp() is many times as fast as a loop over bytes.
+  if (std::memcmp(data.data(), data.data() + 1, data.size() - 1) == 0) return data.size();
+  const auto other = std::ranges::find_if(data, [](std::byte b) { return b != std::byte{0}; });
+  return static_cast<size_t>(other - data.begin());
+}
 
 }  // namespace
 
@@ -157,11 +169,11 @@ uint64_t RecordWalk::zeros_from(uint64_t at) {
     throw_if_stopped(stop_, input_.path());
     auto view = input_.window(at, 1);
     view = view.first(std::min<uint64_t>({view.size(), kPlacesAtOnce, last - at}));
-    const auto other = std::ranges::find_if(view, [](std::byte b) { return b != std::byte{0}; });
-    at += static_cast<uint64_t>(other - view.begin());
+    const size_t zeros = leading_zeros(view);
+    at += zeros;
     // A header may begin with some of these zeros.
     input_.forget(std::max(position_, at - std::min<uint64_t>(at, kRecordHeaderSize)));
-    if (view.empty() || other != view.end()) break;
+    if (view.empty() || zeros < view.size()) break;
   }
   return at;
 }
