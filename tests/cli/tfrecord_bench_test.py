@@ -4,16 +4,21 @@ import gzip
 import time
 import unittest
 
-from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_test_case import TfrecordTest, named_example, record
 
 STEPS = ["storage", "framing", "crc", "decoding"]
 
 
 class Bench(TfrecordTest):
+    @classmethod
+    def setUpClass(cls):
+        labels = [record(named_example({"image": [bytes(3072)], "label": [i]})) for i in range(10)]
+        cls.content = b"".join(labels) * 20
+
     def setUp(self):
         super().setUp()
-        self.path = self.write("a", *[named_example({"image": [bytes(3072)], "label": [i % 10]})
-                                      for i in range(200)])
+        self.path = self.folder / "a"
+        self.path.write_bytes(self.content)
 
     def test_names_each_step_and_the_limit(self):
         found, = self.json("bench", "--json", "--seconds", "1", "a")

@@ -99,14 +99,14 @@ class Records(ProgressTest):
                 result.result()
 
     def test_one_bar_for_all_files(self):
-        self.write_both((self.folder / "one").read_bytes() * 64)
+        self.write_both((self.folder / "one").read_bytes() * 32)
         self.expect_bars_of_each(["stats"], ["schema"], ["convert", "-o", "converted"],
                                  ["salvage", "-o", "salvaged"],
                                  ["export", "--to", "json", "-o", "exported"], ["show", "--json"],
                                  ["view", "-o", "viewed"])
 
     def test_compressed_files_count_as_they_are_stored(self):
-        self.write_both(gzip.compress((self.folder / "one").read_bytes() * 64, 1))
+        self.write_both(gzip.compress((self.folder / "one").read_bytes() * 16, 1))
         self.expect_bars_of_each(["verify"], ["info"], ["stats"])
         self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
 

@@ -29,6 +29,7 @@ PROGRAMS = [os.environ["RECORDPIPE_TFRECORD"], os.environ["RECORDPIPE_GENERATE"]
 PORT = 8000  # in the page; the server may use another one
 
 
+@functools.lru_cache
 def records(count):
     rows = small_archives.batch("data_batch_1", count)
     return [record(named_example({"image": [pixels], "label": [label]})) for label, pixels in rows]
