@@ -107,15 +107,15 @@ class Output(Cifar10MainTest):
     def test_event_files_that_cannot_be_written_end_no_training(self):
         """Sets a file size limit that no checkpoint exceeds, but an event file soon does."""
         def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (650_000, 650_000))
 
-        arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
+        arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=30)
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
                                 check=False, preexec_fn=limit)
         self.expect_done(result)
         self.assertIn("not logged: ", result.stderr)
         self.assertNotIn("no checkpoint", result.stderr)
-        self.assertIn("checkpoint-60.safetensors", self.checkpoints())
+        self.assertIn("checkpoint-30.safetensors", self.checkpoints())
 
     def test_a_log_that_nobody_reads_ends_no_training(self):
         read, write = os.pipe()

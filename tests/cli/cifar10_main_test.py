@@ -232,15 +232,15 @@ class Training(Cifar10MainTest):
 
     def test_more_gpus_than_there_are(self):
         for flags in ((), ("--variable-strategy", "GPU"), ("--variable-strategy", "CPU")):
-            result = self.train("--device", "cuda", "--num-gpus", 64, "--train-batch-size", 64,
+            result = self.train("--device", "cuda", "--num-gpus", 32, "--train-batch-size", 32,
                                 *flags)
             self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
-        result = self.train("--device", "auto", "--num-gpus", 64, "--train-batch-size", 64,
+        result = self.train("--device", "auto", "--num-gpus", 32, "--train-batch-size", 32,
                             "--variable-strategy", "CPU", steps=1)
         self.expect_done(result)
         self.assertIn("device auto: cpu, because", result.stderr)
-        self.assertIn("64 towers", result.stderr)
+        self.assertIn("32 towers", result.stderr)
 
     def test_numbers_that_grow_without_bound(self):
         result = self.train("--learning-rate", 1e6, "--checkpoint-steps", 1, steps=50)
@@ -249,7 +249,7 @@ class Training(Cifar10MainTest):
         self.assertEqual(result.stdout, "")
 
     def test_minutes_choose_the_steps(self):
-        result = self.train("--minutes", 0.01, "--learning-rate-schedule", "cosine",
+        result = self.train("--minutes", 0.005, "--learning-rate-schedule", "cosine",
                             "--warmup-steps", 2)
         self.expect_done(result)
         steps = re.search(r"training to step ([0-9]+); --train-steps \1 repeats this run",

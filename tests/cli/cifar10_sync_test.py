@@ -5,6 +5,7 @@ Run by CTest. Environment: RECORDPIPE_GENERATE; RECORDPIPE_TRAINING_PROGRAMS, th
 programs; RECORDPIPE_MPIRUN, empty in a build without MPI.
 """
 import array
+import operator
 import os
 import pathlib
 import re
@@ -68,8 +69,8 @@ class SyncTest(unittest.TestCase):
         expected, got = floats_of(self.jobs / other / name), floats_of(self.jobs / job / name)
         self.assertEqual(expected.keys(), got.keys())
         for tensor, values in expected.items():
-            greatest = max(map(abs, values))
-            error = max(abs(a - b) for a, b in zip(values, got[tensor]))
+            greatest = max(max(values), -min(values))
+            error = max(map(abs, map(operator.sub, values, got[tensor])))
             self.assertLessEqual(error, tolerance * greatest, tensor)
 
     def expect_same(self, job, other, step):
