@@ -218,10 +218,10 @@ class Programs(unittest.TestCase):
                 self.check(case, own / "program")
 
     def test_a_compiler_needs_nothing_else(self):
-        modules = [f"recordpipe-{component}" for component in CASES["pipeline"].components]
-        run("c++", "-std=c++20", self.folder / "pipeline/program.cc", "-o", "alone",
+        modules = [f"recordpipe-{component}" for component in CASES["record"].components]
+        run("c++", "-std=c++20", self.folder / "record/program.cc", "-o", "alone",
             *pkg_config(PREFIX, ["--cflags", "--libs"], modules), cwd=self.folder)
-        self.check(CASES["pipeline"], self.folder / "alone")
+        self.check(CASES["record"], self.folder / "alone")
 
 
 class Headers(unittest.TestCase):
