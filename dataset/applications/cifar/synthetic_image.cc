@@ -41,7 +41,7 @@ constexpr std::array<Direction, 256> make_directions() {
 constexpr auto kDirections = make_directions();
 
 // Returns whether (x, y) is inside the shape of a class. Shapes are about as large as the unit
-// circle.
+// circle, and within one of radius 1.2.
 bool is_inside(int shape, int x, int y) {
   const int ax = std::abs(x);
   const int ay = std::abs(y);
@@ -134,14 +134,17 @@ struct Figure {
 
 void draw_figure(const Figure& figure, Canvas& canvas) {
   const int64_t per_radius = (int64_t{1} << 20) / figure.radius;  // avoids thousands of divisions
-  for (int y = 0; y < kSide; ++y) {
-    for (int x = 0; x < kSide; ++x) {
+  const int reach = 5 * figure.radius / 4;
+  const auto first = [&](int centre) { return std::max(0, (centre - reach) / kEighths - 1); };
+  const auto last = [&](int centre) { return std::min(kSide, (centre + reach) / kEighths + 1); };
+  for (int y = first(figure.y); y < last(figure.y); ++y) {
+    for (int x = first(figure.x); x < last(figure.x); ++x) {
       int covered = 0;
       int striped = 0;
       for (int quarter = 0; quarter < 4; ++quarter) {
         const int dx = x * kEighths + 2 + 4 * (quarter & 1) - figure.x;
         const int dy = y * kEighths + 2 + 4 * (quarter >> 1) - figure.y;
-        if (std::max(std::abs(dx), std::abs(dy)) > 3 * figure.radius / 2) continue;
+        if (std::max(std::abs(dx), std::abs(dy)) > reach) continue;
         const auto scaled = [&](int along) { return static_cast<int>(along * per_radius >> 20); };
         const int u = scaled(dx * figure.angle.cos + dy * figure.angle.sin);
         const int v = scaled(dy * figure.angle.cos - dx * figure.angle.sin);
