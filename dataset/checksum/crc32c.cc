@@ -44,9 +44,9 @@ uint32_t extend_portable(uint32_t crc, std::span<const std::byte> data) {
 // In both factors, bit 31 is x^0 and bit 0 is x^31.
 constexpr uint32_t product(uint32_t a, uint32_t b) {
   uint32_t sum = 0;
-  for (uint32_t bit = 0x80000000; bit != 0; bit >>= 1) {
-    if ((a & bit) != 0) sum ^= b;
-    b = (b >> 1) ^ (b % 2 != 0 ? kCrc32cPolynomial : 0);
+  for (; a != 0; a <<= 1) {
+    sum ^= b & (0 - (a >> 31));  // without branches, which nobody could predict
+    b = (b >> 1) ^ (kCrc32cPolynomial & (0 - (b & 1)));
   }
   return sum;
 }
