@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,7 +48,9 @@ std::vector<std::string> read_corpus(const std::vector<std::string>& paths) {
   std::vector<std::string> corpus = {""};
   for (const std::string& file : files) {
     std::ifstream in(file, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    std::ostringstream content;
+    content << in.rdbuf();
+    corpus.push_back(std::move(content).str());
   }
   return corpus;
 }

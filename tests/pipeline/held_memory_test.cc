@@ -57,7 +57,7 @@ class HeldMemory : public testing::TestWithParam<std::pair<size_t, size_t>> {
 
   size_t buffer() const { return kHeld / (GetParam().first + GetParam().second); }
 
-  static constexpr size_t kHeld = 16'000'000;  // twice the size of the buffer's content
+  static constexpr size_t kHeld = 4'000'000;  // twice the size of the buffer's content
   const TemporaryDirectory directory_;
   std::vector<std::string> paths_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -285,7 +286,13 @@ class Driver {
     stage_.reset();
     stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
     stand_at(0, 0);
-    expected_ = twin_->pass(0);
+    expect_pass(0);
+  }
+
+  void expect_pass(uint64_t epoch) {
+    const auto [pass, is_new] = passes_.try_emplace(epoch);
+    if (is_new) pass->second = twin_->pass(epoch);
+    expected_ = &pass->second;
   }
 
   void stand_at(uint64_t epoch, size_t at) {
@@ -297,7 +304,7 @@ class Driver {
 
   void restart(uint64_t epoch) {
     plan().restart(epoch);
-    expected_ = twin_->pass(epoch);
+    expect_pass(epoch);
     stand_at(epoch, 0);
   }
 
@@ -305,7 +312,7 @@ class Driver {
     if (saved_.empty()) return;
     const Saved& saved = saved_[random_.below(static_cast<uint32_t>(saved_.size()))];
     restore_place(plan(), saved.state, saved.epoch);
-    expected_ = twin_->pass(saved.epoch);
+    expect_pass(saved.epoch);
     stand_at(saved.epoch, saved.at);
   }
 
@@ -348,21 +355,21 @@ class Driver {
   }
 
   // Whether the next result is an error or the end.
-  bool is_over() const { return at_ == expected_.items.size(); }
+  bool is_over() const { return at_ == expected_->items.size(); }
 
   // Checks that the error comes after all elements and is the same on each call.
   void expect_error(const std::exception& error) {
-    EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
-    ASSERT_FALSE(expected_.error.empty()) << error.what();
-    EXPECT_THAT(error.what(), StartsWith(expected_.error));
+    EXPECT_TRUE(is_over()) << at_ << " of " << expected_->items.size() << ": " << error.what();
+    ASSERT_FALSE(expected_->error.empty()) << error.what();
+    EXPECT_THAT(error.what(), StartsWith(expected_->error));
     EXPECT_TRUE(error_.empty() || error.what() == error_) << error.what();
     error_ = error.what();
   }
 
   // Checks that the tickets belong to the next elements.
   void expect_next(std::span<const Ticket> tickets) {
-    ASSERT_LE(tickets.size(), expected_.items.size() - at_);
-    for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_.items[at_++].id);
+    ASSERT_LE(tickets.size(), expected_->items.size() - at_);
+    for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_->items[at_++].id);
   }
 
   // Checks that `stop` is a valid reason. The end is sticky.
@@ -378,8 +385,8 @@ class Driver {
         EXPECT_TRUE(was_asked && !has_ended_);
         return;
       case Stop::end:
-        EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size();
-        EXPECT_EQ(expected_.error, "");
+        EXPECT_TRUE(is_over()) << at_ << " of " << expected_->items.size();
+        EXPECT_EQ(expected_->error, "");
         has_ended_ = true;
         return;
     }
@@ -400,17 +407,17 @@ class Driver {
     expect_next(std::span(tickets).first(planned.count));
     expect_true(planned.stop, wait == Wait::yes, /*was_asked=*/false);
     for (size_t i = 0; i < at_ - first; ++i)
-      held_.push_back({tickets[i], expected_.items[first + i]});
+      held_.push_back({tickets[i], expected_->items[first + i]});
   }
 
   void advance(uint64_t count) {
     try {
       const Planned passed = plan().advance(count);
-      EXPECT_EQ(passed.count, std::min<uint64_t>(count, expected_.items.size() - at_));
+      EXPECT_EQ(passed.count, std::min<uint64_t>(count, expected_->items.size() - at_));
       at_ += passed.count;
       if (count > 0) expect_true(passed.stop, /*waits=*/true, /*was_asked=*/false);
       EXPECT_TRUE(plan().can_save() || passed.count < count || count == 0);
-      EXPECT_TRUE(expected_.error.empty() || passed.count > 0 || count == 0) << "no error";
+      EXPECT_TRUE(expected_->error.empty() || passed.count > 0 || count == 0) << "no error";
       EXPECT_TRUE(passed.count > 0 || count == 0 || has_ended_);
     } catch (const std::exception& error) {
       EXPECT_GT(count, 0u);
@@ -421,16 +428,16 @@ class Driver {
   // Uses random access, which must not change the plan's position.
   void look_around() {
     if (has_errors_ || !node_->sequential_operator().empty()) return;
-    ASSERT_EQ(plan().size(), expected_.items.size());
-    if (expected_.items.empty()) return;
+    ASSERT_EQ(plan().size(), expected_->items.size());
+    if (expected_->items.empty()) return;
     std::vector<uint64_t> places(random_.below(5));
     for (uint64_t& place : places) {
-      place = random_.below(static_cast<uint32_t>(expected_.items.size()));
+      place = random_.below(static_cast<uint32_t>(expected_->items.size()));
     }
     std::vector<Ticket> tickets(places.size());
     plan().tickets_at(places, tickets);
     for (size_t i = 0; i < places.size(); ++i)
-      held_.push_back({tickets[i], expected_.items[places[i]]});
+      held_.push_back({tickets[i], expected_->items[places[i]]});
   }
 
   // Produces or discards `count` held tickets, in any order.
@@ -476,7 +483,8 @@ class Driver {
   std::optional<Twin> twin_;
   StageContext context_;
   std::optional<Stage> stage_;
-  naive::Elements<Value> expected_;  // of this epoch
+  std::map<uint64_t, naive::Elements<Value>> passes_;  // of the epochs so far
+  const naive::Elements<Value>* expected_ = nullptr;   // of this epoch
   uint64_t epoch_ = 0;
   size_t at_ = 0;
   bool has_ended_ = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,7 +59,7 @@ class MemorySource final : public ByteSource {
   size_t read(std::span<std::byte> out) override {
     const auto rest = as_bytes(content_).subspan(used_);
     const size_t count = std::min(out.size(), rest.size());
-    std::ranges::copy(rest.first(count), out.begin());
+    if (count > 0) std::memcpy(out.data(), rest.data(), count);
     used_ += count;
     return count;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,8 +38,8 @@ class UnstableFile final : public RandomAccessFile {
     const uint64_t end = is_faulty ? fault_.cut_to : content_.size();
     const auto there = as_bytes(content_).first(end).subspan(std::min(offset, end));
     const auto out = scratch.first(size).first(std::min(size, there.size()));
-    std::ranges::fill(scratch, std::byte{0xDD});
-    std::ranges::copy(there.first(out.size()), out.begin());
+    if (!scratch.empty()) std::memset(scratch.data(), 0xDD, scratch.size());
+    if (!out.empty()) std::memcpy(out.data(), there.data(), out.size());
     return out;
   }
   bool damaged() const override { return cut_; }

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,11 +21,6 @@
 
 namespace recordpipe {
 namespace {
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 class ConvertManyTest : public testing::Test {
  protected:
@@ -59,7 +53,7 @@ class ConvertManyTest : public testing::Test {
 
   // Damages a byte in the middle of a file.
   void damage(const std::string& path) const {
-    std::string content = content_of(path);
+    std::string content = read_file(path);
     content[content.size() / 2] ^= 1;
     std::ofstream(path, std::ios::binary) << content;
   }
@@ -82,14 +76,14 @@ TEST_F(ConvertManyTest, TheBytesAreThoseOfOneFileAfterTheOther) {
   for (const size_t threads : {1, 2, 4}) {
     const ConvertReport report = convert(threads);
     EXPECT_EQ(report.read, records_);
-    EXPECT_TRUE(content_of(folder_ / "out") == content_of(folder_ / "serial")) << threads;
+    EXPECT_TRUE(read_file(folder_ / "out") == read_file(folder_ / "serial")) << threads;
   }
 }
 
 // A reader of that file alone finds the same error at the same place.
 TEST_F(ConvertManyTest, ADamagedFileInTheMiddleIsTheSameError) {
   for (const size_t damaged : {15u, 16u, 17u}) {  // plain, gzip, zstd
-    const std::string before = content_of(paths_[damaged]);
+    const std::string before = read_file(paths_[damaged]);
     damage(paths_[damaged]);
     std::optional<Error> alone;
     try {
@@ -197,7 +191,7 @@ TEST_F(ConvertCountsTest, FewRecordsAreKept) {
   };
   const auto contents = [&] {
     std::vector<std::string> all;
-    for (const WrittenFile& file : report_.files) all.push_back(content_of(file.path));
+    for (const WrittenFile& file : report_.files) all.push_back(read_file(file.path));
     return all;
   };
   EXPECT_GT(times_read(fifth()), 1.9);

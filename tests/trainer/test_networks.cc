@@ -86,7 +86,7 @@ void randomize(Variables& variables, uint64_t seed) {
   }
 }
 
-std::vector<NamedNetwork> layer_networks() {
+std::vector<NamedNetwork> layer_networks(size_t many_rows) {
   std::vector<NamedNetwork> networks;
   const auto add = [&](const std::string& name, Network network) {
     networks.push_back({name, std::move(network)});
@@ -115,7 +115,7 @@ std::vector<NamedNetwork> layer_networks() {
   convolution("BiasReluOddSizes", {2, 7, 9}, 5,
               {.filters = 9, .kernel = 5, .padding = 2, .relu = true, .biases = some});
   // Sums over so many rows that several blocks of threads share them.
-  convolution("BiasManyRows", {3, 32, 32}, 3, {.filters = 8, .biases = some});
+  convolution("BiasManyRows", {3, many_rows, many_rows}, 3, {.filters = 8, .biases = some});
   convolution("BiasReluOneChannel", {1, 6, 6}, 1, {.filters = 1, .relu = true, .biases = some});
   add("Conv2dReluReadTwice", read_twice({3, 5, 5}, 6, [&](Network& network, NodeId x) {
         return network.conv2d(x, "layer", {.filters = 6, .relu = true, .biases = some});
@@ -189,8 +189,8 @@ std::vector<NamedNetwork> layer_networks() {
   batch_norm("OddSizes", {3, 5, 3}, 7, true, true);
   batch_norm("OneChannel", {2, 3, 3}, 1, true, true);
   batch_norm("ManyChannels", {2, 3, 2}, 35, true, true);
-  batch_norm("ManyRows", {3, 32, 32}, 16, false, true);
-  batch_norm("ManyRowsAndChannels", {3, 16, 16}, 160, false, false);
+  batch_norm("ManyRows", {3, many_rows, many_rows}, 16, false, true);
+  batch_norm("ManyRowsAndChannels", {3, many_rows / 2, many_rows / 2}, 160, false, false);
 
   const auto pool_and_pad = [&](const std::string& name, const FeatureShape& input, size_t channels,
                                 size_t stride, size_t out_channels) {

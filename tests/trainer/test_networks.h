@@ -33,7 +33,9 @@ struct NamedNetwork {
 
   friend void PrintTo(const NamedNetwork& named, std::ostream* out) { *out << named.name; }
 };
-std::vector<NamedNetwork> layer_networks();
+// Images of the networks named ManyRows have this width and height: by default so many rows that
+// several blocks of threads share them.
+std::vector<NamedNetwork> layer_networks(size_t many_rows = 32);
 
 // The tutorials' networks for 3 x 8 x 8 images; the ResNet has 8 layers.
 Network small_cnn();
