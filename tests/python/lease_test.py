@@ -53,8 +53,8 @@ class Leases(FilesTest):
 
     def test_a_closed_iterator_keeps_no_spare_memory(self):
         values = 10**6
-        record = records.example({"x": [0.5] * values})
-        path = records.write(self.folder / "large.tfrecord", [record] * 8)
+        path = self.folder / "large.tfrecord"
+        rp.write_tfrecords(path, [{"x": np.full(values, 0.5, "float32")}] * 8)
         dataset = rp.tfrecords(path).parse({"x": rp.FixedLenFeature([values], "float32")})
 
         def resident():

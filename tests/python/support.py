@@ -15,6 +15,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 # A job in a shell's background ignores Ctrl-C, and so would the tests of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The tests start many processes that import NumPy, whose threads for linear algebra take a fifth
+# of their time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def run_program(command, **options):
