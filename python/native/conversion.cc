@@ -16,6 +16,7 @@
 #include "dataset/toolkit/files/convert.h"
 #include "dataset/toolkit/files/convert_plan.h"
 #include "dataset/toolkit/files/file_identity.h"
+#include "dataset/toolkit/files/format_names.h"
 #include "python/native/file_work.h"
 #include "python/native/toolkit.h"
 #include "recordpipe/toolkit/resize_images.h"
@@ -84,6 +85,12 @@ RecordOutputOptions output_of(const std::string& target, const ConvertArguments&
   return options;
 }
 
+// The name of the compression of a file to be written; throws for the name of another format.
+std::string output_compression(const FilePath& path, const std::optional<std::string>& given) {
+  require_name_of_records(path.bytes);
+  return given ? *given : std::string(to_string(compression_for(path.bytes, {})));
+}
+
 RecordSplit split_of(const ConvertArguments& arguments) {
   RecordSplit split = {.key = arguments.split_by};
   for (const auto& [name, fraction] : arguments.split) {
@@ -108,7 +115,7 @@ ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const 
     if (arguments.resize) options.selection.on_failed_edit = [](const Error&) {};
   }
   check_conversion(options);
-  if (!options.keeps_everything()) {
+  if (!options.may_replace_input()) {
     require_no_input(files, inputs.paths, replaced_files(*files, options.output));
   }
   return options;
@@ -222,6 +229,7 @@ void define_conversion(nb::module_& module) {
       .def_rw("images", &ConvertArguments::images)
       .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
       .def_rw("threads", &ConvertArguments::threads);
+  module.def("output_compression", &output_compression, nb::arg(), nb::arg().none());
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());
   module.def("plan_convert", &plan_convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

@@ -317,6 +317,7 @@ def check_outputs(
     progress: _Progress,
     /,
 ) -> list[str | Exception]: ...
+def output_compression(path: str, given: str | None, /) -> str: ...
 
 class ConvertArguments:
     compression: str | None

@@ -216,7 +216,8 @@ def convert(
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         target: the path of the file to write; with ``shards`` or ``max_bytes``, the start of the
             paths: TARGET-00000-of-00064, ...; with ``split``, see there. Must not be one of the
-            sources, unless all their records and features are kept.
+            sources, unless it is the only one and all its records and features are kept, nor have
+            the name of another format (.csv, .npz, ...).
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
@@ -345,8 +346,11 @@ def convert(
         raise ValueError("skip_corrupt=True and check_crc=False contradict each other")
     if resize is None and images:
         raise ValueError("images are the features that resize=N resizes")
+    target = file_path_of(target, filesystem)
     arguments = native.ConvertArguments()
-    arguments.compression = known_compression(compression) or None
+    arguments.compression = native.output_compression(
+        target, known_compression(compression) or None
+    )
     arguments.fast = level == "fast"
     if level is not None and level != "fast":
         arguments.level = whole_number("level", level, 0, 22)
@@ -360,7 +364,7 @@ def convert(
     arguments.shuffle = shuffle
     if tmp_dir is not None:
         arguments.tmp_dir = path_of(tmp_dir)
-    elif filesystem is not None or "://" in os.fsdecode(target):
+    elif filesystem is not None or "://" in target:
         arguments.tmp_dir = tempfile.gettempdir()
     arguments.where = where
     arguments.sample = sample
@@ -379,7 +383,7 @@ def convert(
     arguments.threads = checked_threads(threads)
     given = (
         *files_of(sources, recursive, filesystem),
-        file_path_of(target, filesystem),
+        target,
         reading(input_compression, max_record_size, check_crc),
         arguments,
     )

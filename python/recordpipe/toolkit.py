@@ -159,7 +159,8 @@ def salvage(
     Args:
         sources: damaged and intact files: a path, a folder, a pattern, or several; see
             ``help(recordpipe.inputs)``.
-        target: the path of the file to write. Must not be one of ``sources``.
+        target: the path of the file to write. Must not be one of ``sources``, nor have the name of
+            another format (.csv, .parquet, ...).
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
@@ -177,12 +178,13 @@ def salvage(
         NotFoundError: a file doesn't exist, or a pattern matches none.
     """
     path = file_path_of(target, filesystem)
+    compression = native.output_compression(path, known_compression(compression) or None)
     with reported(progress, "salvage") as function:
         found, written = native.salvage(
             *files_of(sources, recursive, filesystem),
             path,
             reading(input_compression, max_record_size),
-            known_compression(compression) or None,
+            compression,
             checked_threads(threads),
             function,
         )

@@ -91,9 +91,6 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     return _native.encode_example(dict(features))
 
 
-_COMPRESSIONS = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd"}
-
-
 class Writer:
     """Writes records to a TFRecord file, or to several shards in turn.
 
@@ -122,7 +119,8 @@ class Writer:
             path: of the file; with ``shards``, the files are PATH-00000-of-00004, ..., and for a
                 path with a suffix NAME-00000-of-00004.SUFFIX.
             compression: "none", "gzip", "zlib" or "zstd". Default: by the name (.gz, .zlib, .zst),
-                as in :func:`convert`.
+                as in :func:`convert`. The name of another format (.parquet, .csv, ...) is refused
+                (InvalidArgumentError).
             compression_level: gzip and zlib: 0 to 9; zstd: 1 to 22.
             shards: the number of files; records go to them in turn.
             index: also writes an index PATH.idx for each file, for random access and faster
@@ -134,9 +132,7 @@ class Writer:
             raise ValueError(f"shards must be at least 1, not {shards}")
         name = file_path_of(path, filesystem)
         files = files_on(filesystem)
-        kind = known_compression(compression) or _COMPRESSIONS.get(
-            os.path.splitext(name)[1], "none"
-        )
+        kind = _native.output_compression(name, known_compression(compression) or None)
         self._is_open = True
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0

@@ -164,6 +164,7 @@ Arguments:
 Options:
       --all FOLDER            Write all pages into a folder instead
   -o, --output FILE           Output file (default: standard output)
+      --no-clobber            Refuse to replace a file that exists
   -h, --help                  Print this help
 
 Examples:

@@ -26,6 +26,17 @@ class Head(Ends):
             self.assertEqual(self.ids("head", "-n", "0", file), [])
         self.assertEqual(self.ids("head", "-n", "1", "a", "b", "z.gz"), [0, 100, 0])
 
+    def test_a_number_is_no_file(self):
+        self.write("-2", named_example({"id": [7]}))
+        self.assertEqual(self.ids("head", "-2", "a"), [0, 1])
+        self.assertEqual(self.ids("tail", "-2", "a"), [13, 14])
+        self.assertEqual(self.ids("head", "./-2"), [7])
+        for arguments in (["head", "a", "-2"], ["show", "-2", "a"], ["count", "a", "-2"],
+                          ["diff", "-2", "a"]):
+            with self.subTest(arguments):
+                self.assertIn("-2 is no option; a file of this name is ./-2",
+                              self.run_it(*arguments, status=2))
+
     def test_as_show(self):
         self.assertEqual(self.run_it("head", "-n", "2", "a"),
                          self.run_it("show", "--limit", "2", "a"))

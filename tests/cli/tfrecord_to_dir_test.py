@@ -183,7 +183,7 @@ class ToDir(TfrecordTest):
     def test_odd_names(self):
         folder = self.folder / os.fsdecode(b"in\xff\xfe")
         folder.mkdir()
-        names = ["a b", "a\nb", "a'\"b", "-x", "*?[x]", "\u20ac", "x.json", "lock"]
+        names = ["a b", "a\nb", "a'\"b", "-x", "*?[x]", "\u20ac", "x.json5", "lock"]
         for name in names:
             (folder / name).write_bytes(THREE)
         (self.folder / "list").write_bytes(

@@ -112,6 +112,68 @@ class Output(TfrecordTest):
         self.run_it("convert", "a.tfrecords", "-o", "a.tfrecords")
         self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
 
+    def test_one_of_several_inputs_is_not_replaced_by_all_of_their_records(self):
+        other = self.write("b", named_example({"label": [4]})).read_bytes()
+        (self.folder / "list").write_text("b\nsame\n")
+        for inputs in (["a.tfrecords", "b"], ["b", "link"], ["same", "same"],
+                       ["--files-from", "list"]):
+            with self.subTest(inputs):
+                self.expect_failure("-o a.tfrecords is one of the files that are read", "convert",
+                                    *inputs, "-o", "a.tfrecords")
+        self.run_it("convert", "b", "a.tfrecords", "-o", "out", "--shards", 2)
+        self.expect_failure("out-00000-of-00002 is one of the files that are read", "convert",
+                            "out-0000[01]-of-00002", "-o", "out", "--shards", 2)
+        self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+        self.assertEqual((self.folder / "b").read_bytes(), other)
+
+    def test_no_clobber(self):
+        (self.folder / "out").write_bytes(b"old")
+        (self.folder / "out-00001-of-00002").write_bytes(b"old")
+        os.mkdir(self.folder / "out.d")
+        (self.folder / "out.d/a.tfrecords").write_bytes(b"old")
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        for arguments in ([*command.split(), "a.tfrecords", "-o", "out"] for command in READERS):
+            with self.subTest(arguments):
+                self.expect_failure("out: exists, and would be replaced", *arguments,
+                                    "--no-clobber")
+        for arguments in (["create", "a.csv", "-o", "out"], ["convert", "same", "-o", "a.tfrecords"],
+                          ["convert", "link", "-o", "out", "--shards", 2],
+                          ["convert", "a.tfrecords", "--to-dir", "out.d"],
+                          ["salvage", "a.tfrecords", "--to-dir", "out.d"]):
+            with self.subTest(arguments):
+                self.expect_failure("exists, and would be replaced", *arguments, "--no-clobber")
+        self.assertEqual(before, {path: path.read_bytes() for path in self.folder.rglob("*")
+                                  if path.is_file()})
+        self.run_it("convert", "a.tfrecords", "-o", "/dev/null", "--no-clobber")
+        self.run_it("convert", "a.tfrecords", "-o", "new", "--no-clobber")
+        self.expect_failure("new: exists", "convert", "a.tfrecords", "-o", "new", "--no-clobber")
+
+    def test_the_name_of_another_format(self):
+        for name, words in (("out.csv", "the name of CSV, and TFRecords would be written (tfrecord "
+                                        "export writes CSV)"),
+                            ("out.NPZ", "tfrecord export writes NumPy arrays"),
+                            ("out.jsonl.gz", "tfrecord export writes JSON lines"),
+                            ("out.tar", "tfrecord export writes a tar archive"),
+                            ("out.parquet", "recordpipe.convert() and write_table() in Python"),
+                            ("out.tfrecord.xz", "compressions of TFRecords are NAME.gz"),
+                            ("out.h5", "give the TFRecords another name")):
+            for command in (["convert", "a.tfrecords"], ["convert", "a.tfrecords", "--shards", 2],
+                            ["cat", "a.tfrecords"], ["salvage", "a.tfrecords"],
+                            ["create", "a.csv"]):
+                with self.subTest(name=name, command=command):
+                    self.expect_failure(words, *command, "-o", name)
+        for name, format, words in (("out.parquet", "csv", "the name of Parquet, and csv"),
+                                    ("out.csv", "json", "the name of CSV, and json"),
+                                    ("out.jsonl.gz", "json", "the name of a compressed file"),
+                                    ("out.tfrecord", "npz", "tfrecord convert writes TFRecords")):
+            with self.subTest(name):
+                self.expect_failure(words, "export", "a.tfrecords", "--to", format, "-o", name)
+        self.assertEqual(list(self.folder.glob("out*")), [])
+        os.link(self.folder / "a.tfrecords", self.folder / "records.csv")
+        for command in ("convert", "salvage"):
+            self.expect_failure("the name of CSV", command, "records.csv", "--to-dir", "out")
+        self.run_it("export", "a.tfrecords", "--to", "csv", "-o", "out.txt")
+
     def test_no_name(self):
         for command in [*READERS, "convert"]:
             self.expect_failure("-o names no file", *command.split(), "a.tfrecords", "-o", "",

@@ -1,5 +1,6 @@
 """info(), verify(), salvage(), index() and convert(): intact files and hand-made damage."""
 
+import functools
 import gzip
 import os
 import pathlib
@@ -311,6 +312,36 @@ class Convert(ToolkitTest):
         self.assertEqual(path.read_bytes(), before)
         rp.convert(path, path, compression="gzip")
         self.assertEqual(gzip.decompress(path.read_bytes()), before)
+
+    def test_one_of_several_sources_is_not_replaced_by_the_records_of_all(self):
+        a, b = self.numbered(5, "a"), self.numbered(3, "b")
+        before = a.read_bytes()
+        os.link(a, self.folder / "link")
+        for sources in ([a, b], [b, self.folder / "link"], [a, a]):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+                rp.convert(sources, a)
+        self.assertEqual(a.read_bytes(), before)
+
+    def test_the_name_of_another_format(self):
+        path = self.numbered(5, "a")
+        for name, words in (
+            ("x.csv", "tfrecord export writes CSV"),
+            ("x.npz", "tfrecord export writes NumPy arrays"),
+            ("x.JSONL.gz", "tfrecord export writes JSON lines"),
+            ("x.bz2", "NAME.gz, .zlib and .zst"),
+        ):
+            for write in (
+                functools.partial(rp.convert, path),
+                functools.partial(rp.convert, path, shards=2),
+                functools.partial(rp.salvage, path),
+                lambda target: rp.write_tfrecords(target, [{"x": 1}]),
+            ):
+                with self.assertRaisesRegex(rp.InvalidArgumentError, words):
+                    write(self.folder / name)
+        for write in (rp.Writer, functools.partial(rp.salvage, path)):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "write_table"):
+                write(self.folder / "x.parquet")
+        self.assertEqual(self.names(), ["a"])
 
     def test_arguments(self):
         path = self.numbered(5, "a")

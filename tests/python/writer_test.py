@@ -115,7 +115,10 @@ class Writer(FilesTest):
         )
 
     def test_the_name_says_how_it_is_compressed(self):
-        for name, begin in (("a.gz", b"\x1f\x8b"), ("a.zst", b"\x28\xb5"), ("a", b"\x03\0")):
+        for name, begin in (
+            *(("a.gz", b"\x1f\x8b"), ("a.gzip", b"\x1f\x8b")),
+            *(("a.zst", b"\x28\xb5"), ("a.zstd", b"\x28\xb5"), ("a", b"\x03\0")),
+        ):
             (path,) = rp.write_tfrecords(self.folder / name, [b"abc"])
             self.assertEqual(pathlib.Path(path).read_bytes()[:2], begin)
             self.assertEqual(list(rp.tfrecords(path)), [b"abc"])

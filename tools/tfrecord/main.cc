@@ -249,6 +249,18 @@ std::vector<std::string> without_help_command(std::vector<std::string> arguments
   return {arguments[1], "--help"};
 }
 
+// "tfrecord head -5 FILE" is "tfrecord head -n 5 FILE", as for head(1) and tail(1).
+std::vector<std::string> with_named_count(std::vector<std::string> arguments) {
+  if (arguments.size() < 2 || (arguments[0] != "head" && arguments[0] != "tail")) return arguments;
+  const std::string& count = arguments[1];
+  const bool is_count = count.size() > 1 && count.front() == '-' &&
+                        count.find_first_not_of("0123456789", 1) == count.npos;
+  if (!is_count) return arguments;
+  arguments[1] = count.substr(1);
+  arguments.insert(arguments.begin() + 1, "-n");
+  return arguments;
+}
+
 int run(int argc, char** argv) {
   open_standard_descriptors();
   keep_freed_memory();
@@ -257,7 +269,8 @@ int run(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const Interrupt interrupt;
   CommandLine line;
-  const std::vector<std::string> arguments = without_help_command(arguments_of(argc, argv), line);
+  const std::vector<std::string> arguments =
+      with_named_count(without_help_command(arguments_of(argc, argv), line));
   try {
     if (const auto text = line.parse(arguments)) {
       print(*text);

@@ -239,10 +239,10 @@ class Conversion {
 
 }  // namespace
 
-bool ConvertOptions::keeps_everything() const {
-  return !selection.where && !selection.fraction && !selection.limit && !sample_count &&
-         !selection.edit.select && selection.edit.drop.empty() && !selection.edit.replace &&
-         !input.on_damage;
+bool ConvertOptions::may_replace_input() const {
+  return input.paths.size() == 1 && !selection.where && !selection.fraction && !selection.limit &&
+         !sample_count && !selection.edit.select && selection.edit.drop.empty() &&
+         !selection.edit.replace && !input.on_damage;
 }
 
 void check_conversion(const ConvertOptions& options) {

@@ -38,9 +38,9 @@ struct ConvertOptions {
     return !selection.where && !selection.limit && !input.on_damage && !selection.on_failed_edit &&
            !(split.key && output.needs_counts());
   }
-  // Whether every record and every feature of the inputs is written, so that the output may replace
-  // an input.
-  bool keeps_everything() const;
+  // Whether the output may replace an input: there is only one, and each of its records and
+  // features is written.
+  bool may_replace_input() const;
 };
 
 // Throws Error{invalid_argument} for sample_count with splits whose shards are in blocks: their

@@ -35,4 +35,15 @@ void require_no_input(const std::vector<std::string>& inputs,
   }
 }
 
+void require_absent(FileSystem& files, const std::vector<std::string>& outputs) {
+  for (const std::string& path : outputs) {
+    const auto status = files.status(path);
+    if (!status || status->kind == FileKind::other) continue;
+    throw Error({.kind = ErrorKind::already_exists,
+                 .path = path,
+                 .reason = "exists, and would be replaced",
+                 .hint = "give the output another name"});
+  }
+}
+
 }  // namespace recordpipe

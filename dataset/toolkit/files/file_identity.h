@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "recordpipe/file.h"
+
 namespace recordpipe {
 
 struct FileIdentity {
@@ -40,5 +42,9 @@ inline constexpr char kReplacesInput[] = "one of the files that are read, and wo
 // Throws Error{invalid_argument} if one of `outputs` is one of `inputs`, under any name.
 void require_no_input(const std::vector<std::string>& inputs,
                       const std::vector<std::string>& outputs);
+
+// Throws Error{already_exists} if a file or a folder has the name of an output. Pipes and devices
+// may: they aren't replaced.
+void require_absent(FileSystem& files, const std::vector<std::string>& outputs);
 
 }  // namespace recordpipe

@@ -6,6 +6,7 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/file_name.h"
+#include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/internal/utf8.h"
@@ -83,6 +84,7 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
       throw refused(input, "its output would have the name of a file of the job itself: " + name,
                     "give it another name");
     }
+    require_name_of_records(name);
     names.push_back(std::move(name));
   }
   return names;

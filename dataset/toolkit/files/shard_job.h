@@ -34,7 +34,7 @@ struct ShardJob {
 
 // The extension is that of the compression: "a/x.tfrecord.gz" becomes "x.tfrecord.zst". Throws
 // Error{invalid_argument} if two inputs have the same name, or if one has none, a name that is not
-// UTF-8, or one that the job itself needs.
+// UTF-8, that of another format (format_names.h), or one that the job itself needs.
 std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                                      Compression compression);
 

@@ -57,9 +57,23 @@ std::string hint_of(const DamagedRegion& region) {
   return in_options(region.hint, region.remedy);
 }
 
+namespace {
+
+// An argument such as -5 is rather an option of other programs than the name of a file.
+void refuse_numbers(const Option& option) {
+  if (!option.facts().is_argument) return;
+  option.check([](const std::string& word) {
+    const bool is_number = word.size() > 1 && word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+    return is_number ? word + " is no option; a file of this name is ./" + word : std::string();
+  });
+}
+
+}  // namespace
+
 Option CommandApp::add_input(const std::string& names, std::vector<std::string>& files,
                              const std::string& description, PathsOf paths) {
   const Option option = add_option(names, files, description);
+  refuse_numbers(option);
   inputs_.push_back({option, std::move(paths)});
   return option;
 }
@@ -67,6 +81,7 @@ Option CommandApp::add_input(const std::string& names, std::vector<std::string>&
 Option CommandApp::add_input(const std::string& names, std::string& file,
                              const std::string& description, PathsOf paths) {
   const Option option = add_option(names, file, description);
+  refuse_numbers(option);
   if (!paths) paths = [&file](const CommandContext&) { return std::vector{file}; };
   inputs_.push_back({option, std::move(paths)});
   return option;
@@ -74,8 +89,11 @@ Option CommandApp::add_input(const std::string& names, std::string& file,
 
 Option CommandApp::add_output(const std::string& names, std::string& path,
                               const std::string& description, PathsOf replaced,
-                              std::function<bool()> may_replace_input) {
+                              std::function<bool(const CommandContext&)> may_replace_input) {
   const Option option = add_option(names, path, description).type_name("FILE");
+  if (outputs_.empty()) {
+    add_flag("--no-clobber", keeps_files_, "Refuse to replace a file that exists");
+  }
   outputs_.push_back({option, std::move(replaced), std::move(may_replace_input)});
   return option;
 }

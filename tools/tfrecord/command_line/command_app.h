@@ -24,9 +24,9 @@ struct OutputOption {
   Option option;
   // The files that the result replaces; empty: the file that the option names.
   PathsOf replaced;
-  // Whether the result may replace an input, because the command writes all its records again.
-  // Empty: never.
-  std::function<bool()> may_replace_input;
+  // Whether the result may replace an input, because it is the only one, and the command writes all
+  // its records again. Empty: never.
+  std::function<bool(const CommandContext& context)> may_replace_input;
 };
 
 class CommandApp final : public ArgumentParser {
@@ -40,9 +40,10 @@ class CommandApp final : public ArgumentParser {
   Option add_input(const std::string& names, std::string& file, const std::string& description,
                    PathsOf paths = {});
   // Adds an option whose value names the result; "-" is standard output. `replaced` and
-  // `may_replace_input` as in OutputOption.
+  // `may_replace_input` as in OutputOption. The first of them also adds --no-clobber.
   Option add_output(const std::string& names, std::string& path, const std::string& description,
-                    PathsOf replaced = {}, std::function<bool()> may_replace_input = {});
+                    PathsOf replaced = {},
+                    std::function<bool(const CommandContext& context)> may_replace_input = {});
 
   // Adds a check of the parsed command line, which may throw ArgumentError.
   void add_check(std::function<void()> check);
@@ -50,11 +51,14 @@ class CommandApp final : public ArgumentParser {
 
   const std::vector<InputOption>& inputs() const { return inputs_; }
   const std::vector<OutputOption>& outputs() const { return outputs_; }
+  // --no-clobber: whether files that exist must not be replaced.
+  bool keeps_files() const { return keeps_files_; }
 
  private:
   std::vector<InputOption> inputs_;
   std::vector<OutputOption> outputs_;
   std::vector<std::function<void()>> checks_;
+  bool keeps_files_ = false;
 };
 
 }  // namespace recordpipe

@@ -25,6 +25,7 @@ struct CatArguments {
 };
 
 ExitCode cat(const CommandContext& context, const CatArguments& arguments) {
+  check_record_output(arguments.output);
   check_json_summary(arguments.json, arguments.output.path);
   if (arguments.output.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
     throw UsageError(

@@ -287,8 +287,10 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
 CommandAction define_convert(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
-  add_record_output(app, arguments->output, [&given = *arguments] {
-    return options_of(given).keeps_everything();
+  add_record_output(app, arguments->output, [&given = *arguments](const CommandContext& context) {
+    ConvertOptions options = options_of(given);
+    options.input.paths = given.input.files.paths(context);
+    return options.may_replace_input();
   }).description("Output file, unless --to-dir is given; - is standard output");
   app.add_option("--split", arguments->output.split,
                  "Divide the records into splits: OUTPUT-NAME gets this fraction of them")
@@ -359,8 +361,8 @@ Command convert_command() {
           R"(Reads the records of all inputs in order, and writes the selected ones. Records that are not edited
 are copied unchanged. The same inputs, options and seed give the same files with any number of
 threads (with --level fast, on the same kind of processor). An output file appears when it is
-complete; several files appear together. The output may replace an input, unless records or features
-are left out.
+complete; several files appear together. The output may replace the input if there is only one, and
+neither records nor features are left out.
 
 gzip and zstd output is compressed on all cores, in independent pieces of 512 KiB (gzip members or
 zstd frames). Together they form one valid stream for every reader.

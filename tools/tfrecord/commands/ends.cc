@@ -73,7 +73,9 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
   const auto arguments = std::make_shared<EndArguments>();
   add_inputs(app, arguments->inputs);
   add_output(app, arguments->output);
-  app.add_option("-n,--records", arguments->count, "Print the " + which + " N records of each file")
+  app.add_option(
+         "-n,--records", arguments->count,
+         "Print the " + which + " N records of each file; the first argument may also be -N")
       .check(whole_number(0, INT64_MAX))
       .type_name("N")
       .show_default();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
@@ -40,7 +41,10 @@ const std::map<std::string, std::string, std::less<>> kTargetEndings = {
     {".csv", "csv"},   {".npz", "npz"},    {".tar", "webdataset"}};
 
 std::string format_of(const ExportArguments& arguments) {
-  if (!arguments.format.empty()) return arguments.format;
+  if (!arguments.format.empty()) {
+    require_name_of_export(arguments.target.output, arguments.format);
+    return arguments.format;
+  }
   for (const auto& [ending, format] : kTargetEndings) {
     if (arguments.target.output.ends_with(ending)) return format;
   }

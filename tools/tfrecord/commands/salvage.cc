@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/salvage_ahead.h"
 #include "recordpipe/atomic_file.h"
@@ -87,6 +88,7 @@ ExitCode salvage(const SalvageArguments& arguments, const CommandContext& contex
   if (arguments.shards.is_given()) return salvage_each(arguments, context);
   const auto paths = arguments.files.paths(context);
   check_json_summary(arguments.json, arguments.output);
+  require_name_of_records(arguments.output);
   Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});

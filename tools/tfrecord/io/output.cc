@@ -129,8 +129,13 @@ std::optional<FileIdentity> regular_file(int descriptor) {
 // A file that an output would replace.
 struct Replaced {
   std::string path;
+  const OutputOption& output;
   bool is_given;                     // by the option; otherwise the name is made from its value
   std::optional<FileIdentity> file;  // of a local file
+
+  bool may_be_input(const CommandContext& context) const {
+    return output.may_replace_input && output.may_replace_input(context);
+  }
 };
 
 // The inputs that an output must not replace.
@@ -183,11 +188,11 @@ void add_replaced(const CommandContext& context, const OutputOption& output,
   if (given != "-" && is_standard_output(given)) {
     throw UsageError("standard output is written with -o -");
   }
-  if (is_http_url(given) || (output.may_replace_input && output.may_replace_input())) return;
+  if (is_http_url(given)) return;
   for (const std::string& path : output.replaced ? output.replaced(context) : std::vector{given}) {
     if (path == "-") continue;
     auto file = is_object_url(path) ? std::nullopt : identity_of(path);
-    if (file || is_object_url(path)) all.push_back({path, path == given, std::move(file)});
+    if (file || is_object_url(path)) all.push_back({path, output, path == given, std::move(file)});
   }
 }
 
@@ -199,12 +204,17 @@ void require_sound_output(const CommandContext& context, const CommandApp& app) 
   for (const OutputOption& output : app.outputs()) add_replaced(context, output, replaced);
   // Identifying thousands of inputs takes time.
   if (!standard_output && replaced.empty()) return;
+  if (app.keeps_files()) {
+    std::vector<std::string> paths;
+    for (const Replaced& file : replaced) paths.push_back(file.path);
+    require_absent(context.files, paths);
+  }
   const ReadFiles inputs = inputs_of(context, app);
   if (inputs.contains(standard_output)) {
     throw UsageError("standard output goes to one of the files that are read");
   }
   for (const Replaced& file : replaced) {
-    if (!inputs.contains(file)) continue;
+    if (!inputs.contains(file) || file.may_be_input(context)) continue;
     throw UsageError((file.is_given ? "-o " : "") + printable(file.path) + " is " + kReplacesInput +
                      ": give another name");
   }

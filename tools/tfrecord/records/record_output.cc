@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/format_names.h"
 #include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -55,7 +56,7 @@ RecordOutputOptions record_output_options(const CommandContext& context,
 }
 
 Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
-                         std::function<bool()> may_replace_input) {
+                         std::function<bool(const CommandContext&)> may_replace_input) {
   const Option output = app.add_output(
       "-o,--output", arguments.path, "Output file (required); - is standard output",
       [&](const CommandContext& context) {
@@ -92,6 +93,7 @@ Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
 }
 
 void check_record_output(const RecordOutputArguments& arguments) {
+  require_name_of_records(arguments.path);
   if (arguments.shards > 0 && arguments.max_bytes > 0) {
     throw UsageError("--shards and --max-bytes are two ways to split: give one of them");
   }

@@ -34,10 +34,11 @@ struct RecordOutputArguments {
 // Adds -o, --compression, --level, --shards, --shards-by, --max-bytes and --threads. For
 // `may_replace_input`, see OutputOption. Returns -o.
 Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
-                         std::function<bool()> may_replace_input = {});
+                         std::function<bool(const CommandContext&)> may_replace_input = {});
 // The parts of --split. Throws UsageError.
 std::vector<SplitPart> split_parts(const RecordOutputArguments& arguments);
-// Throws UsageError if the arguments contradict each other.
+// Throws UsageError if the arguments contradict each other, and Error{invalid_argument} for the
+// name of another format.
 void check_record_output(const RecordOutputArguments& arguments);
 
 // Writes FIFOs and devices directly. `context` must outlive the result.

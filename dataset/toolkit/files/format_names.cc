@@ -1,0 +1,106 @@
+#include "dataset/toolkit/files/format_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "dataset/toolkit/files/file_name.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+struct FormatName {
+  std::string_view ending;
+  std::string_view name;  // in words
+  std::string_view written_by;
+  std::string_view format = {};  // of `tfrecord export`
+};
+
+constexpr std::string_view kExport = "tfrecord export";
+constexpr std::string_view kTables = "recordpipe.convert() and write_table() in Python";
+constexpr std::string_view kCompression = "compressions of TFRecords are NAME.gz, .zlib and .zst";
+
+constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"},
+                                     FormatName{".jsonl", "JSON lines", kExport, "json"},
+                                     FormatName{".ndjson", "JSON lines", kExport, "json"},
+                                     FormatName{".csv", "CSV", kExport, "csv"},
+                                     FormatName{".tsv", "CSV", kExport, "csv"},
+                                     FormatName{".npz", "NumPy arrays", kExport, "npz"},
+                                     FormatName{".npy", "a NumPy array", {}},
+                                     FormatName{".tar", "a tar archive", kExport, "webdataset"},
+                                     FormatName{".tgz", "a tar archive", kExport},
+                                     FormatName{".parquet", "Parquet", kTables},
+                                     FormatName{".pq", "Parquet", kTables},
+                                     FormatName{".arrow", "Arrow", kTables},
+                                     FormatName{".feather", "Arrow", kTables},
+                                     FormatName{".ipc", "Arrow", kTables},
+                                     FormatName{".h5", "HDF5", {}},
+                                     FormatName{".hdf5", "HDF5", {}},
+                                     FormatName{".zip", "a zip archive", {}},
+                                     FormatName{".bz2", "bzip2", kCompression},
+                                     FormatName{".xz", "xz", kCompression},
+                                     FormatName{".lz4", "LZ4", kCompression},
+                                     FormatName{".br", "Brotli", kCompression},
+                                     FormatName{".snappy", "Snappy", kCompression}};
+
+std::string lower_case(std::string_view path) {
+  std::string lower(path);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+// Null if the name promises none of the formats.
+const FormatName* find_format(std::string_view name) {
+  for (const FormatName& format : kFormatNames) {
+    if (name.ends_with(format.ending)) return &format;
+  }
+  return nullptr;
+}
+
+Error another_format(std::string_view path, std::string_view named, std::string_view written,
+                     std::string hint) {
+  return Error({.kind = ErrorKind::invalid_argument,
+                .path = std::string(path),
+                .reason = "this is the name of " + std::string(named) + ", and " +
+                          std::string(written) + " would be written",
+                .hint = std::move(hint)});
+}
+
+}  // namespace
+
+void require_name_of_records(std::string_view path) {
+  std::string name = lower_case(path);
+  name.resize(name.size() - compression_extension(name));
+  const FormatName* const found = find_format(name);
+  if (found == nullptr) return;
+  std::string hint = "give the TFRecords another name";
+  if (found->written_by == kCompression)
+    hint = kCompression;
+  else if (!found->written_by.empty()) {
+    hint = std::string(found->written_by) +
+           (found->written_by == kExport ? " writes " : " write ") + std::string(found->name);
+  }
+  throw another_format(path, found->name, "TFRecords", std::move(hint));
+}
+
+void require_name_of_export(std::string_view path, std::string_view format) {
+  const std::string name = lower_case(path);
+  if (format == "images") return;  // a folder
+  if (compression_extension(name) > 0) {
+    throw another_format(path, "a compressed file", "uncompressed data",
+                         "write it to standard output with -o -, and compress that");
+  }
+  for (const std::string_view records : {".tfrecord", ".tfrecords"}) {
+    if (name.ends_with(records)) {
+      throw another_format(path, "TFRecords", format, "tfrecord convert writes TFRecords");
+    }
+  }
+  const FormatName* const found = find_format(name);
+  if (found == nullptr || found->format == format) return;
+  throw another_format(path, found->name, format,
+                       found->written_by == kTables ? std::string(kTables) + " write it"
+                                                    : "leave out --to, or give another name");
+}
+
+}  // namespace recordpipe
