@@ -10,6 +10,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -116,7 +117,16 @@ TEST(ShardNames, NamesThatTheJobOrItsManifestCannotHaveAreRefused) {
                                  "in/.a.partial", "in/\xff", "in/", "in/.."}) {
     EXPECT_THROW(shard_names({name}, Compression::none), Error) << name;
   }
-  EXPECT_EQ(shard_names({"in/manifest.jsonl"}, Compression::gzip).front(), "manifest.jsonl.gz");
+}
+
+TEST(ShardNames, OfOtherFormatsAreRefused) {
+  for (const char* const name : {"in/a.jsonl", "in/a.csv.gz", "in/A.Parquet", "in/a.tar"}) {
+    for (const Compression compression : {Compression::none, Compression::gzip}) {
+      const Error error = error_of([&] { shard_names({name}, compression); });
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_NE(error.reason().find("TFRecords would be written"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace
