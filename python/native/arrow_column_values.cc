@@ -1,9 +1,11 @@
 // The values of a row of a column, as a feature.
 #include <limits>
 
+#include "dataset/example/nearest_float.h"
 #include "python/native/arrow_buffers.h"
 #include "python/native/arrow_column.h"
 #include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe::python {
 
@@ -109,7 +111,11 @@ int64_t ArrowColumn::integer(const Values& values, int64_t place) const {
 float ArrowColumn::real(int64_t place) const {
   const void* const buffer = values_.array->buffers[1];
   if (values_.type == ValueType::float32) return load<float>(buffer, place);
-  if (values_.type == ValueType::float64) return static_cast<float>(load<double>(buffer, place));
+  if (values_.type == ValueType::float64) {
+    const auto wide = load<double>(buffer, place);
+    if (const auto value = nearest_float(wide)) return *value;
+    refuse_row(out_of_float_range(shortest_text(wide)));
+  }
   return from_half(load<uint16_t>(buffer, place));
 }
 

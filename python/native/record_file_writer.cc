@@ -1,11 +1,13 @@
 #include "python/native/record_file_writer.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include "dataset/example/nearest_float.h"
 #include "python/native/interpreter_exit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
@@ -36,13 +38,24 @@ void set_values(ExampleBuilder& example, const std::string& name, nb::handle val
   }
 }
 
+// A value of Python's float; nullopt for others, and for those out of the range of float, which
+// as_values() refuses.
+std::optional<float> single_float(nb::handle value) {
+  if (!PyFloat_CheckExact(value.ptr())) return std::nullopt;
+  return nearest_float(PyFloat_AS_DOUBLE(value.ptr()));
+}
+
 std::string name_of(nb::handle key) {
   if (!nb::isinstance<nb::str>(key)) {
     throw nb::type_error("the names of features are strings");
   }
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
-  if (!text) throw nb::python_error();
+  if (!text) {  // lone surrogates
+    PyErr_Clear();
+    const std::string name = nb::repr(key).c_str();
+    throw nb::value_error(("feature " + name + ": a name that is not Unicode text").c_str());
+  }
   return {text, static_cast<size_t>(size)};  // may hold null bytes
 }
 
@@ -59,8 +72,8 @@ std::string encode_example(const nb::dict& features) {
     if (value.is_none()) continue;
     if (nb::isinstance<nb::bytes>(value)) {
       example.set_bytes(name, bytes_of(value));
-    } else if (PyFloat_CheckExact(value.ptr())) {
-      example.set_float(name, static_cast<float>(nb::cast<double>(value)));
+    } else if (const auto number = single_float(value)) {
+      example.set_float(name, *number);
     } else {
       set_values(example, name, as_values(name, value));
     }

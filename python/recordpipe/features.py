@@ -115,6 +115,24 @@ def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]
     return sizes
 
 
+def float32_values(name: str, array: np.ndarray) -> np.ndarray:
+    """Returns an array of floats as float32 [values], each rounded to the nearest one.
+
+    A number that this would turn into an infinity or into 0 is an error, as everywhere.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = np.ascontiguousarray(array, dtype=np.float32).ravel()
+    if array.dtype.itemsize > rounded.dtype.itemsize:
+        wide = array.ravel()
+        lost = (np.isinf(rounded) != np.isinf(wide)) | ((rounded == 0) != (wide == 0))
+        if lost.any():
+            raise ValueError(
+                f"feature {name!r}: {wide[lost][0]!s} is out of the range of float (scale it, or "
+                "round it yourself: numpy.float32 makes it inf or 0)"
+            )
+    return rounded
+
+
 def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
     """Returns the default values of a row, flattened. A single value fills the shape."""
     array = np.asarray(default, dtype=object if dtype in ("bytes", "string") else None)
@@ -129,6 +147,8 @@ def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str)
         raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")
     if array.dtype == np.uint64 and dtype == "int64" and array.max(initial=0) >= 2**63:
         raise ValueError(f"feature {name!r}: a default value is above 2^63 - 1")
+    if dtype == "float32" and array.dtype.kind == "f":
+        array = float32_values(name, array)
     values = [
         value.encode() if isinstance(value, str) else value for value in array.ravel().tolist()
     ]

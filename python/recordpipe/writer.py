@@ -12,7 +12,7 @@ import numpy as np
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import InvalidArgumentError
-from recordpipe.features import known_compression
+from recordpipe.features import float32_values, known_compression
 from recordpipe.filesystem import files_on
 from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import file_path_of
@@ -52,7 +52,7 @@ def as_values(name: str, value: Any) -> Any:
             raise ValueError(f"feature {name!r}: a value is above 2^63 - 1")
         return np.ascontiguousarray(array, dtype=np.int64).ravel()
     if array.dtype.kind == "f":
-        return np.ascontiguousarray(array, dtype=np.float32).ravel()
+        return float32_values(name, array)
     values = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
     if all(isinstance(item, bytes) for item in values):
         return values
@@ -81,10 +81,11 @@ def _holds_text(value: Any) -> bool:
 def encode_example(features: Mapping[str, Any]) -> bytes:
     """Returns the serialised tf.train.Example of a dict; keys are sorted.
 
-    Integers and bools become int64 values, floats float values (rounded to 32 bits), bytes,
-    bytearrays, memoryviews of bytes and strings (as UTF-8) bytes values. Arrays, lists and tuples
-    of these become lists, flattened in row-major order. A value of None, and an empty list or
-    tuple, which has no type, leave the feature out.
+    Integers and bools become int64 values, floats float values (rounded to 32 bits; a number that
+    would become an infinity or 0 is a ValueError), bytes, bytearrays, memoryviews of bytes and
+    strings (as UTF-8) bytes values. Arrays, lists and tuples of these become lists, flattened in
+    row-major order. A value of None, and an empty list or tuple, which has no type, leave the
+    feature out.
     """
     if not isinstance(features, Mapping):
         raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
@@ -144,7 +145,12 @@ class Writer:
 
     def write(self, element: Element) -> None:
         """Writes a record: bytes as they are, or a dict as a tf.train.Example."""
-        record = element if isinstance(element, bytes) else encode_example(element)
+        try:
+            record = element if isinstance(element, bytes) else encode_example(element)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise
+            raise type(error)(f"record {self.records}: {error}") from None
         self._files[self.records % len(self._files)].write(record)
         self.records += 1
 
@@ -157,8 +163,9 @@ class Writer:
         fixed-size lists are flattened. Null leaves the feature out. Reads batch by batch.
 
         Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
-        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name. The
-        rows before it are written.
+        decimals), nulls inside of lists, integers above 2^63 - 1, and floats that 32 bits would
+        turn into an infinity or 0, with the names of column and row. The rows before it are
+        written.
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record

@@ -1,5 +1,6 @@
 """Arrow tables as records: tables made with ctypes, of all types, odd and hostile ones."""
 
+import re
 import struct
 import unittest
 
@@ -53,8 +54,13 @@ class Writing(FilesTest):
             {"x": rp.FixedLenFeature([], "float32")}
         )
         self.assertTrue(np.isnan(read[0]["x"]))
-        column = Column("g", 2, [None, struct.pack("<2d", 0.1, 1e300)], name="x")
+        column = Column("g", 2, [None, struct.pack("<2d", 0.1, float("inf"))], name="x")
         self.assert_written(table(column), {"x": [0.1]}, {"x": [float("inf")]})
+        for value in (1e39, -1e300, 1e-50):
+            column = Column("g", 2, [None, struct.pack("<2d", 0.1, value)], name="x")
+            words = f"column 'x', row 1: {re.escape(repr(value))} is out of the range of float"
+            with self.assertRaisesRegex(rp.UnsupportedError, words):
+                self.written(table(column))
         column = Column("b", 3, [None, b"\5"], name="x")
         self.assert_written(table(column), {"x": [1]}, {"x": [0]}, {"x": [1]})
 

@@ -84,8 +84,43 @@ class Writer(FilesTest):
                 rp.encode_example({"x": value})
         with self.assertRaisesRegex(TypeError, "names of features"):
             rp.encode_example({3: 1})
-        with self.assertRaises(UnicodeEncodeError):
-            rp.encode_example({"\udc80": 1})
+        with self.assertRaisesRegex(ValueError, r"feature 'caf\\udce9': a name that is not Unic"):
+            rp.encode_example({"caf\udce9": 1})
+
+    def test_a_number_out_of_the_range_of_float_is_an_error(self):
+        for value, words in (
+            (1e39, "1e\\+39"),
+            (-1e300, "-1e\\+300"),
+            (1e-50, "1e-50"),
+            ([0.5, 1e39], "1e\\+39"),
+            (np.array([[0.0, -1e-50]]), "-1e-50"),
+            (np.longdouble("1e400"), "1e\\+400"),
+        ):
+            with self.subTest(value=value):
+                with self.assertRaisesRegex(
+                    ValueError, f"feature 'x': {words} is out of the range"
+                ):
+                    rp.encode_example({"x": value})
+                with self.assertRaisesRegex(ValueError, "record 2: feature 'x': "):
+                    rp.write_tfrecords(self.folder / "w", [{"x": 1.5}, b"", {"x": value}])
+        self.assertEqual(list(self.folder.iterdir()), [])
+        for value in (
+            3.4028235e38,
+            1e-45,
+            0.1,
+            0.0,
+            float("inf"),
+            [float("-inf")],
+            np.float64(2.5),
+        ):
+            expected = [value] if np.ndim(value) == 0 else value
+            self.assertEqual(rp.encode_example({"x": value}), records.example({"x": expected}))
+        self.assertEqual(
+            rp.encode_example({"x": np.float16(6e-8)}),
+            records.example({"x": [float(np.float16(6e-8))]}),
+        )
+        with self.assertRaisesRegex(ValueError, "'x': 1e\\+39 is out of the range"):
+            rp.tfrecords(self.examples(1)).parse({"x": rp.FixedLenFeature([], "float32", 1e39)})
 
     def test_an_empty_array_has_a_type_and_an_empty_list_has_none(self):
         for array, kind in ((np.zeros(0, np.int32), 3), (np.zeros(0), 2)):

@@ -1,11 +1,11 @@
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "dataset/example/nearest_float.h"
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/half.h"
@@ -164,13 +164,10 @@ float load_float_value(const NpyHeader& header, const std::byte* from) {
   if (header.item_size == 2) return to_float(Float16{static_cast<uint16_t>(bits)});
   if (header.item_size == 4) return std::bit_cast<float>(static_cast<uint32_t>(bits));
   const auto wide = std::bit_cast<double>(bits);
-  const auto value = static_cast<float>(wide);
-  if (std::isinf(value) && !std::isinf(wide)) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = shortest_text(wide) + " is too large for a float",
-                 .hint = "scale the array, or clip it (numpy.clip)"});
-  }
-  return value;
+  if (const auto value = nearest_float(wide)) return *value;
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = out_of_float_range(shortest_text(wide)),
+               .hint = "scale the array, or convert it with astype(numpy.float32)"});
 }
 
 void append_utf8(uint64_t code, std::string& out) {

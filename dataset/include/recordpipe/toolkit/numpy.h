@@ -46,7 +46,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file);
 // float_list (float64 is rounded to float32); strings to bytes_list, without trailing NULs. A uint8
 // row with more than one dimension is an image: one bytes value. Throws Error{corrupted} for an
 // unsigned integer >= 2^63 and for text that is not valid Unicode; Error{unsupported} for a float64
-// that overflows float32.
+// out of the range of float32: it would become an infinity or, if it is not 0, 0.
 std::string npy_row_feature(const NpyHeader& header, std::span<const std::byte> row);
 
 // Returns the .npy header of an array in C (row-major) order. `type` is NumPy's type string, for
