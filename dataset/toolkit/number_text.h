@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -44,20 +45,35 @@ inline std::optional<float> parse_nonfinite(std::string_view text) {
   return std::nullopt;
 }
 
-// Returns the nearest float, or NaN or an infinity like parse_nonfinite(). A number that is too
-// small for a float becomes 0. Returns std::nullopt if the number is too large or invalid.
+// Returns whether `text` is NaN, an infinity (parse_nonfinite()), or a decimal number of any size.
+inline bool is_number(std::string_view text) {
+  if (parse_nonfinite(text)) return true;
+  if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return false;
+  const char* const end = text.data() + text.size();
+  double value = 0;
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  return error != std::errc::invalid_argument && last == end;
+}
+
+// Returns the nearest float, or NaN or an infinity like parse_nonfinite(). Returns std::nullopt for
+// what is no number, and for a number that is out of the range of float (nearest_float.h).
 inline std::optional<float> parse_float(std::string_view text) {
   if (const auto nonfinite = parse_nonfinite(text)) return nonfinite;
-  if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return std::nullopt;
-  const char* const end = text.data() + text.size();
+  if (!is_number(text)) return std::nullopt;
   float value = 0;
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end) return std::nullopt;
-  if (error == std::errc()) return value;
-  double wide = 0;
-  if (std::from_chars(text.data(), end, wide).ec != std::errc()) return std::nullopt;
-  if (wide > 1 || wide < -1) return std::nullopt;
-  return static_cast<float>(wide);
+  const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  const std::string_view digits = text.substr(0, text.find_first_of("eE"));
+  const bool is_zero = digits.find_first_of("123456789") == digits.npos;
+  if (is_zero) return value;
+  if (error != std::errc() || value == 0 || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// Returns 1 for "true" and 0 for "false", also written True and TRUE, False and FALSE.
+inline std::optional<int64_t> parse_boolean(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return 1;
+  if (text == "false" || text == "False" || text == "FALSE") return 0;
+  return std::nullopt;
 }
 
 }  // namespace recordpipe

@@ -6,7 +6,8 @@ import unittest
 
 from started import Started
 from tfrecord_create_case import CreateTest
-from tfrecord_test_case import named_example, record
+from tfrecord_test_case import example, named_example, record
+from make_golden import field
 
 
 class Csv(CreateTest):
@@ -98,9 +99,90 @@ class Csv(CreateTest):
     def test_other_separators(self):
         for separator in ";\t|":
             self.text("a.csv", f"id{separator}label\n1{separator}3\n")
-            self.refused("values should be separated by commas", "a.csv")
+            self.refused("values should be separated by commas (name its delimiter with "
+                         "--delimiter", "a.csv")
+            self.created("a.csv", "--delimiter", separator,
+                         expected=[named_example({"id": [1], "label": [3]})])
         self.text("a.csv", "a;b\n1;2\n")
         self.created("a.csv", "--types", "a;b=bytes", expected=[named_example({"a;b": ["1;2"]})])
+        # Quotes protect the delimiter, and commas stand for themselves.
+        self.text("a.csv", 'id;list;text\n1;[1, 2];"a;b"\n2;3;c,d\n')
+        self.created("a.csv", "--delimiter", ";", expected=[
+            named_example({"id": [1], "list": [1, 2], "text": ["a;b"]}),
+            named_example({"id": [2], "list": [3], "text": ["c,d"]})])
+
+    def test_tabs(self):
+        expected = [named_example({"id": [1], "name": ["a,b"]})]
+        self.text("a.tsv", "id\tname\n1\ta,b\n")
+        self.created("a.tsv", expected=expected)
+        self.text("a", (self.folder / "a.tsv").read_bytes())
+        self.created("a", "--from", "tsv", expected=expected)
+        for spelled in ("\\t", "tab", "\t"):
+            self.created("a", "--from", "csv", "--delimiter", spelled, expected=expected)
+        self.text("b.tsv", "id,name\n1,a\n")
+        self.refused("values should be separated by tabs", "b.tsv")
+        self.text("a.csv", "id\n1\n")
+        self.refused("inputs of several formats, tsv and csv", "a.tsv", "a.csv")
+
+    def test_delimiters_that_are_refused(self):
+        self.text("a.csv", "id\n1\n")
+        for wrong in ("ab", "1", '"', ".", "-", "[", "\n", "\u00e4"):
+            self.assertIn("can't separate cells",
+                          self.run_it("create", "a.csv", "-o", "out", f"--delimiter={wrong}",
+                                      status=2))
+        self.text("a.json", "{}")
+        self.refused("--delimiter is for CSV, not json", "a.json", "--delimiter", ";")
+
+    def test_names_that_are_not_utf8(self):
+        self.text("a.csv", b"id,caf\xe9\n1,2\n")
+        self.refused('a.csv: line 1, byte 7: the column name "caf\\xe9" is not UTF-8', "a.csv")
+        self.refused("--encoding latin1 reads it", "a.csv")
+        self.text("a.csv", b'\xef\xbb\xbf\n"i""d","a\nb\xff"\n1,2\n')
+        self.refused("a.csv: line 2, byte 16: the column name", "a.csv")
+        # Values are bytes of any content.
+        self.text("a.csv", b"name\ncaf\xe9\n")
+        self.created("a.csv", expected=[named_example({"name": [b"caf\xe9"]})])
+
+    def test_encodings(self):
+        text = "id,n\u00e4me\n1,caf\u00e9 \u20ac\n2,\U0001f600\n"
+        expected = [named_example({"id": [1], "n\u00e4me": ["caf\u00e9 \u20ac"]}),
+                    named_example({"id": [2], "n\u00e4me": ["\U0001f600"]})]
+        for encoding, name in (("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"),
+                               ("utf-16-be", "UTF-16BE"), ("utf-32", "UTF-32")):
+            for content in (text.encode(encoding), gzip.compress(text.encode(encoding))):
+                self.text("a.csv", content)
+                self.refused(f"a.csv: is {name} text, not UTF-8 (--encoding {name} reads it)",
+                             "a.csv")
+                self.created("a.csv", "--encoding", name, expected=expected)
+                self.created("-", "--from", "csv", "--encoding", name.lower(), input=content,
+                             expected=expected)
+        self.text("a.csv", "id,n\u00e4me\n1,caf\u00e9\n".encode("latin1"))
+        expected = [named_example({"id": [1], "n\u00e4me": ["caf\u00e9"]})]
+        self.created("a.csv", "--encoding", "latin1", expected=expected)
+        self.text("a.csv", "\ufeffid,n\u00e4me\n1,caf\u00e9\n")
+        for encoding in ([], ["--encoding", "UTF-8"]):
+            self.created("a.csv", *encoding, expected=expected)
+        # Larger than the buffers, and characters at their ends.
+        names = ["\u00e4\u20ac\U0001f600" * 5000, "x" + "\u20ac" * 50000]
+        self.text("a.csv", ("n\n" + "\n".join(names)).encode("utf-16"))
+        self.created("a.csv", "--encoding", "utf-16",
+                     expected=[named_example({"n": [name]}) for name in names])
+        self.text("a.jsonl", '{"n\u00e4me": "caf\u00e9"}\n'.encode("utf-16"))
+        self.refused("a.jsonl: is UTF-16 text", "a.jsonl")
+        self.created("a.jsonl", "--encoding", "utf-16",
+                     expected=[named_example({"n\u00e4me": ["caf\u00e9"]})])
+
+    def test_what_is_not_of_the_encoding(self):
+        self.text("a.csv", b"id,name\n1,caf\xe9\n")
+        self.refused("a.csv: line 2: byte 14 of the file is not utf-8", "a.csv", "--encoding",
+                     "utf-8")
+        self.text("a.csv", "id\n1\n".encode("utf-16-le") + b"\0")
+        self.refused("a.csv: line 3: byte 11 of the file is not utf-16le", "a.csv", "--encoding",
+                     "utf-16le")
+        for wrong in ("klingon", "", "latin1//IGNORE"):
+            self.refused("no encoding is named", "a.csv", "--encoding", wrong or "\u00e4")
+        self.text("a.npy", b"")
+        self.refused("--encoding is for text, not numpy", "a.npy", "--encoding", "latin1")
 
     def test_whole_numbers_that_a_float_rounds(self):
         for content, place in (("id\n0.5\n16777216\n16777217\n", "line 4: column id: 16777217 "),
@@ -121,6 +203,59 @@ class Csv(CreateTest):
             named_example({"id": [i], "name": [name], "x": [x]}) for i, name, x in (
                 (16777217, "16777217", 33554436.0), (-9007199254740993, "n", 0.5),
                 (1, "1", -2.0**63), (1, "1", 2.0**24))])
+
+    def test_numbers_that_no_float_can_hold(self):
+        for number in ("1e39", "-1e300", "1e400", "1e-50", "-1e-400", "[1, 1e39]", "[1e400]"):
+            cell = f'"{number}"' if "," in number else number
+            self.text("a.csv", f"id,x\n1,0.5\n2,{cell}\n3,4\n")
+            wrong = number.strip("[]").split(", ")[-1]
+            shown = number if wrong == "1e400" else wrong
+            self.refused(f"a.csv: line 3: column x: {shown} is out of the range of float (--types "
+                         "x=bytes keeps its digits)", "a.csv")
+            self.refused("a.csv: line 3: column x: ", "a.csv", "--types", "x=float")
+        # In text they are text, and floats are rounded.
+        self.text("a.csv", "x,name\n3.4028235e38,1e39\n1e-45,n/a\n0e-400,1e-400\n0.1,[1e400]\n")
+        self.created("a.csv", expected=[
+            named_example({"name": [name], "x": [x]}) for name, x in (
+                ("1e39", 3.4028234663852886e38), ("n/a", 1e-45), ("1e-400", 0.0),
+                ("[1e400]", 0.1))])
+
+    def test_what_is_written_with_a_point_is_a_float_in_lists_too(self):
+        self.text("a.csv", 'x\n"[8.0, -0.0]"\n[1e3]\n[]\n')
+        self.created("a.csv", expected=[
+            named_example({"x": [8.0, -0.0]}), named_example({"x": [1e3]}), example(x=field(2, b""))])
+        self.text("a.csv", 'x\n"[8, 0]"\n[1000]\n')
+        self.created("a.csv", expected=[named_example({"x": [8, 0]}), named_example({"x": [1000]})])
+        # A type that is given goes first.
+        self.text("a.csv", 'x\n"[8.0, 1e3]"\n')
+        self.created("a.csv", "--types", "x=int64", expected=[named_example({"x": [8, 1000]})])
+
+    def test_booleans(self):
+        self.text("a.csv", "a,b,c,d\ntrue,TRUE,true,true\nfalse,False,1,maybe\n,True,,\n")
+        self.created("a.csv", expected=[
+            named_example({"a": [1], "b": [1], "c": ["true"], "d": ["true"]}),
+            named_example({"a": [0], "b": [0], "c": ["1"], "d": ["maybe"]}),
+            named_example({"b": [1]})])
+        self.created("a.csv", "--types", "a=bytes,c=int64", expected=[
+            named_example({"a": ["true"], "b": [1], "c": [1], "d": ["true"]}),
+            named_example({"a": ["false"], "b": [0], "c": [1], "d": ["maybe"]}),
+            named_example({"b": [1]})])
+
+    def test_types_and_why_they_were_chosen_are_printed(self):
+        self.text("a.csv", 'code,empty,flag,given,id,list,mixed,name,none,quoted,x\n'
+                           '007,[],true,1,1,"[1, 2]",true,1,,"7",1\n'
+                           '8,[],False,2,2,3,0,"n/a",,8,-2.5\n')
+        types = ['code: bytes ("007" in line 2, with a zero in front)',
+                 "empty: int64 (all lists are empty)", "flag: int64 (true is 1, and false is 0)",
+                 "id: int64", "list: int64", "mixed: bytes (true in line 2 beside 0 in line 3)",
+                 'name: bytes ("n/a" in line 3)', "none: int64 (all cells are empty)",
+                 'quoted: bytes ("7" in line 2, in quotes)', "x: float (-2.5 in line 3)"]
+        printed = self.notes("create", "a.csv", "-o", "out", "--types", "given=float")
+        self.assertEqual(printed, "".join(f"column {line}\n" for line in types))
+        self.text("b.csv", "x\nn/a\n")
+        self.text("c.csv", "x\n1\n")
+        self.assertEqual(self.notes("create", "c.csv", "b.csv", "-o", "out"),
+                         'column x: bytes ("n/a" in line 2 of b.csv)\n')
 
     def test_line_ends(self):
         rows = [named_example({"a": ["x"], "b": [1]}), named_example({"a": ["y\rz\r\n"], "b": [2]})]

@@ -163,6 +163,10 @@ class JsonLines(CreateTest):
         self.text("a.json", "{}\n\n")
         self.created("a.json", expected=[b""])
 
+    def test_a_whole_number_beyond_int64_is_rounded_if_the_types_say_so(self):
+        self.text("a.json", '{"a": [18446744073709551616, 0]}')
+        self.created("a.json", "--types", "a=float", expected=[named_example({"a": [2.0**64, 0.0]})])
+
     def test_what_is_refused(self):
         for line, words in (
                 ('{"a": 1', "invalid JSON at byte"), ("[1]", "should be an object"),
@@ -171,7 +175,9 @@ class JsonLines(CreateTest):
                 ('{"a": [{"b": 1}]}', "an object in a list"), ('{"a": 1, "a": 2}', '"a" twice'),
                 ('{"a": 9223372036854775808}', "too large for an int64"),
                 ('{"a": 99999999999999999999}', "too large for an int64"),
-                ('{"a": 1e39}', "1e39 is out of the range of float"),
+                ('{"a": 1e39}', '"a": 1e39 is out of the range of float'),
+                ('{"a": -1e-50}', '"a": -1e-50 is out of the range of float'),
+                ('{"b": 1, "a": [1e400]}', '"a": 1e400 is out of the range of float'),
                 ('{"a": {"base64": "AA"}}', "multiple of 4"),
                 ('{"a": {"base64": "A*=="}}', "not base64"),
                 ('{"record": 1, "event": {}}', "an Event"),

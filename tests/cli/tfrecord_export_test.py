@@ -8,7 +8,8 @@ import unittest
 import zipfile
 
 from png_pixels import png_pixels
-from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_test_case import TfrecordTest, example, named_example
+from make_golden import field
 
 EXAMPLES = [{"box": [0.5, 1.0], "id": [7], "name": ["a,\"b\"\n"], "raw": [b"\xff\0"]},
             {"id": [-1], "name": ["[x]"]},
@@ -84,6 +85,50 @@ class Csv(ExportTest):
         self.assertEqual(self.read("a.csv"), b'code\n"7"\nx\n"8"\n"[""7"", ""8""]"\n')
         self.same_again("a.csv")
 
+    def test_booleans_and_huge_numbers_that_are_text_stay_text(self):
+        self.write("a", *(named_example({"code": [text], "x": [1]})
+                          for text in ("true", "False", "TRUE", "1e39", "-1e-400", "2e400")))
+        self.run_it("export", "a", "-o", "a.csv")
+        self.same_again("a.csv")
+
+    def test_delimiters(self):
+        self.write("a", named_example({"a;b": ["x;y", "z"], "c": ["1;2"], "d": ["u,v"]}))
+        self.run_it("export", "a", "-o", "a.csv", "--delimiter", ";")
+        self.assertEqual(self.read("a.csv"), b'"a;b";c;d\n"[""x;y"", ""z""]";"1;2";u,v\n')
+        self.same_again("a.csv", "--delimiter", ";")
+        self.run_it("export", "a", "-o", "a.tsv")
+        self.assertEqual(self.read("a.tsv"), b'a;b\tc\td\n"[""x;y"", ""z""]"\t1;2\tu,v\n')
+        self.same_again("a.tsv")
+        self.expect_failure("--delimiter is for CSV, not json", "export", "a", "-o", "a.jsonl",
+                            "--delimiter", ";")
+
+    def test_lists_without_values_keep_their_kind(self):
+        """Of a column that has nothing else, the cell says the kind."""
+        def empty(kind):
+            return field(kind, b"")
+        self.write("a", example(b=empty(1), f=empty(2), i=empty(3)), example(b=empty(1)), b"")
+        self.run_it("export", "a", "-o", "a.csv")
+        self.assertEqual(self.read("a.csv").decode(), (
+            'b,f,i\n"{""bytes"": []}","{""float"": []}",[]\n"{""bytes"": []}",,\n,,\n'))
+        self.same_again("a.csv")
+        # Text of this form stays text, and a column with values shows their kind.
+        self.write("a", example(b=empty(1), f=empty(2), i=empty(3)),
+                   named_example({"b": ['{"float": []}'], "f": [8.0, -0.0], "i": [7]}))
+        self.run_it("export", "a", "-o", "a.csv")
+        self.assertTrue(self.read("a.csv").startswith(b"b,f,i\n[],[],[]\n"))
+        self.same_again("a.csv")
+
+    def test_whole_valued_floats_stay_floats(self):
+        self.write("a", named_example({"x": [8.0, 0.0]}), named_example({"x": [-0.0, 1e30]}))
+        self.run_it("export", "a", "-o", "a.csv")
+        self.same_again("a.csv")
+
+    def test_a_feature_of_several_kinds_is_noted(self):
+        self.write("a", named_example({"x": [1]}), named_example({"x": [0.5]}))
+        self.assertEqual(self.notes("export", "a", "-o", "a.csv"),
+                         "tfrecord export: x is float and int64 in different records, and a column "
+                         "has one type: JSON lines keep the types\n")
+
     def test_a_name_that_begins_with_a_byte_order_mark(self):
         self.write("a", named_example({"\ufeffx": [7]}))
         self.run_it("export", "a", "-o", "a.csv")
@@ -94,6 +139,10 @@ class Csv(ExportTest):
                             status=2, input=self.read("a"))
         self.write("a", b"\xff")
         self.expect_failure("record 0 is not an Example", "export", "a", "-o", "a.csv")
+        for others, columns in (([], "no columns"), ([named_example({"x": [1]})], "one column")):
+            self.write("a", *others, b"")
+            self.expect_failure(f"record {len(others)} has none of the features, which a table of "
+                                f"{columns} can't represent", "export", "a", "-o", "a.csv")
         self.assertEqual(self.names(), ["a"])
         self.write("a")
         self.run_it("export", "a", "-o", "a.csv")

@@ -96,6 +96,7 @@ LIBRARIES = {
     "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
     "tbb/": ["dataset/parallel/tbb_market.cc"],
+    "iconv.h": ["tools/tfrecord/io/text_encoding"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/http/"],

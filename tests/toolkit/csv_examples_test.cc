@@ -127,6 +127,12 @@ TEST(CsvExamples, Mistakes) {
       "a.csv: line 2: column a: 16777217 is a whole number that a float, which all cells of "
       "the column fit, can't represent exactly (types a=float rounds it, types a=bytes keeps its "
       "digits)");
+  EXPECT_EQ(csv_complaint("a\n1\n1e39\n", {.called = "--types"}),
+            "a.csv: line 3: column a: 1e39 is out of the range of float (--types a=bytes keeps its "
+            "digits)");
+  EXPECT_EQ(csv_complaint("id,\"a\"\"\xe9\"\n1,2\n"),
+            "a.csv: line 1, byte 8: the column name \"a\"\\xe9\" is not UTF-8, as the names of "
+            "features must be (convert it to UTF-8, for example with iconv)");
   EXPECT_EQ(csv_complaint("a\nx\n", {.kinds = {{"a", "int64"}}}),
             "a.csv: line 2: column a: \"x\" is no int64");
 }

@@ -78,9 +78,21 @@ TEST(JsonValue, DoesNotEndAtANul) {
   EXPECT_EQ(reason_of(kInside), "invalid JSON at byte 9: a NUL byte");
 }
 
+TEST(JsonValue, KeepsTheDigitsOfWholeNumbersBeyondInt64) {
+  const JsonValue value =
+      parse_json("[9223372036854775808, NaN, -99999999999999999999, 1e20, 9223372036854775807]");
+  EXPECT_EQ(value.items[0].text, "9223372036854775808");
+  EXPECT_TRUE(value.items[0].is_beyond_int64());
+  EXPECT_FALSE(value.items[1].is_beyond_int64());
+  EXPECT_TRUE(value.items[2].is_beyond_int64());
+  EXPECT_FALSE(value.items[3].is_beyond_int64());
+  EXPECT_FALSE(value.items[4].is_beyond_int64());
+}
+
 TEST(JsonValue, RefusesAMemberTwiceAndWhatDoesNotFit) {
   EXPECT_EQ(reason_of(R"({"a": 1, "b": 2, "a": 3})"), "\"a\" twice");
-  EXPECT_EQ(reason_of("9223372036854775808"), "9223372036854775808 is too large for an int64");
+  EXPECT_EQ(reason_of(R"({"a": [1, -1e400]})"), R"("a": -1e400 is out of the range of float)");
+  EXPECT_EQ(reason_of("1e400"), "1e400 is out of the range of float");
   EXPECT_EQ(reason_of("[[[[[[[[[1]]]]]]]]]"), "nested too deeply");
 }
 

@@ -15,18 +15,18 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 void write(std::string_view text, ByteSink& out) { out.write(std::as_bytes(std::span(text))); }
 
-bool needs_quotes(std::string_view text) {
-  return text.empty() || text.find_first_of(",\"\r\n") != text.npos ||
-         text.starts_with(kByteOrderMark);
+bool needs_quotes(std::string_view text, char delimiter) {
+  return text.empty() || text.find_first_of("\"\r\n") != text.npos ||
+         text.find(delimiter) != text.npos || text.starts_with(kByteOrderMark);
 }
 
 }  // namespace
 
-CsvReader::CsvReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kCsvBufferSize) {
+CsvReader::CsvReader(std::unique_ptr<ByteSource> source, char delimiter)
+    : source_(std::move(source)), delimiter_(delimiter), buffer_(kCsvBufferSize) {
   end_ = read_fully(*source_, std::span(buffer_).first(kByteOrderMark.size()));
   const std::string_view head(reinterpret_cast<const char*>(buffer_.data()), end_);
-  if (head == kByteOrderMark) begin_ = end_;
+  if (head == kByteOrderMark) row_begin_ = begin_ = end_;
 }
 
 int CsvReader::peek() {
@@ -55,7 +55,7 @@ std::optional<std::vector<CsvCell>> CsvReader::next() {
   while (true) {
     if (peek() == kEnd) return std::nullopt;
     row_line_ = line_;
-    row_size_ = 0;
+    row_begin_ += std::exchange(row_size_, 0);
     std::vector<CsvCell> row;
     do {
       if (row.size() == kMostCells) {
@@ -64,7 +64,7 @@ std::optional<std::vector<CsvCell>> CsvReader::next() {
                      .reason = "line " + std::to_string(row_line_) + ": more than 100,000 cells"});
       }
       row.push_back(read_cell());
-    } while (peek() == ',' && get());
+    } while (peek() == delimiter_ && get());
     get();  // the end of the line or of the file
     if (row.size() > 1 || !row.front().missing()) return row;
   }
@@ -76,10 +76,10 @@ CsvCell CsvReader::read_cell() {
     read_quoted(cell);
     if (peek() == '\r') pass_carriage_return();
     const int c = peek();
-    if (c != ',' && c != '\n' && c != kEnd) fail("text after a closing quote");
+    if (c != delimiter_ && c != '\n' && c != kEnd) fail("text after a closing quote");
     return cell;
   }
-  for (int c = peek(); c != ',' && c != '\n' && c != kEnd; c = peek()) {
+  for (int c = peek(); c != delimiter_ && c != '\n' && c != kEnd; c = peek()) {
     if (c == '"') fail("a quote in the middle of a cell: put the cell in quotes and double it");
     if (c == '\r') {
       pass_carriage_return();
@@ -119,8 +119,14 @@ void CsvReader::fail(const char* reason, const char* hint) const {
                .hint = hint});
 }
 
-void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes) {
-  if (!in_quotes && !needs_quotes(text)) return write(text, out);
+bool is_csv_delimiter(char c) {
+  constexpr std::string_view kOfCells = "\"\r\n+-.[]{}_";
+  const bool is_alphanumeric = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  return c > 0 && c < 0x7f && !is_alphanumeric && kOfCells.find(c) == kOfCells.npos;
+}
+
+void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes, char delimiter) {
+  if (!in_quotes && !needs_quotes(text, delimiter)) return write(text, out);
   write("\"", out);
   write_quoted_csv(text, out);
   write("\"", out);

@@ -1,27 +1,74 @@
 #include "recordpipe/toolkit/csv_examples.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
-#include "dataset/toolkit/formats/json_value.h"
+#include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
 
-std::vector<std::string> columns_of(CsvReader& reader) {
+std::string name_of(char delimiter) {
+  switch (delimiter) {
+    case ',':
+      return "commas";
+    case '\t':
+      return "tabs";
+    case ';':
+      return "semicolons";
+    default:
+      return std::string("\"") + delimiter + '"';
+  }
+}
+
+std::string reason_of_misfit(const CsvCell& cell, const std::string& type) {
+  const std::string text = "\"" + printable(cell.text) + '"';
+  const bool is_range = type == "float" && is_number(cell.text);
+  return is_range ? out_of_float_range(text) : text + " is no " + type;
+}
+
+// Throws an Error if the name is not UTF-8: no protobuf would parse the records. `begin`: the
+// offset of the cell in the file.
+void require_utf8(const CsvCell& cell, const CsvReader& reader, uint64_t begin,
+                  const std::string& hint) {
+  std::string_view rest = cell.text;
+  while (!rest.empty() && utf8_length(rest) > 0) rest.remove_prefix(utf8_length(rest));
+  if (rest.empty()) return;
+  const std::string_view good =
+      std::string_view(cell.text).substr(0, cell.text.size() - rest.size());
+  const auto quotes = std::ranges::count(good, '"');
+  const uint64_t byte = begin + good.size() + static_cast<uint64_t>(cell.quoted ? 1 + quotes : 0);
+  throw Error({.kind = ErrorKind::corrupted,
+               .path = reader.path(),
+               .reason = "line " + std::to_string(reader.line()) + ", byte " +
+                         std::to_string(byte + 1) + ": the column name \"" + printable(cell.text) +
+                         "\" is not UTF-8, as the names of features must be",
+               .hint = hint});
+}
+
+// The number of bytes of a cell in the file, with the delimiter that follows.
+uint64_t size_in_file(const CsvCell& cell) {
+  const auto quotes = static_cast<uint64_t>(std::ranges::count(cell.text, '"'));
+  return cell.text.size() + (cell.quoted ? 2 + quotes : 0) + 1;
+}
+
+std::vector<std::string> columns_of(CsvReader& reader, const std::string& encoding_hint) {
   std::vector<std::string> columns;
   const auto header = reader.next();
   if (!header) return columns;
   std::set<std::string_view> names;
+  uint64_t begin = reader.row_begin();
   for (const CsvCell& cell : *header) {
+    require_utf8(cell, reader, begin, encoding_hint);
+    begin += size_in_file(cell);
     if (!names.insert(cell.text).second) {
       throw Error({.kind = ErrorKind::corrupted,
                    .path = reader.path(),
@@ -43,13 +90,15 @@ std::optional<std::vector<CsvCell>> CsvTable::next() {
                          " cells, where the header has " + std::to_string(columns_.size())});
 }
 
-CsvExamples::CsvExamples(FeatureTypes types) : types_(std::move(types)) {}
+CsvExamples::CsvExamples(FeatureTypes types, CsvFormat format)
+    : format_(std::move(format)), types_(std::move(types)) {}
 
 CsvTable CsvExamples::open(std::unique_ptr<ByteSource> source) {
   CsvTable table;
-  table.reader_ = std::make_unique<CsvReader>(std::move(source));
-  table.columns_ = columns_of(*table.reader_);
-  require_commas(table);
+  table.reader_ = std::make_unique<CsvReader>(std::move(source), format_.delimiter);
+  ++tables_;
+  table.columns_ = columns_of(*table.reader_, format_.encoding_hint);
+  require_delimiter(table);
   columns_.insert(table.columns_.begin(), table.columns_.end());
   for (const std::string& name : table.columns_) {
     table.guesses_.push_back(types_.kinds.contains(name) ? nullptr : &guesses_[name]);
@@ -57,19 +106,19 @@ CsvTable CsvExamples::open(std::unique_ptr<ByteSource> source) {
   return table;
 }
 
-// Throws an Error if the file seems to use another separator: all values of a row would become a
+// Throws an Error if the file seems to use another delimiter: all values of a row would become a
 // single column, which is never intended.
-void CsvExamples::require_commas(const CsvTable& table) const {
+void CsvExamples::require_delimiter(const CsvTable& table) const {
   const auto& columns = table.columns();
   if (columns.size() != 1 || types_.kinds.contains(columns.front())) return;
-  const size_t at = columns.front().find_first_of(";\t|");
-  if (at == std::string::npos) return;
+  if (columns.front().find_first_of(",;\t|") == std::string::npos) return;
   const std::string name = printable(columns.front());
   throw Error({.kind = ErrorKind::unsupported,
                .path = table.path(),
-               .reason = "one column, named \"" + name + "\": values should be separated by commas",
-               .hint = "write it with commas, or give " + types_.called + " '" + name +
-                       "=bytes' if it is one"});
+               .reason = "one column, named \"" + name + "\": values should be separated by " +
+                         name_of(format_.delimiter),
+               .hint = format_.delimiter_hint + ", or give " + types_.called + " '" + name +
+                       "=bytes' if it is one column"});
 }
 
 bool CsvExamples::has_types(const CsvTable& table) const {
@@ -84,8 +133,11 @@ void CsvExamples::look_at(const CsvTable& table, const std::vector<CsvCell>& row
 }
 
 void CsvExamples::end_look() {
+  inferred_.clear();
   for (const auto& [name, guess] : guesses_) {
-    types_.kinds.emplace(name, guess.type(name, types_.called));
+    const std::string type(guess.type(name, types_.called));
+    types_.kinds.emplace(name, type);
+    inferred_.push_back({name, type, guess.reason(/*has_path=*/tables_ > 1)});
   }
 }
 
@@ -100,8 +152,7 @@ std::string CsvExamples::record(const CsvTable& table, const std::vector<CsvCell
       throw Error({.kind = ErrorKind::corrupted,
                    .path = table.path(),
                    .reason = "line " + std::to_string(table.line()) + ": column " +
-                             printable(name) + ": \"" + printable(row[i].text) + "\" is no " +
-                             type});
+                             printable(name) + ": " + reason_of_misfit(row[i], type)});
     }
     features.emplace(name, *std::move(feature));
   }
@@ -121,35 +172,6 @@ void CsvExamples::require_columns() const {
 
 namespace {
 
-// From the narrowest type to the widest.
-constexpr std::array<std::string_view, 3> kTypes = {"int64", "float", "bytes"};
-constexpr size_t kBytes = kTypes.size() - 1;
-constexpr size_t kLongestShownCell = 40;
-
-// Returns whether `text` is a code such as 007, which would lose its zeros as a number.
-bool is_code(std::string_view text) {
-  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
-}
-
-// Returns whether the cell is an integer that float32 can't represent exactly, or a list with such
-// an integer.
-bool has_rounded_whole(std::string_view text) {
-  if (is_json_cell(text)) {
-    try {
-      return std::ranges::any_of(parse_json(text).items, [](const JsonValue& value) {
-        return value.kind == JsonValue::Kind::integer && is_rounded_by_float(value.integer);
-      });
-    } catch (const Error&) {
-      return false;  // text that only begins like JSON
-    }
-  }
-  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;
-  if (digits == "0") return false;
-  const auto value = parse_int64(text);
-  return !value || is_rounded_by_float(*value);  // no value: beyond int64, or -007
-}
-
 // Writes JSON in quotes, piece by piece, because the JSON may be longer than the record.
 template <typename Append>
 void write_json_cell(ByteSink& out, Append append) {
@@ -161,22 +183,31 @@ void write_json_cell(ByteSink& out, Append append) {
   quote();
 }
 
-void write_bytes_cell(std::span<const std::byte> bytes, const FeatureView& feature, ByteSink& out) {
+void write_bytes_cell(std::span<const std::byte> bytes, const FeatureView& feature, ByteSink& out,
+                      char delimiter) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!is_text(bytes)) {
     write_json_cell(out, [&](JsonText& json) { json.base64(bytes); });
   } else if (is_json_cell(text)) {
     write_json_cell(out, [&](JsonText& json) { json.values(feature); });
   } else {
-    // Without quotes, text such as 12 would be parsed as a number.
-    write_csv_cell(text, out, /*in_quotes=*/parse_float(text).has_value());
+    // Without quotes, text such as 12 or true would be parsed as a number.
+    write_csv_cell(text, out, /*in_quotes=*/is_number(text) || parse_boolean(text), delimiter);
   }
 }
 
 }  // namespace
 
-void write_csv_feature(const FeatureView& feature, ByteSink& out) {
-  if (const auto bytes = feature.single_bytes()) return write_bytes_cell(*bytes, feature, out);
+void write_csv_feature(const FeatureView& feature, ByteSink& out, char delimiter,
+                       bool is_kind_known) {
+  if (const auto bytes = feature.single_bytes()) {
+    return write_bytes_cell(*bytes, feature, out, delimiter);
+  }
+  const bool is_float = feature.kind() == FeatureKind::floats;
+  const bool is_bytes = feature.kind() == FeatureKind::bytes;
+  if (feature.size() == 0 && !is_kind_known && (is_float || is_bytes)) {
+    return write_csv_cell(is_float ? kCsvNoFloats : kCsvNoBytes, out, /*in_quotes=*/true);
+  }
   if (feature.size() > 1) {
     return write_json_cell(out, [&](JsonText& json) { json.values(feature); });
   }
@@ -188,6 +219,10 @@ void write_csv_feature(const FeatureView& feature, ByteSink& out) {
 }
 
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type) {
+  if (cell.text == kCsvNoFloats || cell.text == kCsvNoBytes) {
+    if (type != (cell.text == kCsvNoFloats ? "float" : "bytes")) return std::nullopt;
+    return type == "float" ? floats_feature({}) : bytes_feature({});
+  }
   if (is_json_cell(cell.text)) {
     try {
       if (auto feature = feature_of_json(cell.text, type)) return feature;
@@ -196,7 +231,8 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
     }
   }
   if (type == "int64") {
-    const auto value = parse_int64(cell.text);
+    auto value = parse_int64(cell.text);
+    if (!value) value = parse_boolean(cell.text);
     if (!value) return std::nullopt;
     return int64s_feature(std::span(&*value, 1));
   }
@@ -207,30 +243,6 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
   }
   const auto bytes = std::as_bytes(std::span(cell.text));
   return bytes_feature(std::span(&bytes, 1));
-}
-
-void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
-  if (cell.missing() || type_ == kBytes) return;
-  // A quoted cell is text, unless it is a list, which needs quotes because of its commas.
-  if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
-  while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
-  if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;
-  const bool is_long = cell.text.size() > kLongestShownCell;
-  rounded_ = {path, line, cell.text.substr(0, kLongestShownCell) + (is_long ? "..." : "")};
-}
-
-std::string_view CsvColumnGuess::type(const std::string& name,
-                                      const std::string& types_called) const {
-  const std::string_view type = kTypes[type_];
-  if (type != "float" || !rounded_) return type;
-  throw Error({.kind = ErrorKind::corrupted,
-               .path = rounded_->path,
-               .reason = "line " + std::to_string(rounded_->line) + ": column " + printable(name) +
-                         ": " + rounded_->text +
-                         " is a whole number that a float, which all cells of the column fit, "
-                         "can't represent exactly",
-               .hint = types_called + " " + printable(name) + "=float rounds it, " + types_called +
-                       " " + printable(name) + "=bytes keeps its digits"});
 }
 
 }  // namespace recordpipe

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "dataset/example/nearest_float.h"
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/number_text.h"
@@ -21,21 +22,13 @@ using JsonKind = JsonValue::Kind;
   throw Error({.kind = ErrorKind::corrupted, .reason = "\"" + printable(name) + "\": " + reason});
 }
 
-bool is_base64(const JsonValue& value) {
-  return value.kind == JsonKind::object && value.members.size() == 1 &&
-         value.members.front().first == "base64" &&
-         value.members.front().second.kind == JsonKind::string;
-}
-
-bool is_bytes(const JsonValue& value) { return value.kind == JsonKind::string || is_base64(value); }
-
 std::string bytes_of(const JsonValue& value) {
-  return is_base64(value) ? decode_base64(value.members.front().second.text) : value.text;
+  return value.is_base64() ? decode_base64(value.members.front().second.text) : value.text;
 }
 
 float float_of(const JsonValue& value, const std::string& name) {
   if (const auto number = parse_float(value.text)) return *number;
-  fail_feature(name, value.text + " is out of the range of float");
+  fail_feature(name, out_of_float_range(value.text));
 }
 
 // Also accepts 3.0, which programs without an integer type write.
@@ -53,7 +46,7 @@ int64_t integer_of(const JsonValue& value, const std::string& name) {
 
 std::string kind_of(std::span<const JsonValue> values, const std::string& name) {
   if (values.empty()) return "";
-  if (std::ranges::all_of(values, is_bytes)) return "bytes";
+  if (std::ranges::all_of(values, &JsonValue::is_bytes)) return "bytes";
   if (std::ranges::all_of(values, [](const JsonValue& v) { return v.kind == JsonKind::integer; })) {
     return "int64";
   }
@@ -64,8 +57,9 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
   if (std::ranges::any_of(values, [](const JsonValue& v) { return v.kind == JsonKind::array; })) {
     fail_feature(name, "nested lists, which an Example can't represent");
   }
-  if (std::ranges::any_of(
-          values, [](const JsonValue& v) { return v.kind == JsonKind::object && !is_base64(v); })) {
+  if (std::ranges::any_of(values, [](const JsonValue& v) {
+        return v.kind == JsonKind::object && !v.is_base64();
+      })) {
     fail_feature(name, "an object in a list, which an Example can't represent");
   }
   fail_feature(name, "values of several kinds in one list");
@@ -92,6 +86,10 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   const bool fits = kind.empty() || found.empty() || kind == found ||
                     (are_numbers && (kind == "float" || kind == "int64"));
   if (!fits) fail_feature(name, "values of kind " + found + ", expected " + kind);
+  const auto huge = std::ranges::find_if(values, &JsonValue::is_beyond_int64);
+  if (huge != values.end() && kind != "float") {
+    fail_feature(name, huge->text + " is too large for an int64");
+  }
   if (kind.empty()) {
     kind = found;
     if (kind == "float") require_exact(values, name, types_called);
@@ -124,7 +122,7 @@ std::string feature_of(const JsonValue& value, const std::string& kind, const st
                        const std::string& types_called) {
   if (value.kind == JsonKind::array)
     return feature_of_values(value.items, kind, name, types_called);
-  if (value.kind == JsonKind::object && !is_base64(value)) {
+  if (value.kind == JsonKind::object && !value.is_base64()) {
     fail_feature(name, "an object, which an Example can't represent");
   }
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
@@ -172,9 +170,10 @@ std::string JsonExamples::record(std::string_view line, Place place) {
                              : ""});
   }
   const JsonValue* const features = value.find("features");
-  const bool has_features = features && features->kind == JsonKind::object && !is_base64(*features);
+  const bool has_features =
+      features && features->kind == JsonKind::object && !features->is_base64();
   const JsonValue* const payload = value.find("payload");
-  const bool is_payload = !has_features && payload && value.find("record") && is_bytes(*payload);
+  const bool is_payload = !has_features && payload && value.find("record") && payload->is_bytes();
   if (!has_features && !is_payload && value.find("event") && value.find("record")) {
     throw Error(
         {.kind = ErrorKind::unsupported,
@@ -237,7 +236,7 @@ std::optional<std::string> feature_of_json(std::string_view text, std::string_vi
   } catch (const Error&) {
     return std::nullopt;  // text that begins like JSON
   }
-  if (value.kind != JsonKind::array && !is_base64(value)) return std::nullopt;
+  if (value.kind != JsonKind::array && !value.is_base64()) return std::nullopt;
   return feature_of(value, std::string(kind), "", "types");
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dataset/example/nearest_float.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
@@ -41,7 +42,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (value > static_cast<uint64_t>(INT64_MAX)) {
-      fail_json(std::to_string(value) + " is too large for an int64");
+      ++numbers_;
+      return put({.kind = JsonValue::Kind::floating, .text = std::to_string(value)});
     }
     return number_integer(static_cast<int64_t>(value));
   }
@@ -49,8 +51,6 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     if (const auto word = words_.find(numbers_++); word != words_.end()) {
       return put({.kind = JsonValue::Kind::floating, .text = std::string(word->second)});
     }
-    if (text.find_first_of(".eE") == std::string::npos)
-      fail_json(text + " is too large for an int64");
     return put({.kind = JsonValue::Kind::floating, .text = text});
   }
   bool string(string_t& text) override {
@@ -75,12 +75,24 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
     const std::string_view what = error.what();
+    constexpr int kOverflow = 406;  // a number beyond double
+    if (error.id == kOverflow) fail_number(what);
     const size_t colon = what.find(": ");
     fail_json("invalid JSON at byte " + std::to_string(position) +
               (colon == what.npos ? "" : printable(what.substr(colon))));
   }
 
  private:
+  [[noreturn]] void fail_number(std::string_view what) const {
+    what.remove_prefix(std::min(what.find('\''), what.size()));
+    while (what.starts_with('\'')) what.remove_prefix(1);
+    const auto object =
+        std::ranges::find(open_.rbegin(), open_.rend(), JsonValue::Kind::object, &JsonValue::kind);
+    const std::string name =
+        object == open_.rend() ? "" : "\"" + printable((*object)->members.back().first) + "\": ";
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = name + out_of_float_range(what.substr(0, what.find('\'')))});
+  }
   JsonValue& place() {
     if (open_.empty()) return root_;
     JsonValue& parent = *open_.back();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/csv_examples.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -159,6 +160,26 @@ PixelOptions pixel_options(const PixelArguments& arguments) {
   if (arguments.layout == "chw") options.layout = PixelLayout::planar;
   if (arguments.layout == "hwc") options.layout = PixelLayout::interleaved;
   return options;
+}
+
+void add_delimiter(ArgumentParser& app, std::string& delimiter) {
+  app.add_option("--delimiter", delimiter,
+                 "csv: the character between cells, \"\\t\" for a tab (default: a comma; .tsv: a "
+                 "tab)")
+      .transform([](std::string& text) {
+        if (text == "\\t" || text == "tab") text = "\t";
+        return text.size() == 1 && is_csv_delimiter(text.front())
+                   ? std::string()
+                   : fmt::format("{} can't separate cells: give one character such as ; or \"\\t\"",
+                                 printable(text));
+      })
+      .type_name("CHARACTER");
+}
+
+char delimiter_of(const std::string& delimiter, const std::string& format) {
+  if (delimiter.empty()) return format == "tsv" ? '\t' : ',';
+  if (format != "csv" && format != "tsv") throw UsageError("--delimiter is for CSV, not " + format);
+  return delimiter.front();
 }
 
 void add_compression(ArgumentParser& app, std::optional<Compression>& compression) {

@@ -69,6 +69,11 @@ void add_pixel_options(ArgumentParser& app, PixelArguments& arguments);
 // Throws UsageError like parse_pixel_shape().
 PixelOptions pixel_options(const PixelArguments& arguments);
 
+// Adds --delimiter: the single character that separates the cells of CSV; empty if it isn't given.
+void add_delimiter(ArgumentParser& app, std::string& delimiter);
+// The delimiter of CSV, or of "tsv". Throws UsageError for --delimiter with another `format`.
+char delimiter_of(const std::string& delimiter, const std::string& format);
+
 // Adds --compression; empty if it isn't given.
 void add_compression(ArgumentParser& app, std::optional<Compression>& compression);
 

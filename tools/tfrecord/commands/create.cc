@@ -13,11 +13,13 @@
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/io/text_encoding.h"
 #include "tools/tfrecord/records/record_output.h"
 
 namespace recordpipe {
@@ -27,15 +29,16 @@ struct CreateArguments {
   FileArguments inputs = FileArguments(FolderInputs::kept);
   std::string format = {};
   std::vector<std::string> types = {};
+  std::string delimiter = {};
   SourceOptions source = {};
   RecordOutputArguments output = {};
   bool json = false;
 };
 
 const std::map<std::string, std::string, std::less<>> kSourceEndings = {
-    {".json", "json"},      {".jsonl", "json"},     {".ndjson", "json"},
-    {".csv", "csv"},        {".npy", "numpy"},      {".npz", "numpy"},
-    {".tar", "webdataset"}, {".tgz", "webdataset"}, {".tar.gz", "webdataset"}};
+    {".json", "json"},      {".jsonl", "json"},       {".ndjson", "json"}, {".csv", "csv"},
+    {".tsv", "tsv"},        {".npy", "numpy"},        {".npz", "numpy"},   {".tar", "webdataset"},
+    {".tgz", "webdataset"}, {".tar.gz", "webdataset"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
   std::string name(without_query(path));
@@ -93,17 +96,23 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
       throw UsageError(fmt::format("{} can't be read from standard input", format));
     }
   }
-  if (!arguments.types.empty() && format != "json" && format != "csv") {
+  const bool is_csv = format == "csv" || format == "tsv";
+  if (!arguments.types.empty() && format != "json" && !is_csv) {
     throw UsageError("--types is for JSON and CSV: " + format + " contains its types");
   }
   SourceOptions options = arguments.source;
+  if (!options.encoding.empty()) {
+    if (format != "json" && !is_csv) throw UsageError("--encoding is for text, not " + format);
+    require_encoding(options.encoding);
+  }
+  options.delimiter = delimiter_of(arguments.delimiter, format);
   options.types = parse_types(arguments.types);
   options.threads = arguments.output.threads;
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
   }
   if (format == "json") return json_source(context, paths, options);
-  if (format == "csv") return csv_source(context, paths, options);
+  if (is_csv) return csv_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
   if (format == "webdataset") return webdataset_source(context, paths);
@@ -142,11 +151,15 @@ CommandAction define_create(CommandApp& app) {
   arguments->inputs.add_to(
       app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
-      .one_of({"json", "csv", "numpy", "images", "webdataset", "cifar"});
+      .one_of({"json", "csv", "tsv", "numpy", "images", "webdataset", "cifar"});
   app.add_option("--types", arguments->types,
                  "Types of CSV columns or JSON features: label=int64,x=float")
       .comma_separated()
       .type_name("NAME=TYPE,...");
+  add_delimiter(app, arguments->delimiter);
+  app.add_option("--encoding", arguments->source.encoding,
+                 "Encoding of CSV or JSON, as iconv calls it: latin1, utf-16, ... (default: utf-8)")
+      .type_name("NAME");
   app.add_option("--tmp-dir", arguments->source.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
@@ -170,17 +183,20 @@ Command create_command() {
             unless --types declares the feature as float. Some programs (jq 1.6) write 1.0 as 1:
             declare such features with --types. At most 1,000,000 feature names.
 csv         A header line with the feature names, then one record per line (RFC 4180). A column of
-            whole numbers becomes int64, a column of numbers float (nan, inf and -inf, in upper or
-            lower case, are numbers), any other column bytes; --types overrides this. If a column
+            whole numbers, or of true and false, becomes int64, a column of numbers float (nan, inf
+            and -inf, in upper or lower case, are numbers; so are lists of numbers of which one has
+            a decimal point or an exponent), any other column bytes; --types overrides this. The
+            types, and the cell that decided each, are printed on standard error. If a column
             becomes float without --types, a whole number in it that float can't represent exactly
             is an error. A quoted cell is text: a column with "7" becomes bytes, unless --types says
             otherwise. An empty cell is a missing feature, "" is empty bytes. A cell that contains a
-            JSON list becomes a list, {"base64": "..."} becomes bytes. Lines end with LF or CR LF
-            and have at most 100,000 cells. A pipe is copied to a temporary file, unless --types
-            declares all its columns.
+            JSON list becomes a list, {"base64": "..."} becomes bytes, {"float": []} and
+            {"bytes": []} lists without values. Lines end with LF or CR LF and have at most 100,000
+            cells. A pipe is copied to a temporary file, unless --types declares all its columns.
+            Cells are separated by commas, in .tsv (--from tsv) by tabs, or by --delimiter.
 numpy       .npy and .npz: row i of every array goes to record i; a feature has the name of its
-            array (.npy: of the file). Integers and booleans become int64, floats float (float64 is
-            rounded; a number beyond float's range is an error), strings bytes. uint8 with more than
+            array (.npy: of the file). Integers and booleans become int64, floats float, strings
+            bytes. uint8 with more than
             one dimension per row, such as [N, 32, 32, 3], becomes bytes: the pixels of an image.
             Arrays in Fortran order are refused: convert them with numpy.ascontiguousarray().
 images      A folder with one subfolder of JPEG, PNG, GIF, BMP or WebP files per class. The features
@@ -202,10 +218,14 @@ cifar       CIFAR-10 and CIFAR-100 archives, python or binary (.tar with cifar i
             the order is reported on standard error. generate_cifar10_tfrecords writes training and
             test images to separate files.
 
+Text is UTF-8, or has an --encoding; the names of features must be. Numbers are rounded to the
+nearest float; a number that this would turn into an infinity, or into 0, is an error.
+
 The features of every Example are sorted by name, so the same input gives the same files with any
 number of threads. Several files appear together or not at all.)",
       .examples = R"(  tfrecord create people.jsonl -o people.tfrecords
   tfrecord create table.csv -o table.tfrecords.gz --types id=bytes
+  tfrecord create a.csv -o a.tfrecords --delimiter ';' --encoding latin1
   tfrecord create arrays.npz -o arrays.tfrecords --shards 8
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
   tfrecord create 'shards/*.tar' -o shards.tfrecords

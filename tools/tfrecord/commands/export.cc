@@ -28,6 +28,7 @@ struct ExportArguments {
   InputArguments input = {};
   std::string format = {};
   TargetOptions target = {};
+  std::string delimiter = {};
   PixelArguments pixels = {};
   std::string where = {};
   std::vector<std::string> features = {};
@@ -37,8 +38,8 @@ struct ExportArguments {
 };
 
 const std::map<std::string, std::string, std::less<>> kTargetEndings = {
-    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},
-    {".csv", "csv"},   {".npz", "npz"},    {".tar", "webdataset"}};
+    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},   {".csv", "csv"},
+    {".tsv", "tsv"},   {".npz", "npz"},    {".tar", "webdataset"}};
 
 std::string format_of(const ExportArguments& arguments) {
   if (!arguments.format.empty()) {
@@ -50,13 +51,15 @@ std::string format_of(const ExportArguments& arguments) {
   }
   if (arguments.target.output.ends_with('/')) return "images";
   throw UsageError(
-      "can't detect the output format from -o, which should end in .jsonl, .csv, .npz, .tar "
+      "can't detect the output format from -o, which should end in .jsonl, .csv, .tsv, .npz, .tar "
       "(WebDataset) or / (a folder of images): give --to");
 }
 
-TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
+TargetOptions target_options(FileSystem& files, const std::string& format,
+                             const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
   options.pixels = pixel_options(arguments.pixels);
+  options.delimiter = delimiter_of(arguments.delimiter, format);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
   }
@@ -66,7 +69,7 @@ TargetOptions target_options(FileSystem& files, const ExportArguments& arguments
 std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const std::string& format,
                                           const TargetOptions& options) {
   if (format == "json") return json_target(context, options);
-  if (format == "csv") return csv_target(context, options);
+  if (format == "csv" || format == "tsv") return csv_target(context, options);
   if (format == "npz") return npz_target(context, options);
   if (format == "webdataset") return webdataset_target(context, options);
   if (options.output == "-") throw UsageError("standard output is not a folder: give -o a name");
@@ -101,7 +104,8 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
                                      .limit = arguments.limit,
                                      .named = features,
                                      .threads = arguments.threads};
-  const auto target = open_target(context, format, target_options(context.files, arguments));
+  const auto target =
+      open_target(context, format, target_options(context.files, format, arguments));
   MessageView message;
   SelectionReport report;
   FeatureNames found;
@@ -154,12 +158,13 @@ CommandAction define_export(CommandApp& app) {
                  })
       .required();
   app.add_option("--to", arguments->format,
-                 "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .npz, .tar or "
-                 "FOLDER/)")
-      .one_of({"json", "csv", "npz", "images", "webdataset"});
+                 "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .tsv, .npz, .tar "
+                 "or FOLDER/)")
+      .one_of({"json", "csv", "tsv", "npz", "images", "webdataset"});
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");
+  add_delimiter(app, arguments->delimiter);
   app.add_option(
          "--image", arguments->target.image,
          fmt::format("Feature with the image (default: the first of {} with one value of bytes)",
@@ -209,7 +214,11 @@ Command export_command() {
             bytes.
 csv         A header line, then one row per Example. A feature with one value becomes that value,
             one with none or several values a JSON list, a missing feature an empty cell; bytes that
-            are not text become {"base64": "..."}. Text that looks like a number is quoted.
+            are not text become {"base64": "..."}. Text that looks like a number, true or false is
+            quoted. In a column without values, empty lists of floats and bytes become {"float": []}
+            and {"bytes": []}. A column has one type: features of several are reported. A record
+            without features needs a table of two columns or more. Cells are separated by commas, in
+            .tsv (--to tsv) by tabs, or by --delimiter.
 npz         One array per feature. Every record must have the feature, with the same kind and number
             of values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records,
             values, length]. With --shape they become [records, height, width, channels] (the pixels

@@ -29,6 +29,8 @@ class ExampleSource {
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
+  char delimiter = ',';                  // CSV
+  std::string encoding = {};             // JSON and CSV: a name of iconv; empty: UTF-8
   std::string temporary_directory = {};  // for data that is read twice or doesn't fit into memory
 };
 

@@ -50,6 +50,7 @@ struct TargetOptions {
   // Describes raw pixels. By default, image folders guess the shape and layout, and .npz files use
   // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};
+  char delimiter = ',';                  // .csv: between cells
   std::string temporary_directory = {};  // .npz: for the arrays until close()
   // WebDataset: a new archive is begun before one of these limits would be exceeded; 0: no limit,
   // and without limits there is one archive, `output`.

@@ -1,7 +1,10 @@
 // Exports records as JSON lines or as CSV.
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/csv_examples.h"
@@ -48,14 +51,32 @@ class JsonTarget final : public ExportTarget {
 class CsvTarget final : public ExportTarget {
  public:
   CsvTarget(const CommandContext& context, const TargetOptions& options)
-      : output_(context, options.output) {}
+      : context_(context), delimiter_(options.delimiter), output_(context, options.output) {}
 
   bool looks_first() const override { return true; }
 
   void look(const ExportedRecord& record) override {
     require_example(record, kHint);
-    for (const NamedFeature& feature : record.message.features()) {
-      if (!columns_.contains(feature.name)) columns_.emplace(feature.name);
+    for (const auto& [name, feature] : record.message.features()) {
+      auto column = columns_.find(name);
+      if (column == columns_.end()) column = columns_.emplace(name, Column()).first;
+      Column::Kinds& kinds = feature.size() > 0 ? column->second.kinds : column->second.empty;
+      if (feature.kind() != FeatureKind::none) kinds.insert(feature.kind());
+    }
+  }
+
+  void end_look() override {
+    for (auto& [name, column] : columns_) {
+      Column::Kinds all = column.kinds;
+      all.insert(column.empty.begin(), column.empty.end());
+      if (all.size() < 2) continue;
+      std::string words;
+      for (const FeatureKind kind : all) {
+        words.append(words.empty() ? "" : " and ").append(json_kind(kind));
+      }
+      context_.progress.warn("tfrecord export: " + name_text(name) + " is " + words +
+                             " in different records, and a column has one type: JSON lines keep "
+                             "the types");
     }
   }
 
@@ -63,20 +84,23 @@ class CsvTarget final : public ExportTarget {
     if (!begun_) begin();
     require_example(record, kHint);
     bool first = true;
-    for (const std::string& column : columns_) {
-      if (!first) output_.write(",");
+    bool is_empty_row = true;
+    for (const auto& [name, column] : columns_) {
+      if (!first) output_.write(std::string_view(&delimiter_, 1));
       first = false;
-      const FeatureView* const feature = record.message.find_feature(column);
-      const bool is_empty = !feature || feature->kind() == FeatureKind::none;
-      // A row with one empty cell would be an empty line, which doesn't count as a row.
-      if (is_empty && columns_.size() == 1) {
-        throw Error(
-            {.kind = ErrorKind::unsupported,
-             .reason = "record " + std::to_string(record.number) +
-                       " has none of the features, which a table of one column can't represent",
-             .hint = kHint});
-      }
-      if (!is_empty) write_csv_feature(*feature, output_);
+      const FeatureView* const feature = record.message.find_feature(name);
+      if (!feature || feature->kind() == FeatureKind::none) continue;
+      is_empty_row = false;
+      write_csv_feature(*feature, output_, delimiter_,
+                        column.kinds == Column::Kinds{feature->kind()});
+    }
+    // A row with one empty cell, or none, would be an empty line, which doesn't count as a row.
+    if (is_empty_row && columns_.size() < 2) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "record " + std::to_string(record.number) +
+                             " has none of the features, which a table of " +
+                             (columns_.empty() ? "no columns" : "one column") + " can't represent",
+                   .hint = kHint});
     }
     output_.write("\n");
   }
@@ -89,19 +113,27 @@ class CsvTarget final : public ExportTarget {
  private:
   static constexpr const char* kHint = "export to JSON lines";
 
+  struct Column {
+    using Kinds = std::set<FeatureKind>;
+    Kinds kinds = {};  // of the features with values
+    Kinds empty = {};  // of the features without values
+  };
+
   void begin() {
     begun_ = true;
     bool first = true;
-    for (const std::string& column : columns_) {
-      if (!first) output_.write(",");
+    for (const auto& [name, column] : columns_) {
+      if (!first) output_.write(std::string_view(&delimiter_, 1));
       first = false;
-      write_csv_cell(column, output_);
+      write_csv_cell(name, output_, /*in_quotes=*/false, delimiter_);
     }
     if (!columns_.empty()) output_.write("\n");
   }
 
+  const CommandContext& context_;
+  const char delimiter_;
   Output output_;
-  std::set<std::string, std::less<>> columns_;
+  std::map<std::string, Column, std::less<>> columns_;
   bool begun_ = false;
 };
 

@@ -13,6 +13,7 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/in_order.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/csv_examples.h"
@@ -20,6 +21,7 @@
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/text_input.h"
 
 namespace recordpipe {
@@ -32,7 +34,11 @@ class CsvSource final : public ExampleSource {
       : context_(context),
         paths_(std::move(paths)),
         directory_(options.temporary_directory),
-        examples_(options.types),
+        encoding_(options.encoding),
+        examples_(options.types,
+                  {.delimiter = options.delimiter,
+                   .delimiter_hint = "name its delimiter with --delimiter",
+                   .encoding_hint = "--encoding latin1 reads it, if that is its encoding"}),
         progress_(context, "look", paths_) {}
 
   std::optional<uint64_t> count() override {
@@ -60,8 +66,9 @@ class CsvSource final : public ExampleSource {
   CsvTable open_again(const std::string& path) {
     if (const auto begun = begun_.extract(path)) return std::move(begun.mapped());
     const auto spool = spools_.find(path);
-    CsvTable table = examples_.open(spool == spools_.end() ? open_text(context_, path, progress_)
-                                                           : spool->second.open());
+    CsvTable table =
+        examples_.open(spool == spools_.end() ? open_text(context_, path, progress_, encoding_)
+                                              : spool->second.open());
     if (!examples_.has_types(table)) fail_changed(path);
     return table;
   }
@@ -86,7 +93,7 @@ class CsvSource final : public ExampleSource {
     rows_ = 0;
     for (const std::string& path : paths_) {
       const bool is_once = is_read_once(context_.files, path);
-      auto source = open_text(context_, path, progress_);
+      auto source = open_text(context_, path, progress_, encoding_);
       if (is_once)
         source = spools_.try_emplace(path, directory_).first->second.keep(std::move(source));
       CsvTable table = examples_.open(std::move(source));
@@ -102,11 +109,28 @@ class CsvSource final : public ExampleSource {
       });
     }
     examples_.end_look();
+    print_types();
+  }
+
+  // Prints the types that were inferred, and the cells that decided them: a single cell can turn a
+  // column of numbers into text.
+  void print_types() const {
+    constexpr size_t kMost = 100;
+    const auto& columns = examples_.inferred();
+    for (size_t i = 0; i < std::min(columns.size(), kMost); ++i) {
+      const auto& [name, type, reason] = columns[i];
+      print_summary(context_, "column " + name_text(name) + ": " + type +
+                                  (reason.empty() ? "" : " (" + reason + ")"));
+    }
+    if (columns.size() > kMost) {
+      print_summary(context_, "and " + counted(columns.size() - kMost, "more column"));
+    }
   }
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
   const std::string directory_;
+  const std::string encoding_;
   CsvExamples examples_;
   InputProgress progress_;
   std::map<std::string, Spool> spools_;    // of pipes, by their paths
@@ -156,6 +180,7 @@ class JsonSource final : public ExampleSource {
         paths_(std::move(paths)),
         names_(paths_),
         types_(options.types),
+        encoding_(options.encoding),
         threads_(thread_count(options.threads)) {
     std::ranges::replace_if(names_, is_standard_input, "standard input");
   }
@@ -193,7 +218,7 @@ class JsonSource final : public ExampleSource {
 
   void run_file(size_t file, InputProgress& progress, const Consume& consume) {
     const std::string& path = paths_[file];
-    LineReader lines(open_text(context_, path, progress));
+    LineReader lines(open_text(context_, path, progress, encoding_));
     parallel::in_order<Lines, Block>(
         {.threads = threads_}, [&] { return next_block(lines, file); },
         [&](const Lines& block) { return block_of(block); },
@@ -244,6 +269,7 @@ class JsonSource final : public ExampleSource {
   const std::vector<std::string> paths_;
   std::vector<std::string> names_;  // for messages
   const FeatureTypes types_;
+  const std::string encoding_;
   const size_t threads_;
   JsonSurvey survey_;
   std::set<std::string> warned_;

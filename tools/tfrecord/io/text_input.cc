@@ -7,6 +7,7 @@
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/text_encoding.h"
 
 namespace recordpipe {
 namespace {
@@ -16,14 +17,14 @@ constexpr size_t kReadSize = size_t{256} << 10;
 }  // namespace
 
 std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
-                                      InputProgress& progress) {
+                                      InputProgress& progress, const std::string& encoding) {
   PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
   const Compression compression = sniff_compression(peeked.head);
   // zlib is not detected: its two header bytes may be text, for example "x^".
-  if (compression != Compression::gzip && compression != Compression::zstd) {
-    return std::move(peeked.source);
+  if (compression == Compression::gzip || compression == Compression::zstd) {
+    peeked.source = inflate(std::move(peeked.source), compression);
   }
-  return inflate(std::move(peeked.source), compression);
+  return as_utf8(std::move(peeked.source), encoding);
 }
 
 std::optional<std::string_view> LineReader::next() {

@@ -15,10 +15,10 @@
 
 namespace recordpipe {
 
-// Opens a file, URL or standard input as text; decompresses gzip and zstd. Reports the bytes read
-// to `progress`.
+// Opens a file, URL or standard input as text; decompresses gzip and zstd, and converts `encoding`
+// to UTF-8 (text_encoding.h). Reports the bytes read to `progress`.
 std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
-                                      InputProgress& progress);
+                                      InputProgress& progress, const std::string& encoding);
 
 class LineReader {
  public:

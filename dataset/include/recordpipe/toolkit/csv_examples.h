@@ -24,6 +24,14 @@
 
 namespace recordpipe {
 
+// How the text of tables is read.
+struct CsvFormat {
+  char delimiter = ',';  // is_csv_delimiter() must hold
+  // The hints of errors for text that seems to have another delimiter or encoding.
+  std::string delimiter_hint = "write it with this delimiter";
+  std::string encoding_hint = "convert it to UTF-8, for example with iconv";
+};
+
 struct CsvCell {
   std::string text = {};
   bool quoted = false;
@@ -32,14 +40,26 @@ struct CsvCell {
   bool missing() const { return text.empty() && !quoted; }
 };
 
-// Whether csv_examples.h parses the text of a cell as JSON (a list, or {"base64": ...} for binary
-// bytes). Plain text that starts in this way must itself be encoded as JSON.
+// The cells of empty lists whose kind the other cells of the column don't show. An empty list of
+// int64 is [].
+inline constexpr std::string_view kCsvNoFloats = R"({"float": []})";
+inline constexpr std::string_view kCsvNoBytes = R"({"bytes": []})";
+
+// Whether csv_examples.h parses the text of a cell as JSON (a list, {"base64": ...} for binary
+// bytes, or one of the cells above). Plain text that starts in this way must itself be encoded as
+// JSON.
 inline bool is_json_cell(std::string_view text) {
-  return text.starts_with('[') || text.starts_with("{\"base64\"");
+  return text.starts_with('[') || text.starts_with("{\"base64\"") || text == kCsvNoFloats ||
+         text == kCsvNoBytes;
 }
 
-// Reads CSV. Rows end with "\n" or "\r\n". A quoted cell may contain line ends, commas, and doubled
-// quotes. A UTF-8 byte order mark at the start is skipped.
+// Whether `c` can separate the cells of a row: an ASCII character that numbers, words, lists and
+// quotes don't contain.
+bool is_csv_delimiter(char c);
+
+// Reads CSV, or text with another delimiter, for which is_csv_delimiter() must hold. Rows end with
+// "\n" or "\r\n". A quoted cell may contain line ends, delimiters, and doubled quotes. A UTF-8 byte
+// order mark at the start is skipped.
 class CsvReader {
  public:
   // The maximum number of bytes and of cells in a row. Beyond either, throws Error{limit_exceeded}.
@@ -47,7 +67,7 @@ class CsvReader {
   static constexpr size_t kMostCells = 100'000;
 
   // Reads the first bytes.
-  explicit CsvReader(std::unique_ptr<ByteSource> source);
+  explicit CsvReader(std::unique_ptr<ByteSource> source, char delimiter = ',');
 
   // Returns the next row, or nullopt at the end; skips empty lines. Throws Error{corrupted} with
   // the line for a quote inside an unquoted cell, for text after a closing quote, for an
@@ -55,6 +75,8 @@ class CsvReader {
   std::optional<std::vector<CsvCell>> next();
   // The number of the current row's first line, from 1.
   uint64_t line() const { return row_line_; }
+  // The number of bytes before the current row.
+  uint64_t row_begin() const { return row_begin_; }
   const std::string& path() const { return source_->path(); }
 
  private:
@@ -66,50 +88,78 @@ class CsvReader {
   [[noreturn]] void fail(const char* reason, const char* hint = "") const;
 
   std::unique_ptr<ByteSource> source_;
+  const char delimiter_;
   std::vector<std::byte> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t line_ = 1;
   uint64_t row_line_ = 0;
+  uint64_t row_begin_ = 0;
   size_t row_size_ = 0;
 };
 
 // Writes a cell. The cell is quoted if `in_quotes` is set, if the text requires it, and if the text
 // is empty: an unquoted empty cell would be a missing value.
-void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false);
+void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false,
+                    char delimiter = ',');
 // Writes a part of the text between a cell's quotes; doubles the quotes in that text.
 void write_quoted_csv(std::string_view text, ByteSink& out);
 
 // Converts the cell to a serialised Feature; nullopt if the cell is not of the type ("int64",
-// "float" or "bytes"). A cell that is a JSON list gives a list; {"base64": "..."} gives bytes.
+// "float" or "bytes"). A cell that is a JSON list gives a list; {"base64": "..."} gives bytes; true
+// and false (also True, TRUE, ...) are the int64s 1 and 0.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
 // Writes a feature as a cell from which feature_of_cell() restores it: a single value as it is,
 // several values or none as a JSON list, binary bytes as {"base64": "..."}. Text that would parse
-// as a number is quoted.
-void write_csv_feature(const FeatureView& feature, ByteSink& out);
+// as a number or a boolean is quoted. `is_kind_known`: whether other cells of the column show the
+// kind; otherwise an empty list of floats or bytes is kCsvNoFloats or kCsvNoBytes.
+void write_csv_feature(const FeatureView& feature, ByteSink& out, char delimiter = ',',
+                       bool is_kind_known = true);
 
 // Infers the narrowest type that fits all cells of a column. A quoted cell is bytes, unless it
-// contains JSON.
+// contains JSON. Numbers with a point or an exponent are float, in lists, too. Booleans alone are
+// int64, beside numbers bytes.
 class CsvColumnGuess {
  public:
-  // `path` and `line` are the position of the cell, for error messages.
+  // `path` and `line` are the position of the cell, for messages.
   void look_at(const CsvCell& cell, const std::string& path, uint64_t line);
   // Returns "int64", "float" or "bytes" for the column `name`. Throws Error{corrupted}, with the
   // position, if the type is float and the column has an integer that float32 can't represent
-  // exactly: otherwise, for example, an identifier would be rounded to another one. `types_called`:
-  // FeatureTypes::called.
+  // exactly (otherwise, for example, an identifier would be rounded to another one) or a number out
+  // of the range of float. `types_called`: FeatureTypes::called.
   std::string_view type(const std::string& name, const std::string& types_called) const;
+  // Returns the cell that decides the type: "\"n/a\" in line 17"; with `has_path`, "... of a.csv".
+  // Empty for integers.
+  std::string reason(bool has_path) const;
 
  private:
+  enum class Form { empty_list, boolean, int64, floating, bytes };
   struct Place {
     std::string path;
     uint64_t line;
     std::string text;
+    std::string_view how;  // what makes it text, if its letters don't
   };
+  struct Cell;
 
-  size_t type_ = 0;
-  std::optional<Place> rounded_ = {};  // the first integer that float32 can't represent
+  static Cell read(const CsvCell& cell);
+  static std::optional<Cell> read_json(const std::string& text);
+  bool has(Form form) const { return first_.contains(form); }
+  bool is_bytes() const;
+  [[noreturn]] void fail(const Place& place, const std::string& name, const std::string& reason,
+                         std::string hint) const;
+
+  std::map<Form, Place> first_;        // the first cell of each form
+  std::optional<Place> rounded_;       // the first integer that float32 can't represent
+  std::optional<Place> out_of_range_;  // the first number out of the range of float
+};
+
+// The type that was inferred for a column, and why.
+struct CsvColumnType {
+  std::string name;
+  std::string type;
+  std::string reason;  // CsvColumnGuess::reason()
 };
 
 // A CSV file whose header line was read.
@@ -137,12 +187,13 @@ class CsvTable {
 // first record(). Not thread-safe. Must outlive its tables and must not move.
 class CsvExamples {
  public:
-  explicit CsvExamples(FeatureTypes types = {});
+  explicit CsvExamples(FeatureTypes types = {}, CsvFormat format = {});
   CsvExamples(const CsvExamples&) = delete;
   CsvExamples& operator=(const CsvExamples&) = delete;
 
-  // Reads the header line. Throws Error{corrupted} for duplicate column names, Error{unsupported}
-  // for a separator other than a comma, and the errors of CsvReader.
+  // Reads the header line. Throws Error{corrupted} for duplicate column names and for a name that
+  // is not UTF-8 (with its line and byte), Error{unsupported} for a separator other than the
+  // delimiter, and the errors of CsvReader.
   CsvTable open(std::unique_ptr<ByteSource> source);
   // Whether the types of all columns of `table` are known.
   bool has_types(const CsvTable& table) const;
@@ -152,6 +203,8 @@ class CsvExamples {
   // Ends type inference: call it after look_at() for all rows of all tables. Throws the errors of
   // CsvColumnGuess::type().
   void end_look();
+  // The types that end_look() has inferred, sorted by name.
+  const std::vector<CsvColumnType>& inferred() const { return inferred_; }
 
   // Returns a row as a serialised Example; requires has_types(table). Empty cells are omitted.
   // Throws Error{corrupted}, with the position, for a cell that is not of its column's type.
@@ -162,8 +215,11 @@ class CsvExamples {
   void require_columns() const;
 
  private:
-  void require_commas(const CsvTable& table) const;
+  void require_delimiter(const CsvTable& table) const;
 
+  const CsvFormat format_;
+  size_t tables_ = 0;
+  std::vector<CsvColumnType> inferred_;
   FeatureTypes types_;  // the given types; after end_look() also the inferred ones
   std::set<std::string> columns_;
   std::map<std::string, CsvColumnGuess> guesses_;

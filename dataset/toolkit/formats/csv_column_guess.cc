@@ -1,0 +1,146 @@
+// Infers the types of CSV's columns from their cells.
+#include <algorithm>
+#include <utility>
+
+#include "dataset/example/nearest_float.h"
+#include "dataset/toolkit/formats/json_value.h"
+#include "dataset/toolkit/number_text.h"
+#include "recordpipe/error.h"
+#include "recordpipe/toolkit/csv_examples.h"
+
+namespace recordpipe {
+namespace {
+
+// Returns the beginning of a long text, for messages.
+std::string shortened(std::string_view text) {
+  constexpr size_t kMost = 40;
+  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+}
+
+// Returns whether `text` is a code such as 007, which would lose its zeros as a number.
+bool is_code(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+bool is_whole(std::string_view text) { return text.find_first_not_of("-0123456789") == text.npos; }
+
+}  // namespace
+
+struct CsvColumnGuess::Cell {
+  Form form;
+  std::string_view how = {};
+  bool is_rounded = false;        // has a whole number that float can't represent exactly
+  std::string out_of_range = {};  // a number of the cell that is out of the range of float
+};
+
+// Returns std::nullopt for text that only begins like JSON.
+std::optional<CsvColumnGuess::Cell> CsvColumnGuess::read_json(const std::string& text) {
+  if (text == kCsvNoFloats) return Cell{Form::floating};
+  if (text == kCsvNoBytes) return Cell{Form::bytes};
+  JsonValue list;
+  try {
+    list = parse_json(text);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) return std::nullopt;
+    return Cell{.form = Form::floating, .out_of_range = shortened(text)};  // beyond double
+  }
+  if (list.is_base64()) return Cell{Form::bytes};
+  if (list.kind != JsonValue::Kind::array) return std::nullopt;
+  if (list.items.empty()) return Cell{Form::empty_list};
+  if (std::ranges::all_of(list.items, &JsonValue::is_bytes)) return Cell{Form::bytes};
+  Cell cell{Form::boolean};
+  for (const JsonValue& item : list.items) {
+    if (item.kind == JsonValue::Kind::integer) {
+      if (cell.form == Form::boolean && !item.text.empty()) cell.form = Form::int64;
+      if (is_rounded_by_float(item.integer)) cell.is_rounded = true;
+    } else if (item.kind == JsonValue::Kind::floating) {
+      cell.form = Form::floating;
+      if (item.is_beyond_int64()) cell.is_rounded = true;
+      if (!parse_float(item.text)) cell.out_of_range = shortened(item.text);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return cell;
+}
+
+CsvColumnGuess::Cell CsvColumnGuess::read(const CsvCell& cell) {
+  const std::string& text = cell.text;
+  if (is_json_cell(text)) {
+    if (auto json = read_json(text)) return *std::move(json);
+    return {.form = Form::bytes, .how = ", which is no list of one type"};
+  }
+  const bool is_decimal = is_number(text);
+  if (cell.quoted) return {.form = Form::bytes, .how = is_decimal ? ", in quotes" : ""};
+  if (is_code(text)) return {.form = Form::bytes, .how = ", with a zero in front"};
+  if (const auto value = parse_int64(text)) {
+    return {.form = Form::int64, .is_rounded = is_rounded_by_float(*value)};
+  }
+  if (parse_boolean(text)) return {.form = Form::boolean};
+  if (!is_decimal) return {.form = Form::bytes};
+  return {.form = Form::floating,
+          .is_rounded = is_whole(text),  // beyond int64
+          .out_of_range = parse_float(text) ? "" : shortened(text)};
+}
+
+void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
+  if (cell.missing() || has(Form::bytes)) return;
+  const Cell its = read(cell);
+  if (has(its.form) && !its.is_rounded && its.out_of_range.empty()) return;
+  const Place place = {path, line, shortened(cell.text), its.how};
+  first_.try_emplace(its.form, place);
+  if (its.is_rounded && !rounded_) rounded_ = place;
+  if (!its.out_of_range.empty() && !out_of_range_) {
+    out_of_range_ = {path, line, its.out_of_range, {}};
+  }
+}
+
+bool CsvColumnGuess::is_bytes() const {
+  return has(Form::bytes) || (has(Form::boolean) && (has(Form::int64) || has(Form::floating)));
+}
+
+std::string_view CsvColumnGuess::type(const std::string& name,
+                                      const std::string& types_called) const {
+  if (is_bytes()) return "bytes";
+  if (!has(Form::floating)) return "int64";
+  const std::string as_bytes = types_called + " " + printable(name) + "=bytes keeps its digits";
+  if (out_of_range_) fail(*out_of_range_, name, out_of_float_range(out_of_range_->text), as_bytes);
+  if (rounded_) {
+    fail(*rounded_, name,
+         rounded_->text +
+             " is a whole number that a float, which all cells of the column fit, can't represent "
+             "exactly",
+         types_called + " " + printable(name) + "=float rounds it, " + as_bytes);
+  }
+  return "float";
+}
+
+void CsvColumnGuess::fail(const Place& place, const std::string& name, const std::string& reason,
+                          std::string hint) const {
+  throw Error({.kind = ErrorKind::corrupted,
+               .path = place.path,
+               .reason = "line " + std::to_string(place.line) + ": column " + printable(name) +
+                         ": " + reason,
+               .hint = std::move(hint)});
+}
+
+std::string CsvColumnGuess::reason(bool has_path) const {
+  const auto words = [&](Form form) {
+    const Place& place = first_.at(form);
+    const std::string quote = form == Form::bytes ? "\"" : "";
+    return quote + place.text + quote + " in line " + std::to_string(place.line) +
+           (has_path ? " of " + printable(place.path) : "") + std::string(place.how);
+  };
+  if (has(Form::bytes)) return words(Form::bytes);
+  if (is_bytes()) {
+    return words(Form::boolean) + " beside " +
+           words(has(Form::int64) ? Form::int64 : Form::floating);
+  }
+  if (has(Form::floating)) return words(Form::floating);
+  if (has(Form::boolean)) return "true is 1, and false is 0";
+  if (has(Form::int64)) return "";
+  return has(Form::empty_list) ? "all lists are empty" : "all cells are empty";
+}
+
+}  // namespace recordpipe
