@@ -28,8 +28,12 @@ struct RecordReader::State {
   // The bytes that were read from the source and not yet returned: buffer[begin, end).
   size_t begin = 0;
   size_t end = 0;
-  uint64_t offset = 0;  // of `begin` in the decompressed content
+  uint64_t offset = 0;  // of the next record in the decompressed content
+  // The record before it has failed: bytes from `begin` on that belong to it, and its offset.
+  uint64_t unwanted = 0;
+  uint64_t failed_at = 0;
   bool ended = false;
+  bool reads_on = false;
   std::exception_ptr failure = nullptr;
 
   State(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options)
@@ -60,7 +64,28 @@ struct RecordReader::State {
     return end - begin >= size;
   }
 
+  // Passes over up to `count` bytes; returns the number of bytes that there were.
+  uint64_t pass(uint64_t count) {
+    uint64_t passed = 0;
+    while (passed < count && (begin < end || fetch(1))) {
+      const uint64_t here = std::min<uint64_t>(count - passed, end - begin);
+      begin += here;
+      passed += here;
+    }
+    return passed;
+  }
+
+  // Whether the place of the record after a failed one is known: the length is checked.
+  bool is_next_known(const RecordFrame& frame) const {
+    return frame.fault == FramingFault::data_crc ||
+           (frame.fault == FramingFault::too_long && rules.check_crc);
+  }
+
   std::optional<Record> next() {
+    if (pass(unwanted) < unwanted) {
+      throw framing_error({FramingFault::data_cut, 0}, source->path(), failed_at, {}, rules);
+    }
+    unwanted = 0;
     fetch(kRecordHeaderSize);
     if (begin == end) return std::nullopt;
     RecordFrame frame = parse_record_header(available(), UINT64_MAX, rules);
@@ -72,7 +97,14 @@ struct RecordReader::State {
     }
     if (!frame.ok()) {
       if (frame.fault == FramingFault::length_crc) fetch(kBytesForHint);
-      throw framing_error(frame, source->path(), offset, available(), rules);
+      Error error = framing_error(frame, source->path(), offset, available(), rules);
+      reads_on = is_next_known(frame);
+      if (reads_on) {
+        unwanted = frame.size();
+        failed_at = offset;
+        offset += frame.size();
+      }
+      throw error;
     }
     const Record record = {.data = frame.data(available()), .offset = offset};
     begin += frame.size();
@@ -94,11 +126,22 @@ RecordReader& RecordReader::operator=(RecordReader&&) noexcept = default;
 
 std::optional<Record> RecordReader::read() {
   if (state_->failure) std::rethrow_exception(state_->failure);
+  state_->reads_on = false;
   try {
     return state_->next();
   } catch (...) {
-    state_->failure = std::current_exception();
+    if (!state_->reads_on) state_->failure = std::current_exception();
     throw;
+  }
+}
+
+bool RecordReader::reads_on() const { return state_->reads_on; }
+
+std::optional<uint64_t> RecordReader::pass_rest(uint64_t most) {
+  try {
+    return state_->pass(most);
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 

@@ -187,10 +187,13 @@ class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators,
         with a failed row is skipped as a whole. ``stats()`` of the iterator counts and names
         what was skipped.
 
-        An error that ends its source is not skipped: a missing file, damaged framing (a length that
-        doesn't fit its CRC, an end inside a record), damage in a compressed file. Where each file
-        is a source of its own, ``paths.interleave(recordpipe.tfrecords)`` or ``tfrecords(paths,
-        cycle_length=2)``, only the damaged file ends early, and the others go on.
+        A record whose data doesn't fit its CRC is one skipped element, in plain and compressed
+        files. An error that ends its source is not skipped: a missing file, damaged framing (a
+        length that doesn't fit its CRC, an end inside a record), a damaged compressed stream. Where
+        each file is a source of its own, ``tfrecords(paths, cycle_length=2)`` or
+        ``paths.interleave(recordpipe.tfrecords, cycle_length=2)``, only the damaged file ends
+        early, and the others go on: ``first_skipped`` of ``stats()`` says how many bytes are lost
+        by that.
         :func:`recordpipe.salvage` saves the intact records behind such damage.
 
         Args:

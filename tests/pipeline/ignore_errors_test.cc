@@ -3,13 +3,14 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/record_writer.h"
@@ -134,19 +135,28 @@ INSTANTIATE_TEST_SUITE_P(Options, IgnoreErrors,
                                            PipelineOptions{.threads = 3, .chunk_size = 7},
                                            PipelineOptions{.threads = 8, .chunk_size = 1000}));
 
+constexpr Compression kCompressions[] = {Compression::none, Compression::gzip, Compression::zlib,
+                                         Compression::zstd};
+
 class IgnoreErrorsInFiles : public ::testing::Test {
  protected:
   // Writes ten records of 12 + 8 + 4 bytes, with a flipped bit in `byte`, if given.
-  std::string write(const std::string& name, int first, std::optional<size_t> byte) {
+  std::string write(const std::string& name, int first, std::optional<size_t> byte,
+                    Compression compression = Compression::none) {
     std::string framed;
     for (int i = first; i < first + 10; ++i) {
       append_framed(as_bytes("record " + std::to_string(i)), framed);
     }
     if (byte) framed[*byte] = static_cast<char>(framed[*byte] ^ 1);
+    return write_content(name, framed, compression);
+  }
+
+  std::string write_content(const std::string& name, std::string_view framed,
+                            Compression compression) {
     const std::string path = directory_.path() + "/" + name;
-    AtomicFile file(posix_file_system(), path);
-    file.write(as_bytes(framed));
-    file.commit();
+    RecordWriter writer(posix_file_system(), path, {.compression = compression});
+    writer.write_framed(as_bytes(framed), 10);
+    writer.close();
     return path;
   }
 
@@ -165,6 +175,70 @@ TEST_F(IgnoreErrorsInFiles, SkipsARecordWhoseCrcDoesNotFit) {
   ASSERT_EQ(iterator.skipped().first.size(), 1u);
   EXPECT_EQ(iterator.skipped().first[0].path, directory_.path() + "/a");
   EXPECT_EQ(iterator.skipped().first[0].offset, 3 * 24u);
+}
+
+TEST_F(IgnoreErrorsInFiles, ADamagedRecordOfAStreamCostsNoOther) {
+  for (const Compression compression : kCompressions) {
+    const std::string damaged = write("a", 0, 3 * 24 + 14, compression);
+    const auto open = [](const std::string& path) { return tfrecord_files({path}); };
+    const auto paths = from_vector(std::vector{damaged, write("b", 10, {}, Compression::gzip)});
+    for (const auto& records :
+         {tfrecord_files({damaged, write("b", 10, {})}), paths.interleave(open, 2)}) {
+      auto iterator = records.map(text).ignore_errors().iterate();
+      std::vector<std::string> out;
+      while (const std::string* line = iterator.next()) out.push_back(*line);
+      EXPECT_EQ(out.size(), 19u) << to_string(compression);
+      EXPECT_EQ(iterator.skipped().count, 1u);
+      ASSERT_EQ(iterator.skipped().first.size(), 1u);
+      EXPECT_EQ(iterator.skipped().first[0],
+                (SkippedElement{damaged, 3 * 24, "data CRC mismatch: corrupted record"}));
+    }
+    // A failed record has a place: the elements behind it keep theirs.
+    const auto records = tfrecord_files({damaged});
+    EXPECT_EQ(collect(records.map(text).skip(4)).front(), "record 4");
+    EXPECT_EQ(collect(records.map(text).batch(2).ignore_errors()).size(), 4u);
+    auto first = records.map(text).ignore_errors().iterate();
+    for (int i = 0; i < 5; ++i) first.next();
+    auto restored = records.map(text).ignore_errors().iterate();
+    restored.restore(first.state());
+    EXPECT_EQ(*restored.next(), "record 6");
+  }
+}
+
+// Damage of the data and of the framing: the plain file is read as a stream, too.
+TEST_F(IgnoreErrorsInFiles, TheReportSaysHowMuchIsLostAfterDamagedFraming) {
+  std::string framed;
+  for (int i = 0; i < 10; ++i) append_framed(as_bytes("record " + std::to_string(i)), framed);
+  framed[1 * 24 + 14] ^= 1;
+  framed[6 * 24 + 1] ^= 1;
+  const auto lines = [](const std::string& path) {
+    const auto open = [](const std::string& name) { return tfrecord_files({name}); };
+    return from_vector(std::vector{path}).interleave(open, 2).map(text).ignore_errors();
+  };
+  for (const Compression compression : kCompressions) {
+    auto iterator = lines(write_content("a", framed, compression)).iterate();
+    size_t count = 0;
+    while (iterator.next()) ++count;
+    EXPECT_EQ(count, 5u);
+    const SkippedReport report = iterator.skipped();
+    ASSERT_EQ(report.count, 2u);
+    EXPECT_EQ(report.first[1].offset, 6 * 24u);
+    const bool is_plain = compression == Compression::none;
+    EXPECT_EQ(report.first[1].reason,
+              "length CRC mismatch: corrupted record; the rest of the file, 96 bytes" +
+                  std::string(is_plain ? "" : " of its content") + ", is lost");
+  }
+
+  const std::string path = write_content("b", framed, Compression::gzip);
+  std::string bytes = read_file(path);
+  const size_t size = bytes.size();
+  bytes[size - 8] ^= 1;  // the CRC-32 of the content
+  write_file(path, bytes);
+  auto iterator = lines(path).iterate();
+  while (iterator.next()) {
+  }
+  EXPECT_THAT(iterator.skipped().first.back().reason,
+              testing::EndsWith(" of its " + std::to_string(size) + " compressed bytes, is lost"));
 }
 
 TEST_F(IgnoreErrorsInFiles, DamagedFramingEndsItsSource) {

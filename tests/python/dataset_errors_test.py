@@ -1,6 +1,7 @@
 """Errors of a Dataset: their classes, what they name, how they travel."""
 
 import errno
+import gzip
 import pickle
 import traceback
 import unittest
@@ -44,6 +45,37 @@ class Errors(FilesTest):
                     str(i).encode() for i in [*range(100, 110), *range(100, 104), *range(100, 103)]
                 ),
             )
+
+    def test_a_damaged_record_of_a_gzip_file_costs_no_other(self):
+        path = self.folder / "a.gz"
+        data = bytearray(self.numbered(10).read_bytes())
+        data[3 * 17 + 12] ^= 1
+        path.write_bytes(gzip.compress(data))
+        rest = [str(i).encode() for i in range(10) if i != 3]
+        paths = rp.from_list([path])
+        for records in (
+            rp.tfrecords(path),
+            rp.tfrecords([path, path], cycle_length=2).shard(2, 1),
+            paths.interleave(rp.tfrecords, cycle_length=2),
+        ):
+            iterator = iter(records.ignore_errors())
+            self.assertEqual(list(iterator), rest)
+            stats = iterator.stats()
+            self.assertEqual(stats["skipped"], 1)
+            self.assertEqual(stats["first_skipped"][0][:2], (str(path), 51))
+
+    def test_what_damaged_framing_costs_is_said(self):
+        data = bytearray(self.numbered(10).read_bytes())
+        data[4 * 17] ^= 1
+        path = self.folder / "a.gz"
+        path.write_bytes(gzip.compress(data))
+        iterator = iter(
+            rp.from_list([path]).interleave(rp.tfrecords, cycle_length=1).ignore_errors()
+        )
+        self.assertEqual(len(list(iterator)), 4)
+        reason = "length CRC mismatch: corrupted record; "
+        reason += "the rest of the file, 102 bytes of its content, is lost"
+        self.assertEqual(iterator.stats()["first_skipped"], [(str(path), 68, reason)])
 
     def test_urls_are_refused_by_name(self):
         for read in (rp.tfrecords, rp.info, rp.verify, rp.tfds):

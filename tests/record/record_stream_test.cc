@@ -181,13 +181,34 @@ TEST(RecordStream, ALengthThatLiesCostsNoMemory) {
 }
 
 TEST(RecordStream, ARecordAboveTheCapIsRefusedAtItsHeader) {
-  RecordReader reader =
-      stream_reader_of(file_of({"four", "fives"}, Compression::none), {.max_record_size = 4});
+  RecordReader reader = stream_reader_of(file_of({"four", "fives", "last"}, Compression::none),
+                                         {.max_record_size = 4});
   EXPECT_EQ(as_text(reader.read()->data), "four");
   const Error error = error_of([&] { reader.read(); });
   EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
   EXPECT_EQ(error.offset(), 20u);
   EXPECT_THAT(error.reason(), HasSubstr("5 bytes"));
+  EXPECT_TRUE(reader.reads_on());
+  EXPECT_EQ(as_text(reader.read()->data), "last");
+}
+
+TEST_P(CompressedStream, ARecordWithAWrongDataCrcCostsNoOther) {
+  const std::string large(3 << 20, 'x');  // more than the buffer
+  std::string content = file_of({"a", large, "c", "d"}, Compression::none);
+  content[12] ^= 1;
+  content[17 + 12] ^= 1;
+  MemorySink sink;
+  const auto compressed = deflate(sink, {GetParam(), 1});
+  compressed->write(as_bytes(content));
+  compressed->close();
+  RecordReader reader = stream_reader_of(sink.content);
+  for (const uint64_t offset : {0, 17}) {
+    EXPECT_EQ(error_of([&] { reader.read(); }).offset(), offset);
+    EXPECT_TRUE(reader.reads_on());
+  }
+  EXPECT_EQ(as_text(reader.read()->data), "c");
+  EXPECT_EQ(as_text(reader.read()->data), "d");
+  EXPECT_FALSE(reader.read());
 }
 
 // Compresses `start` and 64 MiB of zeros into a few kilobytes.

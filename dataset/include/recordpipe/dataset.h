@@ -169,9 +169,11 @@ class Dataset {
   // batch (a batch with a failed row is skipped as a whole). Only downstream operators see that the
   // element is missing. Best placed late: after shuffle, before batch.
   //
-  // An error that ends its source is not skipped: a missing file, damaged framing, damage in a
-  // compressed file. If each file is a separate input (flat_map or interleave over paths), only the
-  // damaged file ends early; the other files continue.
+  // A record whose data CRC doesn't match is one skipped element, in plain and compressed files. An
+  // error that ends its source is not skipped: a missing file, damaged framing, a damaged
+  // compressed stream. If each file is a separate input (flat_map or interleave over paths), only
+  // the damaged file ends early, and the report says how much of it is lost; the other files
+  // continue.
   Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
     return with<T>(internal::ignore_errors(node_, limits));
   }

@@ -56,10 +56,18 @@ class RecordReader {
   RecordReader& operator=(RecordReader&&) noexcept;
 
   // Returns the next record, which is valid until the next call; nullopt at a clean end and on
-  // every later call. After an exception, every further call throws the same exception
-  // (toolkit/record_scanner.h continues after damage). Throws truncated, corrupted, limit_exceeded,
-  // and the errors of the source.
+  // every later call. Throws truncated, corrupted, limit_exceeded, and the errors of the source.
+  // After an exception for which reads_on() is true, the next call returns the record after the
+  // failed one; after any other, every further call throws the same exception
+  // (toolkit/record_scanner.h continues after such damage, too).
   std::optional<Record> read();
+  // Whether the last read() threw for a single record whose length is correct: its data CRC doesn't
+  // match, or it is longer than max_record_size.
+  bool reads_on() const;
+  // After an exception for which reads_on() is false: passes over up to `most` bytes of the content
+  // from the failed record on, and returns the number of bytes; nullopt if the source or its
+  // compressed stream fails. Nothing but offset() and path() may be used afterwards.
+  std::optional<uint64_t> pass_rest(uint64_t most);
 
   // Returns the offset of the next record in the decompressed content.
   uint64_t offset() const;

@@ -2,11 +2,23 @@
 #pragma once
 
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "recordpipe/error.h"
 #include "recordpipe/ignore_errors.h"
 
 namespace recordpipe::internal {
+
+// An error that ends its source, with what is lost by that, in words.
+class LostRest final : public Error {
+ public:
+  LostRest(const Error& error, std::string loss) : Error(error), loss_(std::move(loss)) {}
+  const std::string& loss() const { return loss_; }
+
+ private:
+  std::string loss_;
+};
 
 // Shared by the stages of one iteration, which write, and their iterator, which reads. Thread-safe.
 class SkipLog {
@@ -15,7 +27,11 @@ class SkipLog {
     const std::lock_guard lock(mutex_);
     ++report_.count;
     if (report_.first.size() == SkippedReport::kMaxFirst) return;
-    report_.first.push_back({error.path(), error.offset(), error.reason()});
+    std::string reason = error.reason();
+    if (const auto* ending = dynamic_cast<const LostRest*>(&error)) {
+      reason += "; " + ending->loss();
+    }
+    report_.first.push_back({error.path(), error.offset(), std::move(reason)});
   }
 
   SkippedReport report() const {

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <stop_token>
+#include <utility>
 
 #include "recordpipe/stop.h"
 
@@ -25,7 +26,9 @@ class RecordProducer final : public Producer {
     for (size_t i = 0; i < tickets.size(); ++i) {
       const RecordRef ref{tickets[i].ref};
       if (!ref.is_mapped()) {
-        store_.take(tickets.subspan(i, 1), &out[i]);
+        for (Failure& failure : store_.take(tickets.subspan(i, 1), &out[i])) {
+          failures.push_back({i, std::move(failure.error)});
+        }
         continue;
       }
       if (i + kAhead < tickets.size()) {

@@ -19,6 +19,7 @@
 #include "dataset/pipeline/engine/open_files.h"
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/operators/lost_rest.h"
 #include "dataset/pipeline/operators/open_ahead.h"
 #include "dataset/pipeline/operators/record_producer.h"
 #include "dataset/pipeline/operators/streams_ahead.h"
@@ -362,9 +363,19 @@ class RecordPlan final : public Plan {
       passed += count;
     };
     if (stream_) {
-      while (passed < wanted && !is_stopping() && stream_->read()) pass(1);
+      while (passed < wanted && !is_stopping() && pass_over_one()) pass(1);
     } else {
       pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->file.size() - record_));
+    }
+  }
+
+  // As in a mapped file, a record that is passed over may be damaged. Returns false at the end.
+  bool pass_over_one() {
+    try {
+      return stream_->read().has_value();
+    } catch (const Error&) {
+      if (!stream_->reads_on()) throw;
+      return true;
     }
   }
 
@@ -384,12 +395,25 @@ class RecordPlan final : public Plan {
 
   void plan_stream(TicketSink& out) {
     do {
-      const std::optional<Record> record = stream_->read();
-      if (!record) return;
-      Record kept = keep_record(*record, stream_->path());
-      out.push({{epoch_, index_++}, store_.put(&kept)});
+      const std::optional<uint64_t> ref = put_next_of_stream();
+      if (!ref) return;
+      out.push({{epoch_, index_++}, *ref});
       ++record_;
     } while (!out.is_full() && !is_stopping());
+  }
+
+  // Stores the next record, or its failure if the stream has more records; nullopt at the end.
+  std::optional<uint64_t> put_next_of_stream() {
+    try {
+      const std::optional<Record> record = stream_->read();
+      if (!record) return std::nullopt;
+      Record kept = keep_record(*record, stream_->path());
+      return store_.put(&kept);
+    } catch (const Error& error) {
+      if (stream_->reads_on()) return store_.put_failure(std::current_exception());
+      if (is_damage(error.kind())) throw lost_rest(file_system_, *stream_, error);
+      throw;
+    }
   }
 
   static constexpr size_t kFilesAhead = 4;
