@@ -196,15 +196,16 @@ void find_names(const MessageView& message, const FeatureNames& names, FeatureNa
   }
 }
 
-void require_found(const FeatureNames& names, const FeatureNames& found,
-                   const std::vector<std::string>& present, bool looked_at_all) {
+std::string require_found(const FeatureNames& names, const FeatureNames& found,
+                          const std::vector<std::string>& present, bool looked_at_all) {
   const auto missing =
       std::ranges::find_if(names, [&](const std::string& name) { return !found.contains(name); });
-  if (missing == names.end()) return;
-  throw Error({.kind = ErrorKind::not_found,
-               .reason = std::string("no record ") + (looked_at_all ? "" : "that was read ") +
-                         "has a feature named " + printable(*missing) + "; " +
-                         there_are(present, *missing)});
+  if (missing == names.end()) return {};
+  std::string reason = std::string("no record ") + (looked_at_all ? "" : "that was read ") +
+                       "has a feature named " + printable(*missing) + "; " +
+                       there_are(present, *missing);
+  if (!looked_at_all) return reason;
+  throw Error({.kind = ErrorKind::not_found, .reason = std::move(reason)});
 }
 
 void FirstNames::add(const MessageView& record) {

@@ -8,7 +8,9 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/service_thread.h"
@@ -62,16 +64,18 @@ class WorkThread {
   }
   void request_stop() { stop_.request_stop(); }
   uint64_t done() const { return done_; }
-  // Needs wait() == true.
+  // Need wait() == true.
   const std::exception_ptr& failure() const { return failure_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   void run(const std::function<void(const FileWork&)>& operation) {
     upload_stop = stop_.get_token();
     try {
-      operation({.files = files_, .stop = stop_.get_token(), .advance = [this](uint64_t bytes) {
-                   done_ += bytes;
-                 }});
+      operation({.files = files_,
+                 .stop = stop_.get_token(),
+                 .advance = [this](uint64_t bytes) { done_ += bytes; },
+                 .tell = [this](const std::string& what) { notes_.push_back(what); }});
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -87,6 +91,7 @@ class WorkThread {
   std::condition_variable ended_;
   bool has_ended_ = false;
   std::exception_ptr failure_;
+  std::vector<std::string> notes_;
   parallel::ServiceThread thread_;
 };
 
@@ -138,6 +143,7 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
   const ExitGuard guard;
   std::optional<nb::python_error> raised;
   std::exception_ptr failure;
+  std::vector<std::string> notes;
   uint64_t done = 0;
   {
     const GilRelease no_gil;
@@ -156,12 +162,16 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
         }
       }
       failure = work.failure();
+      notes = work.notes();
       done = work.done();
     }
     if (ExitGuard::is_over()) ExitGuard::park();
   }
   if (raised) throw std::move(*raised);
   if (failure) std::rethrow_exception(failure);
+  for (const std::string& note : notes) {
+    if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 3) != 0) throw nb::python_error();
+  }
   if (!progress.is_none()) progress(done, total);
 }
 

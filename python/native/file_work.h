@@ -40,7 +40,8 @@ void require_no_input(const SharedFiles& files, const std::vector<std::string>& 
 // Runs `operation`, with these files, on a thread of its own, without the GIL, and throws its
 // exception. Meanwhile, the caller's thread calls progress(bytes read, `total`), unless `progress`
 // is None: at most ten times a second, and at the end. An exception of `progress` or of a signal
-// handler (Ctrl-C) stops the operation and is thrown once the operation has ended. Needs the GIL.
+// handler (Ctrl-C) stops the operation and is thrown once the operation has ended. Notes of the
+// operation become Python's UserWarning. Needs the GIL.
 void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation);
 

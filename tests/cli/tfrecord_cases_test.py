@@ -29,7 +29,7 @@ class Cases(toolkit_cases.ToolkitCases, TfrecordTest):
         if case.function in ("convert", "salvage"):
             command += ["-o", target]
         result = self.start(*command, "--json")
-        errors = result.stderr.decode().strip()
+        errors = self.notes = result.stderr.decode().strip()
         finds_damage = case.function in ("salvage", "verify")
         if result.returncode == 2:
             if not finds_damage:

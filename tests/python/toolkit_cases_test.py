@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import unittest
+import warnings
 from collections.abc import Mapping
 
 import recordpipe as rp
@@ -43,7 +44,10 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
         function = getattr(rp, case.function)
         targets = [target] if case.function in ("convert", "salvage") else []
         try:
-            report = function(inputs, *targets, **case.options)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                report = function(inputs, *targets, **case.options)
+            self.notes = "\n".join(str(one.message) for one in caught)
         except (rp.Error, ValueError) as error:
             classes = [one.__name__ for one in type(error).__mro__]
             raise toolkit_cases.Failed(str(error), classes) from error

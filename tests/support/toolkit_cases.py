@@ -36,6 +36,7 @@ class Case:
         outputs: names of written files to their records, or to the number of records.
         code: of schema: "cpp" or "python" to the text that is generated.
         error: a class of the package's exception, and words of the message.
+        note: words of the warning. Empty: anything.
     """
     name: str
     function: str
@@ -47,6 +48,7 @@ class Case:
     outputs: dict = None
     code: dict = dataclasses.field(default_factory=dict)
     error: tuple = None
+    note: str = ""
 
 
 class Failed(Exception):
@@ -59,7 +61,7 @@ class Failed(Exception):
 
 class ToolkitCases:
     """The tests of both sides. run_case(case, inputs, target) returns the report, and the code of a
-    schema, or raises Failed."""
+    schema, or raises Failed. It stores the warnings in `notes`, as text."""
 
     def check_all(self, function):
         for case in globals()[f"{function}_cases"]():
@@ -99,6 +101,7 @@ def check(test, case, folder):
         outputs = {}
     else:
         test.assertIsNone(case.error, report)
+        test.assertIn(case.note, test.notes)
         if case.report is not None:
             expect_equal(test, without(f"{folder}/", report), case.report)
         test.assertEqual(code, case.code)
@@ -364,11 +367,17 @@ features = {
     files = {"a": IDS, "b": gzip.compress(IDS)}
     for options, count in (({}, 40), ({"where": "id >= 7"}, 26), ({"limit": 0}, 0),
                            ({"where": "id >= 7", "limit": 4}, 4),
+                           ({"where": "has(id) or id == 77"}, 40),
+                           ({"where": "id not in [3, 4]"}, 36),
+                           ({"where": "has(idx) and idx > 3"}, 0),
                            ({"where": "record.number < 2"}, 4),
                            ({"where": "record.number < 2", "limit": 3}, 3),
                            ({"where": "matches(record.path, r'b$')"}, 20)):
         yield Case(f"chosen by {options}", "schema", files, options,
                    report={"records": count, ...: ...})
+    yield Case("a feature that only unread records may have", "schema", files,
+               {"where": "id >= 0 or idx > 3", "limit": 4}, report={"records": 4, ...: ...},
+               note="names idx, which no record that was read has; there are id")
     yield from selection_errors("schema", LABELLED)
     yield Case("without CRCs", "schema", {"a": flipped(IDS, 8 * len(IDS) - 1)},
                {"check_crc": False}, report={"records": 20, ...: ...})
@@ -383,6 +392,11 @@ def selection_errors(function, content, **options):
     """Errors of the functions that read records."""
     for name, files, more, error in (
             ("a feature that no record has", {"a": IDS}, {"where": "idx == 3"},
+             ("NotFoundError", "idx, which no record has; there are id")),
+            ("a feature that no record has, which is not looked at", {"a": IDS},
+             {"where": "id >= 0 or idx == 3"},
+             ("NotFoundError", "idx, which no record has; there are id")),
+            ("a feature that no record has, in not", {"a": IDS}, {"where": "not (idx == 3)"},
              ("NotFoundError", "idx, which no record has; there are id")),
             ("no expression", {"a": IDS}, {"where": "id ="}, ("InvalidArgumentError", "column")),
             ("cut", {"a": content[:-1]}, {}, ("DataLossError", "truncated record at")),
@@ -636,6 +650,9 @@ def edit_cases(case):
             ({"drop": ["d"]}, ("NotFoundError", "named d; there are")),
             ({"rename": {"a": "b"}}, ("AlreadyExistsError", "two features named \"b\""))):
         yield case(f"not edited by {options}", options, {}, edited, error=error)
+    yield case("a feature that only unread records may have", {"drop": ["d"], "limit": 1},
+               {"out": [named_example({"a": [1, 2], "b": ["x"], "c": [0.5]})]}, edited,
+               note="no record that was read has a feature named d; there are")
     yield case("no Example", {"drop": "a"}, {}, framed(named_example({"a": [1]}), b"\xff\xff"),
                error=("DataLossError", "a: not a tf.train.Example"))
     for other in (records_of(EVENT)[0] + b"\x10\x07", b"\x28\x01"):

@@ -97,8 +97,8 @@ TEST(RecordSelection, EditsTellWhichNamesThereAre) {
   EXPECT_EQ(selected.bytes[0], ExampleBuilder().set_int64("id", 18).serialize());
   EXPECT_EQ(selected.report.found, FeatureNames{"name"});
   try {
-    require_found({"name", "nme"}, selected.report.found, selected.report.present,
-                  selected.report.looked_at_all);
+    (void)require_found({"name", "nme"}, selected.report.found, selected.report.present,
+                        selected.report.looked_at_all);
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "no record has a feature named nme; there are name, id");

@@ -106,12 +106,24 @@ TEST(Where, SomeValueIsEnough) {
   EXPECT_TRUE(matches("several != 9"));
   EXPECT_FALSE(matches("not several == 9"));
   EXPECT_FALSE(matches("several == 2"));
+  EXPECT_TRUE(matches("several not in [1, 5]"));
+  EXPECT_FALSE(matches("several not in [1, 5, 9]"));
+  EXPECT_FALSE(matches("not several in [1, 2]"));
+  EXPECT_TRUE(matches("not several in [2, 3]"));
+  EXPECT_TRUE(matches("several not in ['a', 1]"));
+  EXPECT_FALSE(matches("several not in ['a', 'b']"));
+  EXPECT_TRUE(matches("len(several) not in [1, 2]"));
+  EXPECT_FALSE(matches("len(several) not in [1, 3]"));
 }
 
 TEST(Where, WhatIsMissingSatisfiesNothing) {
   EXPECT_FALSE(matches("missing == 3"));
   EXPECT_FALSE(matches("missing != 3"));
   EXPECT_FALSE(matches("empty != 3"));
+  EXPECT_FALSE(matches("missing not in [1, 2]"));
+  EXPECT_FALSE(matches("empty not in [1, 2]"));
+  EXPECT_FALSE(matches("len(missing) not in [1]"));
+  EXPECT_TRUE(matches("not missing in [1, 2]"));
   EXPECT_FALSE(matches("len(missing) == 0"));
   EXPECT_TRUE(matches("len(empty) == 0"));
   EXPECT_TRUE(matches("has(empty)"));
@@ -251,7 +263,8 @@ TEST(Where, RecordNumbersBeginAnewInEachFile) {
   EXPECT_EQ(number(same_name, 0), 0u);
 }
 
-// Returns the message that require_possible() throws after these records, or "possible".
+// Returns the message that require_possible() throws after these records, "note: " and its note,
+// or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
   const Where where(expression, "--where");
@@ -261,11 +274,11 @@ std::string complaint_after(const std::string& expression, const std::vector<std
     where.matches(message);
   }
   try {
-    where.require_possible(looked_at_all);
+    const std::string note = where.require_possible(looked_at_all);
+    return note.empty() ? "possible" : "note: " + note;
   } catch (const Error& error) {
     return error.what();
   }
-  return "possible";
 }
 
 TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
@@ -282,10 +295,25 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 18),
             "--where names aa, ");
   // Records that were not read may have the feature.
-  EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}, false), "possible");
-  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}, false),
-            "--where names nme, which no record that was read has; there are name, id, rare, "
-            "label");
+  for (const char* expression : {"nme == 'x'", "nme == 'x' or label == 3"}) {
+    EXPECT_EQ(complaint_after(expression, {a, b}, false),
+              "note: --where names nme, which no record that was read has; there are name, id, "
+              "rare, label");
+  }
+  // What exists doesn't depend on what is evaluated.
+  for (const char* expression :
+       {"has(rare) or rare == 1", "has(label) and label == 3 or id == 'y'",
+        "label >= 0 or id == 'x'", "len(name) > 0 or name == 'x' or id == 'y'",
+        "not has(id) and name == 'dog'"}) {
+    EXPECT_EQ(complaint_after(expression, {a, b}), "possible") << expression;
+  }
+  for (const char* expression :
+       {"label == 3 or has(id) or nme == 'x'", "not (nme == 'x')", "label == 7 and not nme == 'x'",
+        "len(nme) > 0 or has(label) or has(id)", "nme not in ['x']", "not nme in ['x']"}) {
+    EXPECT_EQ(complaint_after(expression, {a, b}), missing) << expression;
+  }
+  // Unless the expression says that the feature may be missing.
+  EXPECT_EQ(complaint_after("has(nme) and nme == 'x'", {a, b}), "possible");
   EXPECT_EQ(complaint_after("nme == 'x'", {"foo"}),
             "--where names nme, which no record has; there are none");
   EXPECT_EQ(complaint_after("rare == 2 and id == 5", {a, b}), "possible");

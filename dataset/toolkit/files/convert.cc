@@ -4,7 +4,9 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
@@ -51,6 +53,7 @@ class Conversion {
       });
       finish(output);
     }
+    for (const std::string& note : notes_) work_.note(note);
     return std::move(report_);
   }
 
@@ -71,8 +74,10 @@ class Conversion {
     const SelectionReport report =
         select_inputs(work, options_.input, selection, activity, consume);
     if (report.taken > 0) {
-      require_found(names_of(selection), report.found, report.present, report.looked_at_all);
+      notes_.insert(
+          require_found(names_of(selection), report.found, report.present, report.looked_at_all));
     }
+    notes_.insert(report.note);
     report_.read = report.read;
     report_.taken = report.taken;
     return report.taken;
@@ -234,6 +239,7 @@ class Conversion {
   const RecordOutputOptions output_options_;
   RecordSplitter splitter_;
   std::vector<uint64_t> in_split_;  // numbers of records; one without splits
+  std::set<std::string> notes_;     // of all passes
   ConvertReport report_;
 };
 

@@ -54,7 +54,7 @@ struct ConvertReport {
 };
 
 // Throws the errors of check_conversion(), select_records(), require_found() and RecordOutput.
-// input.on_damage is called once for each region.
+// input.on_damage is called once for each region. Their notes go to `work`.
 //
 // Where the number of records is needed first, it comes from the index PATH.idx of each input; of a
 // local plain file without one, from the records' headers. Only other inputs, which are compressed

@@ -30,9 +30,15 @@ struct FileWork {
   // Opens standard input, whose path is "-", a FIFO or another device. If it is empty, "-" is the
   // name of a file, and `files` opens devices.
   std::function<std::unique_ptr<ByteSource>(const std::string& path)> open_stream = {};
+  // Called on the thread of the operation with what the user should know, though it succeeds.
+  std::function<void(const std::string& what)> tell = {};
 
   void begin(const char* activity) const {
     if (begin_pass) begin_pass(activity);
+  }
+  // Does nothing if `what` is empty.
+  void note(const std::string& what) const {
+    if (tell && !what.empty()) tell(what);
   }
   void add(uint64_t bytes) const {
     if (advance) advance(bytes);

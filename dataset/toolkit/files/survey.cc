@@ -22,7 +22,7 @@ struct StatisticsBlock {
 InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>& paths,
                             SurveyOptions options) {
   InferredSchema schema = survey_schema(work, paths, options);
-  options.filter.require_possible();
+  work.note(options.filter.require_possible());
   return schema;
 }
 
@@ -64,9 +64,9 @@ InferredSchema survey_schema(const FileWork& work, const std::vector<std::string
 FeatureStatistics compute_statistics(const FileWork& work, const std::vector<std::string>& paths,
                                      const FeatureNames& names, SurveyOptions options) {
   StatisticsSurvey survey = survey_statistics(work, paths, names, options);
-  options.filter.require_possible();
+  work.note(options.filter.require_possible());
   if (survey.statistics.records > 0) {
-    require_found(names, survey.found, survey.present, !options.filter.is_full());
+    work.note(require_found(names, survey.found, survey.present, !options.filter.is_full()));
   }
   return std::move(survey.statistics);
 }

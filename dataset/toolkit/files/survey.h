@@ -22,7 +22,7 @@ struct SurveyOptions {
 
 // Both look into all selected records of the files together; the result does not depend on the
 // number of threads. Throw the errors of RecordReader, also for damage, and those of
-// RecordFilter::require_possible().
+// RecordFilter::require_possible(), whose notes go to `work`.
 InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>& paths,
                             SurveyOptions options = {});
 // `names`: the features to include (default: all). Throws Error{not_found} for a name that no

@@ -121,6 +121,7 @@ struct StatisticsArchive {
   }
 
   static void archive(auto& state, Where::Seen& seen) {
+    state.number(seen.any);
     state.number(seen.matched);
     archive_vector(state, seen.kinds, [&](uint8_t& kinds) { state.number(kinds); });
     archive_names(state, seen.names);
@@ -175,7 +176,7 @@ void SchemaMerge::add(std::string_view bytes) {
 }
 
 InferredSchema SchemaMerge::finish() {
-  if (where_) where_->require_possible(/*looked_at_all=*/true);
+  if (where_) (void)where_->require_possible(/*looked_at_all=*/true);
   return std::move(schema_);
 }
 
@@ -197,9 +198,9 @@ void StatisticsMerge::add(std::string_view bytes) {
 }
 
 FeatureStatistics StatisticsMerge::finish() {
-  if (where_) where_->require_possible(/*looked_at_all=*/true);
+  if (where_) (void)where_->require_possible(/*looked_at_all=*/true);
   if (statistics_.records > 0) {
-    require_found(names_, found_, {present_.begin(), present_.end()}, /*looked_at_all=*/true);
+    (void)require_found(names_, found_, {present_.begin(), present_.end()}, /*looked_at_all=*/true);
   }
   return std::move(statistics_);
 }

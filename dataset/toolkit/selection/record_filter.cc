@@ -1,4 +1,5 @@
 // Implements RecordFilter and RecordNumbers (where.h).
+#include <string>
 #include <utility>
 
 #include "recordpipe/toolkit/where.h"
@@ -37,8 +38,8 @@ bool RecordFilter::matches(const MessageView& message, const NumberedRecord& rec
   return !where_ || left_ || where_->matches(message, record);
 }
 
-void RecordFilter::require_possible() const {
-  if (where_) where_->require_possible(!is_full());
+std::string RecordFilter::require_possible() const {
+  return where_ ? where_->require_possible(!is_full()) : std::string();
 }
 
 }  // namespace recordpipe

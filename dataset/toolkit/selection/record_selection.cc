@@ -48,7 +48,9 @@ class Selector {
     }
     report_.looked_at_all = !is_full() && !selection_.fraction;
     report_.present = present_.all();
-    if (selection_.where) selection_.where->require_possible(report_.looked_at_all);
+    if (selection_.where) {
+      report_.note = selection_.where->require_possible(report_.looked_at_all);
+    }
     return std::move(report_);
   }
 

@@ -64,7 +64,7 @@ bool fits(int order, Operator how) {
   return false;
 }
 
-// Compares a value with a literal. Returns false if their kinds differ.
+// Compares a value with a literal of a comparable kind; returns false for another.
 bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   if (const auto* number = std::get_if<int64_t>(&literal))
     return fits(compare(value, *number), how);
@@ -96,6 +96,29 @@ bool fits(std::span<const std::byte> value, Operator how, const WhereLiteral& li
   return text != nullptr && fits(compare(as_text(value), *text), how);
 }
 
+bool is_comparable(std::span<const std::byte>, const WhereLiteral& literal) {
+  return std::holds_alternative<std::string>(literal);
+}
+template <typename Number>
+bool is_comparable(Number, const WhereLiteral& literal) {
+  return !std::holds_alternative<std::string>(literal);
+}
+
+// Whether a value satisfies a comparison. `x not in [1, "a"]` compares numbers with 1 only.
+template <typename Value>
+bool value_fits(Value value, const Where::Condition& condition) {
+  const auto fits_one = [&](const WhereLiteral& literal) {
+    return fits(value, condition.how, literal);
+  };
+  if (condition.how != Operator::not_equal) {
+    return std::ranges::any_of(condition.literals, fits_one);
+  }
+  const auto is_other = [&](const WhereLiteral& literal) { return !is_comparable(value, literal); };
+  const size_t others = std::ranges::count_if(condition.literals, is_other);
+  const size_t fitting = std::ranges::count_if(condition.literals, fits_one);
+  return others < condition.literals.size() && fitting + others == condition.literals.size();
+}
+
 bool returns_true(std::string_view text, const Where::Condition& condition) {
   const std::string& argument = std::get<std::string>(condition.literals.front());
   switch (condition.function) {
@@ -118,11 +141,7 @@ bool some_value_fits(const FeatureView& feature, const Where::Condition& conditi
         feature, [&](auto value) { found = found || returns_true(as_text(value), condition); });
     return found;
   }
-  const auto look = [&](auto value) {
-    found = found || std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
-              return fits(value, condition.how, literal);
-            });
-  };
+  const auto look = [&](auto value) { found = found || value_fits(value, condition); };
   for_each_value<FeatureKind::int64s>(feature, look);
   for_each_value<FeatureKind::floats>(feature, look);
   for_each_value<FeatureKind::bytes>(feature, look);
@@ -145,7 +164,6 @@ void note_kind(const Where::Condition& condition, FeatureKind kind) {
 
 void note(const Where::Condition& condition, const FeatureView* feature,
           const FeatureListView* list) {
-  set_once(condition.asked);
   if (feature != nullptr) {
     note_kind(condition, feature->kind());
   } else if (list != nullptr) {
@@ -174,9 +192,7 @@ bool length_fits(const MessageView& record, const Where::Condition& condition) {
   note(condition, feature, list);
   if (feature == nullptr && list == nullptr) return false;
   const size_t length = feature != nullptr ? feature->size() : list->size();
-  return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
-    return fits(static_cast<int64_t>(length), condition.how, literal);
-  });
+  return value_fits(static_cast<int64_t>(length), condition);
 }
 
 bool any_feature_fits(const MessageView& message, const Where::Condition& condition) {
@@ -192,17 +208,12 @@ bool any_feature_fits(const MessageView& message, const Where::Condition& condit
 }
 
 bool number_fits(uint64_t number, const Where::Condition& condition) {
-  const auto value = static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX));
-  return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
-    return fits(value, condition.how, literal);
-  });
+  return value_fits(static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX)), condition);
 }
 
 bool path_fits(std::string_view path, const Where::Condition& condition) {
   if (condition.kind == ConditionKind::function) return returns_true(path, condition);
-  return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
-    return fits(std::as_bytes(std::span(path)), condition.how, literal);
-  });
+  return value_fits(std::as_bytes(std::span(path)), condition);
 }
 
 // Compares a fact about the record.
@@ -282,44 +293,54 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
                .hint = has_bytes ? "a string stands in quotes" : "a number stands without quotes"});
 }
 
-[[noreturn]] void fail_missing(const std::string& name, const FirstNames& names, bool looked_at_all,
-                               const std::string& called) {
-  throw Error({.kind = ErrorKind::not_found,
-               .reason = called + " names " + printable(name) + ", which no record " +
-                         (looked_at_all ? "" : "that was read ") + "has; " +
-                         there_are(names.all(), name)});
-}
-
-// Returns the first name, in sorted order, that was requested and that no record has, or null.
-const std::string* first_missing(const Where::Condition& condition) {
-  const std::string* first = condition.asked && condition.kinds == 0 ? &condition.name : nullptr;
-  for (const Where::Condition& part : condition.parts) {
-    const std::string* const name = first_missing(part);
-    if (name != nullptr && (first == nullptr || *name < *first)) first = name;
-  }
-  return first;
-}
-
-// Checks only conditions that must hold: a comparison that fails under `not` selects the record.
-void require_all_possible(const Where::Condition& condition, const FirstNames& names,
-                          bool looked_at_all, const std::string& called) {
-  if (condition.kind == ConditionKind::negation) return;
-  for (const Where::Condition& part : condition.parts) {
-    require_all_possible(part, names, looked_at_all, called);
-  }
-  if (!condition.asked) return;
-  if (condition.kinds != 0) return require_comparable(condition, called);
-  fail_missing(condition.name, names, looked_at_all, called);
-}
-
-// The bit of Where::Seen::kinds for Condition::asked.
-constexpr uint8_t kAsked = 1 << 7;
-
 // Calls visit() with `condition` and all parts of it, in the order of the expression.
 template <typename Visit>
 void visit_conditions(const Where::Condition& condition, const Visit& visit) {
   visit(condition);
   for (const Where::Condition& part : condition.parts) visit_conditions(part, visit);
+}
+
+// Whether the condition needs a feature of this name.
+bool uses_values(const Where::Condition& condition) {
+  return condition.subject == Subject::feature &&
+         (condition.kind == ConditionKind::comparison || condition.kind == ConditionKind::length ||
+          condition.kind == ConditionKind::function);
+}
+
+// Notes which features the record has whose conditions were not evaluated.
+void note_present(const MessageView& message, const Where::Condition& whole) {
+  visit_conditions(whole, [&](const Where::Condition& condition) {
+    const std::atomic_ref kinds(condition.kinds);
+    if (!uses_values(condition) || kinds.load(std::memory_order_relaxed) != 0) return;
+    if (message.find_feature(condition.name) || message.find_feature_list(condition.name)) {
+      note_kind(condition, FeatureKind::none);
+    }
+  });
+}
+
+// Returns the first name, in sorted order, that no record has and for which there is no has(); null
+// if there is none.
+const std::string* first_missing(const Where::Condition& whole) {
+  const std::string* first = nullptr;
+  const auto may_be_missing = [&](const std::string& name) {
+    bool found = false;
+    visit_conditions(whole, [&](const Where::Condition& condition) {
+      found = found || (condition.kind == ConditionKind::has && condition.name == name);
+    });
+    return found;
+  };
+  visit_conditions(whole, [&](const Where::Condition& condition) {
+    if (!uses_values(condition) || condition.kinds != 0 || may_be_missing(condition.name)) return;
+    if (first == nullptr || condition.name < *first) first = &condition.name;
+  });
+  return first;
+}
+
+// Checks only conditions that must hold: a comparison that fails under `not` selects the record.
+void require_all_comparable(const Where::Condition& condition, const std::string& called) {
+  if (condition.kind == ConditionKind::negation) return;
+  for (const Where::Condition& part : condition.parts) require_all_comparable(part, called);
+  require_comparable(condition, called);
 }
 
 }  // namespace
@@ -328,7 +349,9 @@ struct Where::State {
   const Condition condition;
   const std::string called;
   FirstNames names = {};
-  bool matched = false;  // whether some record matched; any thread may set it
+  // Whether there was any record, and whether some record matched; any thread may set them.
+  bool any = false;
+  bool matched = false;
 };
 
 Where::Where(std::string_view expression, std::string_view called)
@@ -345,24 +368,36 @@ bool Where::matches(const MessageView& message, const NumberedRecord& record) co
 }
 
 bool Where::matches(const MessageView& message, const NumberedRecord* record) const {
+  set_once(state_->any);
   state_->names.add(message);
   const bool does = holds(message, record, state_->condition);
   if (does) set_once(state_->matched);
+  note_present(message, state_->condition);
   return does;
 }
 
-void Where::require_possible(bool looked_at_all) const {
-  const auto& [condition, called, names, matched] = *state_;
-  const std::string* const missing = looked_at_all ? first_missing(condition) : nullptr;
-  if (missing != nullptr) fail_missing(*missing, names, looked_at_all, called);
-  if (!matched) require_all_possible(condition, names, looked_at_all, called);
+std::string Where::require_possible(bool looked_at_all) const {
+  const State& state = *state_;
+  try {
+    const std::string* const missing = state.any ? first_missing(state.condition) : nullptr;
+    if (missing != nullptr) {
+      throw Error({.kind = ErrorKind::not_found,
+                   .reason = state.called + " names " + printable(*missing) + ", which no record " +
+                             (looked_at_all ? "" : "that was read ") + "has; " +
+                             there_are(state.names.all(), *missing)});
+    }
+    if (!state.matched) require_all_comparable(state.condition, state.called);
+  } catch (const Error& error) {
+    if (looked_at_all) throw;
+    return error.reason();
+  }
+  return {};
 }
 
 Where::Seen Where::seen() const {
-  Seen seen{.matched = state_->matched, .names = state_->names.all()};
-  visit_conditions(state_->condition, [&](const Condition& condition) {
-    seen.kinds.push_back(static_cast<uint8_t>(condition.kinds | (condition.asked ? kAsked : 0)));
-  });
+  Seen seen{.any = state_->any, .matched = state_->matched, .names = state_->names.all()};
+  visit_conditions(state_->condition,
+                   [&](const Condition& condition) { seen.kinds.push_back(condition.kinds); });
   return seen;
 }
 
@@ -375,10 +410,10 @@ void Where::add_seen(const Seen& seen) {
   }
   auto kinds = seen.kinds.begin();
   visit_conditions(state_->condition, [&](const Condition& condition) {
-    condition.asked = condition.asked || (*kinds & kAsked) != 0;
-    condition.kinds = static_cast<uint8_t>(condition.kinds | (*kinds++ & ~kAsked));
+    condition.kinds = static_cast<uint8_t>(condition.kinds | *kinds++);
   });
   state_->names.add(seen.names);
+  state_->any = state_->any || seen.any;
   state_->matched = state_->matched || seen.matched;
 }
 

@@ -180,8 +180,9 @@ class WhereParser {
     const size_t begin = at_;
     if (take_word("not")) {
       if (!take_word("in")) fail("expected in after not");
+      condition.how = Operator::not_equal;
       condition.literals = list(condition);
-      return negated(std::move(condition));
+      return condition;
     }
     if (take_word("in")) {
       condition.literals = list(condition);

@@ -17,6 +17,7 @@ using WhereLiteral = std::variant<int64_t, double, std::string>;
 
 struct Where::Condition {
   enum class Kind { all_of, any_of, negation, comparison, length, has, function };
+  // not_equal differs from all literals, the others fit at least one.
   enum class Operator { equal, not_equal, less, less_or_equal, greater, greater_or_equal };
   enum class Function { startswith, endswith, contains, matches };
   // What is compared: the feature `name`, every feature (in functions), or a fact about the record.
@@ -28,12 +29,11 @@ struct Where::Condition {
   Subject subject = Subject::feature;
   std::string name = {};
   Operator how = Operator::equal;
-  std::vector<WhereLiteral> literals = {};  // at least one must match; a function has one string
+  std::vector<WhereLiteral> literals = {};  // several for in and not in; a function has one string
   Function function = Function::contains;
   std::shared_ptr<const Regex> regex = {};  // of Function::matches
-  // Whether the feature `name` was searched in any record, and the kinds of its values as bits. Any
+  // The kinds of the values of the feature `name`, as bits; 0 if no record has the feature. Any
   // thread may set them.
-  mutable bool asked = false;
   mutable uint8_t kinds = 0;
 };
 

@@ -30,7 +30,8 @@ reads public buckets. An object that is written appears whole or not at all.
 Results go to standard output; summaries, notes and errors to standard error. --json prints JSON
 objects on standard output, one a line: commands that answer for each file print one for each, in
 their order. --where and --limit select records: a feature that is named, but that no record has, is
-an error.)";
+an error, or a note where not all records were read. Selecting nothing is no failure (exit status 0),
+except for grep, whose answer it is.)";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;

@@ -82,10 +82,13 @@ void add_where(ArgumentParser& app, std::string& expression) {
 std::string where_description() {
   return R"(comparisons (== != < <= > >=, in [...], not in [...]) of features with numbers and
 strings, and, or, not, parentheses, len(NAME) and has(NAME). A comparison holds if some value of the
-feature satisfies it; a feature that is missing satisfies none. Names that aren't made of letters,
-digits, _ / . : and - stand in backticks. If nothing is selected because no record has a feature
-that is compared, or only with values of another type, that is an error; has(NAME) may name a
-feature that no record has.
+feature satisfies it; a feature that is missing satisfies none. So x not in [1, 2] holds for a value
+other than 1 and 2, and not x in [1, 2] if there is no 1 and no 2, also without x. Names that aren't
+made of letters, digits, _ / . : and - stand in backticks.
+
+A feature that is compared, but that no record has, is an error, unless the expression has a has() of
+it; so are comparisons with values of another type, if nothing is selected. If a limit ended the
+reading, it is a note: records that were not read may have the feature.
 
 Functions of strings: startswith(NAME, "a"), endswith(NAME, "a"), contains(NAME, "a"), and
 matches(NAME, r"^a.*z$") for a regular expression, which matches anywhere unless ^ and $ anchor it. *

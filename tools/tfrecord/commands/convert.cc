@@ -258,7 +258,8 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   }
   InputProgress progress(context, "convert", options.input.paths);
   const bool selects = options.selection.where.has_value();
-  const ConvertReport report = convert_records(work_of(context, progress), std::move(options));
+  const ConvertReport report =
+      convert_records(work_of(context, progress, "convert"), std::move(options));
   context.progress.clear();
   if (skipped.regions > 0) {
     context.progress.warn("tfrecord convert: skipped " +

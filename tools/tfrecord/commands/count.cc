@@ -107,7 +107,7 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
         return true;
       },
       files_at_once(context.files, paths, threads));
-  matches.require_possible(!matches.is_full() && status == ExitCode::ok);
+  print_note(context, "count", matches.require_possible(status == ExitCode::ok));
   context.progress.clear();
   if (format == TableFormat::json) {
     output.write(as_json(files, total));

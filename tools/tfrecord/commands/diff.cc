@@ -94,7 +94,7 @@ class Diff {
     while (next(b_, numbers_b_, records_b_)) continue;
     const bool looked_at_all =
         !arguments_.limit || std::max(records_a_, records_b_) < *arguments_.limit;
-    if (where_) where_->require_possible(looked_at_all);
+    if (where_) print_note(context_, "diff", where_->require_possible(looked_at_all));
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
     context_.progress.clear();

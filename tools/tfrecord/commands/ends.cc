@@ -61,7 +61,8 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
     output.flush();  // before an error of the next file
     return ExitCode::ok;
   });
-  printer.require_possible(/*looked_at_all=*/false);
+  const bool reads_all = !arguments.where.empty() && status == ExitCode::ok;
+  print_note(context, name, printer.require_possible(reads_all));
   output.close();
   return status;
 }

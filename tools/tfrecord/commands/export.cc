@@ -130,8 +130,10 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   run("export", [&](const ExportedRecord& record) { target->write(record); });
   found.merge(report.found);
   if (report.taken > 0) {
-    require_found(features, found, report.present, report.looked_at_all);
+    print_note(context, "export",
+               require_found(features, found, report.present, report.looked_at_all));
   }
+  print_note(context, "export", report.note);
   target->close();
   const std::string& path = arguments.target.output;
   const std::vector<std::string> files = target->files();

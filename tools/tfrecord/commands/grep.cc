@@ -86,8 +86,7 @@ class Grep {
       return ExitCode::ok;
     });
     if (arguments_.quiet && printer_.any()) return ExitCode::ok;
-    const bool read_all = status == ExitCode::ok && !arguments_.most && !arguments_.files;
-    printer_.require_possible(read_all);
+    print_note(context_, "grep", printer_.require_possible(status == ExitCode::ok));
     if (status != ExitCode::ok) return status;
     return printer_.any() ? ExitCode::ok : ExitCode::no;
   }

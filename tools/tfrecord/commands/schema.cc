@@ -96,7 +96,7 @@ ExitCode print_schema(const CommandContext& context, const SchemaArguments& argu
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "look", paths);
-  const InferredSchema schema = infer_schema(work_of(context, progress), paths,
+  const InferredSchema schema = infer_schema(work_of(context, progress, "schema"), paths,
                                              {.reading = arguments.inputs.reading,
                                               .filter = std::move(filter),
                                               .threads = arguments.threads});

@@ -87,7 +87,6 @@ PrintOptions print_options(const ShowArguments& arguments) {
 ExitCode show(const CommandContext& context, const ShowArguments& arguments) {
   const RecordRange range = chosen_range(arguments);
   PrintOptions options = print_options(arguments);
-  const bool selects = options.where || !arguments.range.empty();
   const Display display(context, arguments.display, arguments.output);
   options.text.colored = display.colored();
   Output output(context, arguments.output);
@@ -105,10 +104,9 @@ ExitCode show(const CommandContext& context, const ShowArguments& arguments) {
                  .path = path,
                  .reason = fmt::format("no record {}: it has {}", *arguments.record, records)});
   }
-  // Unread records may have features that the records read so far lack.
-  printer.require_possible(!printer.is_full() && range.all());
+  print_note(context, "show", printer.require_possible(range.all()));
   output.close();
-  return selects && !printer.any() ? ExitCode::no : ExitCode::ok;
+  return ExitCode::ok;
 }
 
 constexpr char kShowDescription[] =
@@ -143,7 +141,6 @@ Command show_command() {
           .summary = "Prints records as text, JSON or raw bytes",
           .description = std::string(kShowDescription) + "\n\n--where: " + where_description(),
           .examples = kShowExamples,
-          .answers_no = "--where or --range selects no record",
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<ShowArguments>();
             add_inputs(app, arguments->inputs);

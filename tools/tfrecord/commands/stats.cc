@@ -34,11 +34,12 @@ ExitCode print_stats(const CommandContext& context, const StatsArguments& argume
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "count", paths);
-  const FeatureStatistics all = compute_statistics(
-      work_of(context, progress), paths, {arguments.features.begin(), arguments.features.end()},
-      {.reading = arguments.inputs.reading,
-       .filter = std::move(filter),
-       .threads = arguments.threads});
+  const FeatureStatistics all =
+      compute_statistics(work_of(context, progress, "stats"), paths,
+                         {arguments.features.begin(), arguments.features.end()},
+                         {.reading = arguments.inputs.reading,
+                          .filter = std::move(filter),
+                          .threads = arguments.threads});
   context.progress.clear();
   const Display display(context, arguments.display, arguments.output);
   Output output(context, arguments.output);

@@ -1,7 +1,6 @@
 // tfrecord view: writes an HTML page with a file's records.
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -72,7 +72,7 @@ class View {
       read_file(path, progress);
     }
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
-    if (where_) where_->require_possible(!more_);
+    if (where_) print_note(context_, "view", where_->require_possible(!more_));
     require_what_was_named();
     context_.progress.clear();
     const uint64_t bytes = write_page(out, {.files = files_,
@@ -150,14 +150,10 @@ class View {
 
   void require_feature(const std::string& name) const {
     const InferredSchema& schema = overview_.schema;
-    if (name.empty() || present_.contains(name)) return;
+    if (name.empty()) return;
     std::vector<std::string> names;
     for (const auto& [present, feature] : schema.features) names.push_back(present);
-    throw Error({.kind = ErrorKind::not_found,
-                 .reason = fmt::format(
-                     "no record {}has a feature named {}; {}",
-                     more_ ? fmt::format("of the first {} ", grouped(schema.records)) : "",
-                     printable(name), there_are(std::move(names), name))});
+    print_note(context_, "view", require_found({name}, present_, names, !more_));
   }
 
   bool shows_all() const { return !more_ && sample_.size() == overview_.schema.records; }
@@ -203,8 +199,8 @@ class View {
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
   ExitCode exit_code_ = ExitCode::ok;
-  bool more_ = false;              // whether there are more records than were read
-  std::set<std::string> present_;  // names of --image and --label that occur in any record
+  bool more_ = false;     // whether there are more records than were read
+  FeatureNames present_;  // names of --image and --label that occur in any record
 };
 
 constexpr char kViewDescription[] =

@@ -84,6 +84,18 @@ FileWork work_of(const CommandContext& context, InputProgress& progress) {
   return work;
 }
 
+FileWork work_of(const CommandContext& context, InputProgress& progress,
+                 const std::string& command) {
+  FileWork work = work_of(context, progress);
+  work.tell = [&context, command](const std::string& what) { print_note(context, command, what); };
+  return work;
+}
+
+void print_note(const CommandContext& context, const std::string& command,
+                const std::string& what) {
+  if (!what.empty()) context.progress.warn(fmt::format("tfrecord {}: {}", command, what));
+}
+
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path) {
   return open_uncounted(work_of(context), path);
 }

@@ -48,6 +48,11 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
 FileWork work_of(const CommandContext& context);
 // The same; reports to `progress`, which must outlive it.
 FileWork work_of(const CommandContext& context, InputProgress& progress);
+// The same; prints the notes of the operation as those of `command`.
+FileWork work_of(const CommandContext& context, InputProgress& progress,
+                 const std::string& command);
+// Prints a note of a command, unless it is empty.
+void print_note(const CommandContext& context, const std::string& command, const std::string& what);
 
 // Opens any input as a stream. After a stop request, reads throw Error{cancelled}, also while they
 // wait for a silent pipe.

@@ -30,13 +30,18 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
                                    InputProgress& progress, RecordRange range, uint64_t* last) {
   left_in_file_ = options_.file_limit.value_or(UINT64_MAX);
   printed_in_file_ = 0;
-  if (left_in_file_ == 0 || is_full()) return 0;
+  const auto is_at_limit = [&] { return left_in_file_ == 0 || is_full(); };
+  if (is_at_limit()) {
+    was_limited_ = true;
+    return 0;
+  }
   RecordCursor cursor(context_, path, options_.reading, range, progress);
   pass_over_records<Printed>(
       [&] { return read(cursor); }, thread_count(options_.threads),
       [&](const RecordBlock& block) { return print_block(block, shown); },
       [&](const Printed& printed) { return write(printed); },
       [&](const NumberedRecord& record) { return write_large(record, shown); }, {.growth = 2});
+  was_limited_ = was_limited_ || is_at_limit();
   if (last != nullptr) *last = cursor.next();
   return printed_in_file_;
 }
@@ -57,9 +62,11 @@ void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) 
   write_large(record, shown);
 }
 
-void RecordPrinter::require_possible(bool looked_at_all) const {
-  if (options_.where) options_.where->require_possible(looked_at_all);
-  if (any_) require_found(options_.features, found_, present_.all(), looked_at_all);
+std::string RecordPrinter::require_possible(bool looked_at_all) const {
+  const bool all = looked_at_all && !was_limited_;
+  std::string note = options_.where ? options_.where->require_possible(all) : std::string();
+  if (!note.empty() || !any_) return note;
+  return require_found(options_.features, found_, present_.all(), all);
 }
 
 std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {

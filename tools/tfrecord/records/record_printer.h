@@ -65,9 +65,9 @@ class RecordPrinter {
   // Whether any record was selected.
   bool any() const { return any_; }
   // Must be called after the last file. Throws Error{not_found} for a feature that was named and
-  // that no record has, as Where::require_possible() and require_found(). `looked_at_all` says
-  // whether each file was read to its end.
-  void require_possible(bool looked_at_all) const;
+  // that no record has, or returns a note, as Where::require_possible() and require_found().
+  // `looked_at_all` says whether all records were read, apart from what the limits left out.
+  [[nodiscard]] std::string require_possible(bool looked_at_all) const;
 
  private:
   struct Printed;
@@ -87,7 +87,8 @@ class RecordPrinter {
   uint64_t left_in_file_ = UINT64_MAX;
   uint64_t printed_in_file_ = 0;
   bool any_ = false;
-  FeatureNames found_;  // names of options_.features that occurred
+  bool was_limited_ = false;  // a limit was reached, so that records may not have been read
+  FeatureNames found_;        // names of options_.features that occurred
   FirstNames present_;
   MessageView message_;  // used on the reading thread
 };

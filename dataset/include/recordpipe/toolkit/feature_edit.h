@@ -71,9 +71,12 @@ void find_names(const MessageView& message, const FeatureNames& names, FeatureNa
 
 // Throws Error{not_found} for the first name in `names` that is not in `found`: "no record has a
 // feature named lable; there are label, image". `present`: the existing names. `looked_at_all`:
-// whether all records of all inputs were read; if not, the message says "no record that was read".
-void require_found(const FeatureNames& names, const FeatureNames& found,
-                   const std::vector<std::string>& present, bool looked_at_all);
+// whether all records of all inputs were read. If not, other records may have the feature: throws
+// nothing, and returns the reason, "no record that was read has ...", for a note. Returns an empty
+// string if nothing is missing.
+[[nodiscard]] std::string require_found(const FeatureNames& names, const FeatureNames& found,
+                                        const std::vector<std::string>& present,
+                                        bool looked_at_all);
 
 // Collects the feature names of the first records, in bounded memory. For error messages about
 // inputs that may not be readable twice.

@@ -61,6 +61,8 @@ struct SelectionReport {
   FeatureNames found = {};
   // The feature names of the first records, if `edit` or `named` has any names.
   std::vector<std::string> present = {};
+  // What Where::require_possible() returned: to be shown as a note.
+  std::string note = {};
 };
 
 // A record as consecutive pieces; one piece if it isn't edited.

@@ -8,9 +8,10 @@
 //
 // A comparison (== != < <= > >=, in [...], not in [...]) is true if any value of the feature
 // satisfies it. It is false for a missing feature, a feature without values, and a feature of
-// another kind. ("not in" is the negation of "in".) len(NAME) is the number of values. has(NAME) is
-// true if the feature exists and has a list, even an empty one. Precedence, from high to low:
-// `not`, `and`, `or`.
+// another kind. So "x not in [1, 2]" is true if x has a value other than 1 and 2, as x != 1 is if x
+// has a value other than 1; "not x in [1, 2]" is true if no value of x is 1 or 2, also if there is
+// no x. len(NAME) is the number of values. has(NAME) is true if the feature exists and has a list,
+// even an empty one. Precedence, from high to low: `not`, `and`, `or`.
 //
 // startswith(NAME, "ab"), endswith(), contains() and matches() are true if any bytes value of the
 // feature starts with, ends with or contains the bytes of the string, or if the regular expression
@@ -87,17 +88,21 @@ class Where {
   bool matches(const MessageView& message) const;
   // Must be called after the last record. Throws Error{not_found}, with the feature names of the
   // first records, if the expression uses the values or the number of values of a feature that no
-  // record has. `looked_at_all` says whether all records of all inputs were read; if it is false,
-  // throws only if no record matched and the feature is used in a comparison that could have
-  // selected a record. Throws Error{invalid_argument} if no record matched and the values of such a
-  // comparison never have a kind that is comparable with its literals. (has() is exempt: false is a
-  // valid answer.)
-  void require_possible(bool looked_at_all) const;
+  // record has, wherever in the expression it stands, and whatever was evaluated. Exempt are
+  // features for which the expression has a has(): they may be missing. Throws
+  // Error{invalid_argument} if no record matched and the values of a comparison that isn't under a
+  // `not` never have a kind that is comparable with its literals.
+  //
+  // `looked_at_all` says whether all records of all inputs were read. If it is false, other records
+  // may have the feature: throws nothing, and returns the reason of the error for a note, empty if
+  // there is none. If it is true, returns an empty string.
+  [[nodiscard]] std::string require_possible(bool looked_at_all) const;
 
   // What matches() has found out so far, for require_possible(). What it has found out in another
   // process, with the same expression, can be added; throws Error{invalid_argument} for another
   // expression.
   struct Seen {
+    bool any = false;  // record
     bool matched = false;
     std::vector<uint8_t> kinds = {};  // of each condition
     std::vector<std::string> names = {};
@@ -130,8 +135,8 @@ class RecordFilter {
   std::optional<NumberedRecord> next(const std::function<std::optional<Record>()>& read);
   // Whether a record returned by next(), with this message, is selected. Thread-safe.
   bool matches(const MessageView& message, const NumberedRecord& record) const;
-  // Must be called after all inputs. Calls Where::require_possible().
-  void require_possible() const;
+  // Must be called after all inputs. Returns the result of Where::require_possible().
+  [[nodiscard]] std::string require_possible() const;
   const std::optional<Where>& where() const { return where_; }
 
  private:
