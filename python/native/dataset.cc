@@ -19,7 +19,7 @@ Dataset<PythonObject> mapped(const Dataset<PythonObject>& input,
                                                 internal::element_ops<PythonObject>(), seed));
 }
 
-PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, SharedObject collect) {
+PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, PythonFunction collect) {
   return PythonDataset(
       vectors.with<PythonObject>(internal::map(vectors.node(), python_collate(std::move(collect)),
                                                internal::element_ops<PythonObject>(), {})));
@@ -55,6 +55,30 @@ struct TryParse {
     return record;
   }
   std::vector<Parameter> parameters() const { return collator.parameters(); }
+};
+
+// One step of scan: (state, element) -> state and output.
+struct ScanStep {
+  PythonFunction function;
+  PythonObject initial;
+
+  std::pair<PythonObject, PythonObject> operator()(const PythonObject& state,
+                                                   const PythonObject& element) const {
+    const GilScope gil;
+    try {
+      const nb::object before =
+          state.get() ? state.get() : nb::module_::import_("copy").attr("deepcopy")(initial.get());
+      const nb::object result = function.function->get()(before, element.get());
+      if (!nb::isinstance<nb::tuple>(result) || nb::len(result) != 2) {
+        PyErr_SetString(PyExc_TypeError, "scan: the function returns a tuple (state, output)");
+        throw nb::python_error();
+      }
+      return {PythonObject(result[0]), PythonObject(result[1], element.origin())};
+    } catch (nb::python_error& error) {
+      throw_raised(error, record_note(element.origin()));
+    }
+  }
+  std::vector<Parameter> parameters() const { return function.parameters(); }
 };
 
 bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
@@ -158,7 +182,7 @@ Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder rema
 }
 
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
-                                   SharedObject stack) const {
+                                   PythonFunction stack) const {
   if (rows()) return PythonDataset(parsed(batch_size, drop(drop_remainder)), spec_);
   return collected(objects().batch(batch_size, drop(drop_remainder)), std::move(stack));
 }
@@ -184,7 +208,7 @@ PythonDataset PythonDataset::bucket_by_sequence_length(PythonFunction length,
   return collected(input.with<Objects>(internal::bucket_by_sequence_length(
                        input.node(), python_sizes(std::move(length), 1), buckets, most,
                        collect_objects(), internal::element_ops<Objects>())),
-                   std::move(stack));
+                   {std::move(stack), {}});
 }
 
 PythonDataset PythonDataset::pack_sequences(const std::vector<std::string>& features,
@@ -211,7 +235,7 @@ PythonDataset PythonDataset::pack_sequences(PythonFunction sizes,
   return collected(input.with<Objects>(internal::pack_sequences(
                        input.node(), python_sizes(std::move(sizes), lengths.size()), lengths,
                        options, collect_objects(), internal::element_ops<Objects>())),
-                   std::move(pack));
+                   {std::move(pack), {}});
 }
 
 PythonDataset PythonDataset::map(PythonFunction function) const {
@@ -249,29 +273,12 @@ PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction funct
   // Each pass has its own copy of the initial state, which its function may change in place: no
   // object stands for it.
   return PythonDataset(objects().scan(
-      PythonObject(),
-      [function = std::move(function), initial = PythonObject(std::move(initial_state))](
-          const PythonObject& state, PythonObject element) {
-        const GilScope gil;
-        try {
-          const nb::object before =
-              state.get() ? state.get()
-                          : nb::module_::import_("copy").attr("deepcopy")(initial.get());
-          const nb::object result = function.function->get()(before, element.get());
-          if (!nb::isinstance<nb::tuple>(result) || nb::len(result) != 2) {
-            PyErr_SetString(PyExc_TypeError, "scan: the function returns a tuple (state, output)");
-            throw nb::python_error();
-          }
-          return std::pair(PythonObject(result[0]), PythonObject(result[1], element.origin()));
-        } catch (nb::python_error& error) {
-          throw_raised(error, record_note(element.origin()));
-        }
-      }));
+      PythonObject(), ScanStep{std::move(function), PythonObject(std::move(initial_state))}));
 }
 
 PythonDataset PythonDataset::window(size_t size, std::optional<size_t> shift, bool drop_remainder,
                                     SharedObject collect) const {
-  return collected(objects().window(size, shift, drop(drop_remainder)), std::move(collect));
+  return collected(objects().window(size, shift, drop(drop_remainder)), {std::move(collect), {}});
 }
 
 PythonDataset PythonDataset::enumerate(int64_t start) const {
@@ -296,7 +303,7 @@ PythonDataset PythonDataset::zip(const std::vector<PythonDataset>& datasets, Sha
   std::vector<internal::NodePtr> inputs;
   for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects().node());
   return collected(datasets.front().objects().with<Members>(internal::zip(std::move(inputs), ops)),
-                   std::move(collect));
+                   {std::move(collect), {}});
 }
 
 PythonDataset PythonDataset::cache(std::string path) const {
@@ -380,6 +387,10 @@ Dataset<PythonObject> PythonDataset::objects() const {
   const bool single = rows();
   return converted(std::get<Dataset<ParsedBatch>>(computed().elements_),
                    batches_to_python(spec_, std::make_shared<LeasePool>(), single));
+}
+
+uint64_t PythonDataset::plan_hash() const {
+  return computed().visit([](const auto& elements) { return elements.plan_hash(); });
 }
 
 std::string PythonDataset::explain() const {

@@ -37,7 +37,7 @@ class PythonDataset {
   PythonDataset with_image(const ImageSpec& image) const;
   // The spec of records with a pending parse. Throws Error{invalid_argument} for other elements.
   const ParseSpec& pending_spec() const;
-  PythonDataset batch(size_t batch_size, bool drop_remainder, SharedObject stack) const;
+  PythonDataset batch(size_t batch_size, bool drop_remainder, PythonFunction stack) const;
 
   // Elements become batches. Behind a pending parse, `length` is the name of a feature, and these
   // are the batches of batch(); otherwise `stack` makes an object of a list of elements. An element
@@ -105,6 +105,8 @@ class PythonDataset {
   PythonDataset computed() const;
   // The operators, line by line; parse() by its name, where it waits for batch().
   std::string explain() const;
+  // A hash of the operators, their parameters and functions.
+  uint64_t plan_hash() const;
   // Whether elements are dicts of single records or steps.
   bool rows() const {
     return spec_ && (std::holds_alternative<Dataset<Record>>(elements_) ||

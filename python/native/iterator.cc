@@ -49,6 +49,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
+    not_compared_ = internal::not_compared(elements.node());
     // computed() has made batches of steps.
     if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
       auto pass = elements.iterate({.epoch = epoch});
@@ -208,8 +209,6 @@ nb::tuple PythonIterator::state() {
 
 void PythonIterator::restore(std::string_view state) {
   const Use lock(*this);
-  at_first_.reset();
-  unread_.reset();
   visit_pass(pass_, [&](auto& pass) {
     try {
       pass.restore(state);
@@ -218,6 +217,12 @@ void PythonIterator::restore(std::string_view state) {
       throw;
     }
   });
+  at_first_.reset();
+  unread_.reset();
+}
+
+std::string PythonIterator::with_own_code(std::string_view state) {
+  return locked([&](auto& pass) { return pass.iterator().with_own_code(state); });
 }
 
 uint64_t PythonIterator::epoch() {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include "python/native/dataset.h"
 #include "python/native/interpreter_exit.h"
@@ -50,6 +51,10 @@ class PythonIterator {
   uint64_t epoch();
   uint64_t position();
   uint64_t plan_hash() const { return plan_hash_; }
+  // What the plan's hash leaves out of functions.
+  const std::vector<std::string>& not_compared() const { return not_compared_; }
+  // The state, as if it had been saved with the functions of this pass.
+  std::string with_own_code(std::string_view state);
   uint64_t workers() const { return workers_; }
   LeasePool::Counts leases() const { return pool_->counts(); }
   // The profile of the operators, as text.
@@ -98,6 +103,7 @@ class PythonIterator {
   nb::object at_first_;
   nb::object unread_;  // was taken; its conversion has failed
   uint64_t plan_hash_ = 0;
+  std::vector<std::string> not_compared_;
   uint64_t workers_ = 1;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::mutex mutex_;

@@ -56,8 +56,12 @@ SharedObject shared(nb::object object) {
   return std::make_shared<const PythonObject>(std::move(object));
 }
 
-PythonFunction named(nb::object function, std::string name) {
-  return {shared(std::move(function)), std::move(name)};
+// function_identity.Identity
+using Identity = std::tuple<std::string, std::string, std::vector<std::string>>;
+
+PythonFunction identified(nb::object function, Identity identity) {
+  auto& [name, code, not_compared] = identity;
+  return {shared(std::move(function)), {std::move(name), std::move(code), std::move(not_compared)}};
 }
 
 PackOptions packing(size_t open_rows, bool truncate) {
@@ -119,17 +123,25 @@ class PythonGenerator {
   SharedObject iterator_;
 };
 
-PythonDataset generator(nb::object factory) {
-  return PythonDataset(from_generator([factory = shared(std::move(factory))] {
+// The factory of from_generator.
+struct StartGenerator {
+  PythonFunction factory;
+  NewIterators iterators;
+
+  PythonGenerator operator()() const {
     const GilScope gil;
     try {
-      nb::object iterator = nb::steal(PyObject_GetIter(factory->get()().ptr()));
-      if (!iterator) throw nb::python_error();
-      return PythonGenerator(std::move(iterator));
+      return PythonGenerator(iterators.of(factory.function->get()(), "from_generator"));
     } catch (nb::python_error& error) {
       throw_raised(error);
     }
-  }));
+  }
+  std::vector<Parameter> parameters() const { return factory.parameters(); }
+};
+
+PythonDataset generator(nb::object factory, Identity identity) {
+  return PythonDataset(
+      from_generator(StartGenerator{identified(std::move(factory), std::move(identity)), {}}));
 }
 
 void define_dataset(nb::module_& module) {
@@ -150,32 +162,37 @@ void define_dataset(nb::module_& module) {
   nb::class_<PythonDataset>(module, "Dataset")
       .def("parse", [](Self self, std::shared_ptr<ParseSpec> spec) { return self.parse(spec); })
       .def("batch",
-           [](Self self, size_t size, bool drop_remainder, nb::object stack) {
-             return self.batch(size, drop_remainder, shared(std::move(stack)));
+           [](Self self, size_t size, bool drop_remainder, nb::object stack, Identity identity) {
+             return self.batch(size, drop_remainder,
+                               identified(std::move(stack), std::move(identity)));
            })
-      .def("map", [](Self self, nb::object function,
-                     std::string name) { return self.map(named(std::move(function), name)); })
+      .def("map",
+           [](Self self, nb::object function, Identity identity) {
+             return self.map(identified(std::move(function), std::move(identity)));
+           })
       .def("random_map",
-           [](Self self, nb::object function, uint64_t seed, std::string name) {
-             return self.random_map(named(std::move(function), name), seed);
+           [](Self self, nb::object function, uint64_t seed, Identity identity) {
+             return self.random_map(identified(std::move(function), std::move(identity)), seed);
            })
       .def("flat_map",
-           [](Self self, nb::object function, std::string name) {
-             return self.flat_map(named(std::move(function), name));
+           [](Self self, nb::object function, Identity identity) {
+             return self.flat_map(identified(std::move(function), std::move(identity)));
            })
       .def("filter",
-           [](Self self, nb::object predicate, std::string name) {
-             return self.filter(named(std::move(predicate), name));
+           [](Self self, nb::object predicate, Identity identity) {
+             return self.filter(identified(std::move(predicate), std::move(identity)));
            })
       .def("interleave",
            [](Self self, nb::object function, size_t cycle_length, size_t block_length,
-              std::string name) {
-             return self.interleave(named(std::move(function), name), cycle_length, block_length);
+              Identity identity) {
+             return self.interleave(identified(std::move(function), std::move(identity)),
+                                    cycle_length, block_length);
            })
       .def(
           "scan",
-          [](Self self, nb::object state, nb::object function, std::string name) {
-            return self.scan(std::move(state), named(std::move(function), name));
+          [](Self self, nb::object state, nb::object function, Identity identity) {
+            return self.scan(std::move(state),
+                             identified(std::move(function), std::move(identity)));
           },
           nb::arg().none(), nb::arg(), nb::arg())
       .def("window",
@@ -195,11 +212,11 @@ void define_dataset(nb::module_& module) {
                  feature, {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most);
            })
       .def("bucket",
-           [](Self self, nb::object length, std::string name, std::vector<size_t> boundaries,
+           [](Self self, nb::object length, Identity identity, std::vector<size_t> boundaries,
               std::vector<size_t> batch_sizes, bool drop_remainder, std::optional<size_t> most,
               nb::object stack) {
              return self.bucket_by_sequence_length(
-                 named(std::move(length), name),
+                 identified(std::move(length), std::move(identity)),
                  {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most,
                  shared(std::move(stack)));
            })
@@ -209,9 +226,9 @@ void define_dataset(nb::module_& module) {
              return self.pack_sequences(features, lengths, packing(open_rows, truncate));
            })
       .def("pack",
-           [](Self self, nb::object sizes, std::string name, const std::vector<size_t>& lengths,
+           [](Self self, nb::object sizes, Identity identity, const std::vector<size_t>& lengths,
               size_t open_rows, bool truncate, nb::object pack) {
-             return self.pack_sequences(named(std::move(sizes), name), lengths,
+             return self.pack_sequences(identified(std::move(sizes), std::move(identity)), lengths,
                                         packing(open_rows, truncate), shared(std::move(pack)));
            })
       .def("enumerate", &PythonDataset::enumerate)
@@ -269,7 +286,8 @@ void define_dataset(nb::module_& module) {
                return self.visit([](const auto& d) { return d.cardinality(); });
              });
            })
-      .def("explain", &PythonDataset::explain);
+      .def("explain", &PythonDataset::explain)
+      .def("plan_hash", &PythonDataset::plan_hash);
 
   module.def("record_paths", &record_paths);
   module.def("tfrecords", &tfrecords);
@@ -348,6 +366,12 @@ void define_iterator(nb::module_& module) {
              const LeasePool::Counts counts = self.leases();
              return nb::make_tuple(counts.batches, counts.allocated, counts.lent);
            })
+      .def("_with_own_code",
+           [](PythonIterator& self, const nb::bytes& state) {
+             const std::string own = self.with_own_code({state.c_str(), state.size()});
+             return nb::bytes(own.data(), own.size());
+           })
+      .def_prop_ro("_not_compared", &PythonIterator::not_compared)
       .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
       .def_prop_ro("_workers", &PythonIterator::workers)
       .def("_set_conversion", &PythonIterator::set_conversion)

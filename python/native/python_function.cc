@@ -82,7 +82,8 @@ class PythonFlatMap final : public MapFunction {
         tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
         [&](size_t i) {
           out[i].clear();
-          for (nb::handle value : function_.function->get()(in[i].get())) {
+          const nb::object returned = function_.function->get()(in[i].get());
+          for (nb::handle value : iterators_.of(returned, "flat_map")) {
             out[i].emplace_back(nb::borrow(value), in[i].origin());
           }
         });
@@ -91,6 +92,7 @@ class PythonFlatMap final : public MapFunction {
 
  private:
   PythonFunction function_;
+  NewIterators iterators_;
 };
 
 class PythonInterleave final : public MapFunction {
@@ -137,6 +139,7 @@ class PythonFilter final : public internal::Predicate {
           kept[i] = static_cast<uint8_t>(truth);
         });
   }
+  std::vector<Parameter> parameters() const override { return predicate_.parameters(); }
 
  private:
   PythonFunction predicate_;
@@ -182,7 +185,7 @@ class PythonSizes final : public internal::MeasureFunction {
 
 class Collate final : public MapFunction {
  public:
-  explicit Collate(SharedObject function) : function_(std::move(function)) {}
+  explicit Collate(PythonFunction function) : function_(std::move(function)) {}
 
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {
@@ -193,13 +196,13 @@ class Collate final : public MapFunction {
         [&](size_t i) {
           nb::list rows;
           for (const PythonObject& row : in[i]) rows.append(row.get());
-          out[i] = PythonObject(function_->get()(rows));
+          out[i] = PythonObject(function_.function->get()(rows));
         });
   }
-  std::vector<Parameter> parameters() const override { return {}; }
+  std::vector<Parameter> parameters() const override { return function_.parameters(); }
 
  private:
-  SharedObject function_;
+  PythonFunction function_;
 };
 
 class RecordsToPython final : public MapFunction {
@@ -248,9 +251,40 @@ class BatchesToPython final : public MapFunction {
 
 }  // namespace
 
-std::vector<Parameter> PythonFunction::parameters() const {
-  if (name.empty()) return {};
-  return {{"name", name}};
+std::vector<Parameter> FunctionIdentity::parameters() const {
+  std::vector<Parameter> all;
+  if (!name.empty()) all.emplace_back("name", name);
+  if (!code.empty()) all.emplace_back("code", code, Parameter::Kind::code);
+  for (const std::string& part : not_compared) {
+    all.emplace_back("not_compared", part, Parameter::Kind::not_compared);
+  }
+  return all;
+}
+
+nb::object NewIterators::of(const nb::object& returned, const char* operator_name) const {
+  nb::object iterator = nb::steal(PyObject_GetIter(returned.ptr()));
+  if (!iterator) throw nb::python_error();
+  if (!iterator.is(returned)) return iterator;  // of a list, for example
+  const nb::object of_type = iterator.type().attr("__iter__");
+  if (!of_type.type().is(nb::module_::import_("types").attr("WrapperDescriptorType"))) {
+    return iterator;
+  }
+  nb::object reference = iterator;
+  if (PyObject* const weak = PyWeakref_NewRef(iterator.ptr(), nullptr)) {
+    reference = nb::steal(weak);  // the same one for the same iterator
+  } else {
+    PyErr_Clear();
+  }
+  const std::lock_guard lock(last_->mutex);
+  if (reference.is(last_->iterator.get())) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string(operator_name) +
+                           ": the function returned an iterator that it has returned before, which "
+                           "is used up",
+                 .hint = "let each call make a new one: lambda: make_elements()"});
+  }
+  last_->iterator = PythonObject(std::move(reference));
+  return iterator;
 }
 
 std::unique_ptr<MapFunction> python_map(PythonFunction function) {
@@ -289,7 +323,7 @@ std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function,
   return std::make_unique<PythonSizes>(std::move(function), count);
 }
 
-std::unique_ptr<MapFunction> python_collate(SharedObject function) {
+std::unique_ptr<MapFunction> python_collate(PythonFunction function) {
   return std::make_unique<Collate>(std::move(function));
 }
 

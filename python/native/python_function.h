@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +15,38 @@
 
 namespace recordpipe::python {
 
-struct PythonFunction {
-  SharedObject function;
-  std::string name;  // part of the plan, so that a state of another function is refused; "": none
+// What identifies a function in the plan, so that a state of another one is refused; "" is left
+// out. Made by python/recordpipe/function_identity.py.
+struct FunctionIdentity {
+  std::string name;
+  std::string code;                       // a fingerprint
+  std::vector<std::string> not_compared;  // what the fingerprint leaves out
 
   std::vector<Parameter> parameters() const;
+};
+
+struct PythonFunction {
+  SharedObject function;
+  FunctionIdentity identity;
+
+  std::vector<Parameter> parameters() const { return identity.parameters(); }
+};
+
+// The iterators that a function returns. One that it has returned before is used up: it would yield
+// nothing, without an error. Copies share what they know; thread-safe.
+class NewIterators {
+ public:
+  // Returns iter(returned). Throws nb::python_error, and Error{invalid_argument} for an iterator
+  // that the function has returned before, unless its class may start it again (a class with an
+  // __iter__ of its own). `operator_name` is for the message. Needs the GIL.
+  nb::object of(const nb::object& returned, const char* operator_name) const;
+
+ private:
+  struct Last {
+    std::mutex mutex;
+    PythonObject iterator;  // a weak reference to it, if its type has these
+  };
+  std::shared_ptr<Last> last_ = std::make_shared<Last>();
 };
 
 // Returns operator.index(number); throws nb::python_error. Needs the GIL.
@@ -38,7 +66,7 @@ std::unique_ptr<internal::MapFunction> python_interleave(PythonFunction function
 // function(element) -> a length, or as many lengths as `count`.
 std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function, size_t count);
 // function(list of elements) -> batch.
-std::unique_ptr<internal::MapFunction> python_collate(SharedObject function);
+std::unique_ptr<internal::MapFunction> python_collate(PythonFunction function);
 
 // Conversions of elements to Python objects.
 std::unique_ptr<internal::MapFunction> records_to_python();

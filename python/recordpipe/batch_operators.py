@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recordpipe import grouping, stack
+from recordpipe.function_identity import named
 from recordpipe.operators import Operators
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class BatchOperators(Operators):
         return self._derive(
             "batch",
             (batch_size, drop_remainder),
-            lambda: self._native.batch(batch_size, drop_remainder, stack.stack),
+            lambda: self._native.batch(batch_size, drop_remainder, stack.stack, named("")),
         )
 
     def padded_batch(
@@ -153,7 +154,9 @@ class BatchOperators(Operators):
 
     def unbatch(self) -> Dataset:
         """The inverse of :meth:`batch`: yields the rows of each batch."""
-        return self._derive("unbatch", (), lambda: self._native.flat_map(stack.unstack, "unbatch"))
+        return self._derive(
+            "unbatch", (), lambda: self._native.flat_map(stack.unstack, named("unbatch"))
+        )
 
     def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Dataset:
         """Yields lists of ``size`` elements; list k starts at element k * ``shift``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from recordpipe.function_identity import identity_of
 from recordpipe.operators import Operators
 
 if TYPE_CHECKING:
@@ -28,11 +29,19 @@ class FunctionOperators(Operators):
         share their functions, which the garbage collector can't count. Pass such a function what
         it needs instead. This holds for all functions in Python.
 
+        A state is refused if the function has changed since: its name, or its code
+        (:meth:`Iterator.load_state_dict`).
+
         Args:
             name: becomes part of the plan: a state that was saved with another name is refused.
-                Give the function a new name when you change it.
+                Give a function whose code can't be compared a new name when you change it.
         """
-        return self._derive("map", (function,), lambda: self._native.map(function, name), name=name)
+        return self._derive(
+            "map",
+            (function,),
+            lambda: self._native.map(function, identity_of(function, name)),
+            name=name,
+        )
 
     def random_map(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Dataset:
         """Like :meth:`map`, with ``function(element, rng)``.
@@ -43,7 +52,7 @@ class FunctionOperators(Operators):
         return self._derive(
             "random_map",
             (function, seed),
-            lambda: self._native.random_map(function, seed, name),
+            lambda: self._native.random_map(function, seed, identity_of(function, name)),
             random=True,
             name=name,
         )
@@ -51,7 +60,10 @@ class FunctionOperators(Operators):
     def filter(self, predicate: Callable[[Any], Any], *, name: str = "") -> Dataset:
         """Keeps the elements for which ``predicate(element)`` is true."""
         return self._derive(
-            "filter", (predicate,), lambda: self._native.filter(predicate, name), name=name
+            "filter",
+            (predicate,),
+            lambda: self._native.filter(predicate, identity_of(predicate, name)),
+            name=name,
         )
 
     def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
@@ -61,7 +73,10 @@ class FunctionOperators(Operators):
         without the GIL, and its state remembers the place inside of a Dataset.
         """
         return self._derive(
-            "flat_map", (function,), lambda: self._native.flat_map(function, name), name=name
+            "flat_map",
+            (function,),
+            lambda: self._native.flat_map(function, identity_of(function, name)),
+            name=name,
         )
 
     def interleave(
@@ -80,7 +95,9 @@ class FunctionOperators(Operators):
         return self._derive(
             "interleave",
             (function, cycle_length, block_length),
-            lambda: self._native.interleave(function, cycle_length, block_length, name),
+            lambda: self._native.interleave(
+                function, cycle_length, block_length, identity_of(function, name)
+            ),
             name=name,
         )
 
@@ -95,7 +112,9 @@ class FunctionOperators(Operators):
         return self._derive(
             "scan",
             (initial_state, function),
-            lambda: self._native.scan(initial_state, function, name),
+            lambda: self._native.scan(
+                initial_state, function, identity_of(function, name, initial_state=initial_state)
+            ),
             name=name,
         )
 

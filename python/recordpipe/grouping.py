@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from recordpipe import _native as native
 from recordpipe import stack
+from recordpipe.function_identity import Identity, identity_of, named
 from recordpipe.ragged import Ragged, padding_of
 
 __all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues", "padded_batches"]
@@ -26,7 +27,7 @@ def padded_batches(
     """What padded_batch() yields."""
     if not dataset.is_parsed():
         padded = stack.PaddedStack(lambda _: padding)
-        return dataset.batch(batch_size, drop_remainder, padded)
+        return dataset.batch(batch_size, drop_remainder, padded, _options(padding_values=padding))
 
     def pad(batch: Any) -> Any:
         if isinstance(batch, Ragged):
@@ -35,8 +36,8 @@ def padded_batches(
             return {name: pad(column) for name, column in batch.items()}
         return tuple(map(pad, batch)) if isinstance(batch, tuple) else batch
 
-    batches = dataset.batch(batch_size, drop_remainder, stack.stack)
-    return batches.map(pad, _text(padding_values=padding))
+    batches = dataset.batch(batch_size, drop_remainder, stack.stack, named(""))
+    return batches.map(pad, _options(padding_values=padding))
 
 
 class Buckets:
@@ -70,15 +71,21 @@ class Buckets:
         arguments = (self._boundaries, self._batch_sizes, self._drop_remainder, most)
         if isinstance(self._length, str) and dataset.is_parsed():
             batches = dataset.bucket_features(self._length, *arguments)
-            return batches if self._no_padding else batches.map(self._pad, self._padding_text())
+            return batches if self._no_padding else batches.map(self._pad, self._padding_options())
+        length = self._length
+        if isinstance(length, str):
+            identity = _options(element_length_func=length)
+        else:
+            identity = identity_of(length, name)
         if self._no_padding:
-            return dataset.bucket(self._length_of, name, *arguments, stack.stack)
-        names = [text for text in (name, self._padding_text()) if text]
-        return dataset.bucket(self._length_of, "; ".join(names), *arguments, self._stack)
+            return dataset.bucket(self._length_of, identity, *arguments, stack.stack)
+        names = [text for text in (identity[0], self._padding_options()[0]) if text]
+        identity = "; ".join(names), *identity[1:]
+        return dataset.bucket(self._length_of, identity, *arguments, self._stack)
 
-    def _padding_text(self) -> str:
-        """Becomes a part of the plan: a state of batches with another padding is refused."""
-        return _text(
+    def _padding_options(self) -> Identity:
+        """Become a part of the plan: a state of batches with another padding is refused."""
+        return _options(
             padded_shapes=self._shapes,
             padding_values=self._padding,
             pad_to_bucket_boundary=self._to_boundary or None,
@@ -179,11 +186,11 @@ class Packing:
             rows = dataset.pack_features(
                 [*named], [*named.values()], self._open_rows, self._truncate
             )
-            return rows.map(packing._pack_columns, _text(padding_values=self._padding))
+            return rows.map(packing._pack_columns, _options(padding_values=self._padding))
         sizes = [named] if isinstance(named, int) else [*named.values()]
         return dataset.pack(
             self._sizes,
-            _text(padding_values=self._padding),
+            _options(padding_values=self._padding),
             sizes,
             self._open_rows,
             self._truncate,
@@ -263,9 +270,10 @@ def _concatenated(arrays: list[npt.NDArray[Any]], name: str) -> npt.NDArray[Any]
     return np.concatenate(full)
 
 
-def _text(**options: Any) -> str:
-    """The options that are given, as they are in a call."""
-    return ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
+def _options(**options: Any) -> Identity:
+    """The options that are given, as they are in a call: they stand for a function made of them."""
+    given = (f"{name}={value!r}" for name, value in options.items() if value is not None)
+    return named(", ".join(given))
 
 
 def _feature(element: Any, name: str) -> Any:

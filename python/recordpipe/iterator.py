@@ -6,6 +6,7 @@ import atexit
 import base64
 import binascii
 import os
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ __all__ = ["Iterator"]
 
 _VERSION = 1
 _MAX_STATE_SIZE = 2**30
+_PYTHON = sys.implementation.cache_tag or ""  # the version, which decides on the bytecode
+_warned: set[str] = set()
 
 # The threads of a pipeline must not run functions while the interpreter ends, also not those of
 # iterators that a daemon thread makes then. By id(): listing a WeakSet fails if another thread adds
@@ -80,10 +83,11 @@ class Iterator(_native.Iterator):
             "version": _VERSION,
             "position": position,
             "plan": f"{self._plan_hash:016x}",
+            "python": _PYTHON,
             "state": base64.b64encode(state).decode(),
         }
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any], *, compare_code: bool = True) -> None:
         """Continues after the place of ``state_dict``.
 
         Raises InvalidArgumentError, naming what differs, if the state was saved from another plan
@@ -91,10 +95,18 @@ class Iterator(_native.Iterator):
         keeps its place. Ctrl-C ends a long way to the place; unless it is reached, the iterator
         then starts its epoch again.
 
-        Of the plan, operators and their parameters are compared, functions by their ``name``; not
-        the initial state of scan(), nor the Datasets that a function of interleave() returns. Of
-        files, names and sizes are compared, and of those that were opened, the content: all of it
-        up to 72 KiB, 18 blocks of 4 KiB of a larger one.
+        Of the plan, operators and their parameters are compared, and functions by their ``name``
+        and their code: the bytecode, constants, defaults, and the values of the variables that they
+        use (numbers, text, arrays, collections and objects of these; functions of their package,
+        too). What can't be compared, such as a model that a function uses, is named by a warning,
+        once. The bytecode of another version of Python differs: functions are then compared by name
+        only, with a warning. Not compared are the Datasets that a function of interleave() returns.
+        Of files, names and sizes are compared, and of those that were opened, the content: all of
+        it up to 72 KiB, 18 blocks of 4 KiB of a larger one.
+
+        Args:
+            compare_code: False accepts a state although the code of a function has changed: when
+                you know that its results have not.
         """
         if not isinstance(state_dict, Mapping):
             raise _refusal(
@@ -105,6 +117,7 @@ class Iterator(_native.Iterator):
             if version != _VERSION:
                 raise _refusal(f"a state of version {version!r}; this recordpipe reads {_VERSION}")
             state = base64.b64decode(state_dict["state"], validate=True)
+            python = state_dict.get("python", _PYTHON)
         except (KeyError, TypeError, binascii.Error) as error:
             raise _refusal(f"not a state of an iterator ({error!r})") from None
         saved = _native.position_of_state(state)
@@ -112,13 +125,24 @@ class Iterator(_native.Iterator):
         if not _is_position_of(position, saved):
             raise _refusal(f"'position' is {position!r}, where 'state' is after {saved} elements")
         plan = f"{self._plan_hash:016x}"
-        if state_dict.get("plan", plan) == plan:
-            self._restore(state)
+        saved_plan = state_dict.get("plan", plan)
+        if not compare_code or python != _PYTHON:
+            state, given = self._with_own_code(state), state
+            if state != given:
+                saved_plan = plan
+                if compare_code:
+                    _warn_of_other_python(python)
+        if saved_plan == plan:
+            self._restore_compared(state)
             return
         before, _ = self._state()
         self._restore(state)  # refuses the state of another plan, and names what differs
         self._restore(before)
-        raise _refusal(f"'plan' is {state_dict['plan']!r}, where 'state' is of plan {plan!r}")
+        raise _refusal(f"'plan' is {saved_plan!r}, where 'state' is of plan {plan!r}")
+
+    def _restore_compared(self, state: bytes) -> None:
+        self._restore(state)
+        _warn_of_not_compared(self._not_compared)
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
         """Writes the place to a file, as C++ programs do (cifar10_batches --save-state).
@@ -141,16 +165,16 @@ class Iterator(_native.Iterator):
                 os.unlink(file.name)
                 raise
 
-    def load_state(self, path: str | os.PathLike[str]) -> None:
+    def load_state(self, path: str | os.PathLike[str], *, compare_code: bool = True) -> None:
         """Continues after the place in a file of :meth:`save_state` or of a C++ program.
 
-        Raises like :meth:`load_state_dict`.
+        Raises like :meth:`load_state_dict`; the file doesn't tell the version of Python.
         """
         with open(path, "rb") as file:
             state = file.read(_MAX_STATE_SIZE + 1)
         if len(state) > _MAX_STATE_SIZE:
             raise _refusal(f"{os.fspath(path)!r} is too large for a state of an iterator")
-        self._restore(state)
+        self._restore_compared(state if compare_code else self._with_own_code(state))
 
     def stats(self) -> dict[str, Any]:
         """Returns counts, and a profile of the operators as text.
@@ -199,6 +223,26 @@ def _warn_of_repetition() -> None:
         "iterate over dataset.epoch(k) for epoch k, or end the Dataset in repeat() where "
         "another program makes the passes (in Keras, with steps_per_epoch)",
         stacklevel=2,
+    )
+
+
+def _warn_of_not_compared(parts: list[str]) -> None:
+    new = [part for part in dict.fromkeys(parts) if part not in _warned]
+    if not new:
+        return
+    _warned.update(new)
+    warnings.warn(
+        "a state was restored, but these may have changed since it was saved, because they can't "
+        f"be compared: {'; '.join(new)}; name=... tells versions of a function apart",
+        stacklevel=4,
+    )
+
+
+def _warn_of_other_python(saved: Any) -> None:
+    warnings.warn(
+        f"the state was saved by Python {saved!r}, and this is {_PYTHON!r}: the code of functions "
+        "is not compared, only their names",
+        stacklevel=3,
     )
 
 

@@ -12,6 +12,7 @@ from recordpipe import _native as native
 from recordpipe.dataset import Dataset, make_dataset, native_of
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
+from recordpipe.function_identity import identity_of
 from recordpipe.inputs import Paths, paths_of
 from recordpipe.random_access import ListAccess, RandomAccess
 
@@ -102,13 +103,18 @@ def _digest(elements: list[Any]) -> str:
     return hashlib.blake2b(values, digest_size=8).hexdigest()
 
 
-def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
+def from_generator(factory: Callable[[], Iterable[Any]], *, name: str = "") -> Dataset:
     """Yields the elements of ``factory()``, which is called for each pass.
 
-    Elements are computed ahead and not copied: a generator that fills one array again and again
-    must yield copies of it.
+    Each call must make a new generator: one that was returned before is used up, and raises
+    :class:`InvalidArgumentError`. Elements are computed ahead and not copied: a generator that
+    fills one array again and again must yield copies of it.
+
+    Args:
+        name: part of the plan, as in :meth:`Dataset.map`.
     """
-    return make_dataset(native.from_generator(factory), from_generator, (factory,), {})
+    described = native.from_generator(factory, identity_of(factory, name))
+    return make_dataset(described, from_generator, (factory,), {"name": name})
 
 
 def zip(*datasets: Dataset) -> Dataset:

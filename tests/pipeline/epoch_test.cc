@@ -195,16 +195,16 @@ TEST(Epoch, AStateWithoutOneIsRefusedByItsVersion) {
   const auto dataset = crops();
   proto::IteratorState state;
   state.ParseFromString(dataset.iterate().state());
-  EXPECT_EQ(state.version(), 3u);
-  state.set_version(2);
+  EXPECT_EQ(state.version(), 4u);
+  state.set_version(3);
   auto iterator = dataset.iterate();
   const Error older = error_of([&] { iterator.restore(sealed(state)); });
   EXPECT_EQ(older.kind(), ErrorKind::invalid_argument);
-  EXPECT_THAT(older.reason(), HasSubstr("version 2"));
+  EXPECT_THAT(older.reason(), HasSubstr("version 3"));
   EXPECT_THAT(older.hint(), HasSubstr("start a new pass"));
-  state.set_version(4);
+  state.set_version(5);
   const Error newer = error_of([&] { iterator.restore(sealed(state)); });
-  EXPECT_THAT(newer.reason(), HasSubstr("version 4"));
+  EXPECT_THAT(newer.reason(), HasSubstr("version 5"));
   EXPECT_THAT(newer.hint(), HasSubstr("newer"));
 }
 

@@ -52,7 +52,8 @@ IteratorState draw_state(Random& random) {
           .position = draw_number(random),
           .epoch = draw_number(random),
           .opened_files = draw_numbers<uint32_t>(random),
-          .input_files = draw_numbers<uint64_t>(random)};
+          .input_files = draw_numbers<uint64_t>(random),
+          .operators_hash = draw_number(random)};
 }
 
 void copy(const PlanState& from, proto::PlanState& to) {
@@ -75,6 +76,7 @@ std::string serialize_by_protobuf(const IteratorState& state) {
   message.set_epoch(state.epoch);
   message.mutable_opened_files()->Assign(state.opened_files.begin(), state.opened_files.end());
   message.mutable_input_files()->Assign(state.input_files.begin(), state.input_files.end());
+  message.set_operators_hash(state.operators_hash);
   return sealed(std::move(message));
 }
 

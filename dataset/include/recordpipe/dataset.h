@@ -93,7 +93,7 @@ class Dataset {
   // Applies function(T) -> U to each element, in parallel; results are in input order. The function
   // is called as const and concurrently, so it must be thread-safe. It may take T by value, T&& or
   // const T&. If the function changes, saved states and caches can't detect the change, unless the
-  // function has parameters() (parameter.h).
+  // function has parameters() (parameter.h). This holds for the functions of all operators.
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -389,7 +389,7 @@ class Dataset {
 
   // Lists the operators in data-flow order, one per line.
   std::string explain() const { return internal::explain(node_); }
-  // Returns a hash of the operators and their parameters, but not of the code of functions.
+  // Returns a hash of the operators and their parameters, and of the parameters() of functions.
   uint64_t plan_hash() const { return internal::plan_hash(node_); }
 
   // Returns the number of elements of a pass without computing them. If an element can't be
@@ -419,6 +419,15 @@ class Dataset {
     return std::make_unique<internal::Map<T, U, F>>(std::move(function));
   }
 
+  template <class F>
+  struct OpenDataset {
+    F function;
+    internal::NodePtr operator()(T&& value) const {
+      return std::invoke(function, std::move(value)).node();
+    }
+    std::vector<Parameter> parameters() const { return internal::parameters_of(function); }
+  };
+
   template <class F, class C>
   auto buckets_of(F length, const LengthBuckets& buckets, std::optional<size_t> most,
                   C collator) const {
@@ -432,12 +441,9 @@ class Dataset {
   template <class Result, class F>
   auto open_each(const char* name, size_t cycle_length, size_t block_length, F function) const {
     using U = typename Result::value_type;
-    const auto open = [function = std::move(function)](T&& value) {
-      return std::invoke(function, std::move(value)).node();
-    };
-    return with<U>(internal::interleave(node_, make_map<internal::NodePtr>(open),
-                                        internal::element_ops<U>(), name, cycle_length,
-                                        block_length));
+    return with<U>(internal::interleave(
+        node_, make_map<internal::NodePtr>(OpenDataset<F>{std::move(function)}),
+        internal::element_ops<U>(), name, cycle_length, block_length));
   }
 
   internal::NodePtr node_;

@@ -47,6 +47,7 @@ class AnyIterator {
   void unread();
   std::string state() const;
   void restore(std::string_view state);
+  std::string with_own_code(std::string_view state) const;
   void request_stop();
   uint64_t epoch() const;
   uint64_t position() const;
@@ -117,10 +118,16 @@ class Iterator {
   // data may be moved and URLs may be signed again.
   //
   // If the position can't be reached for another reason (for example, a file read by an input of
-  // interleave or flat_map has changed), throws the error that occurred on the way to the position.
-  // The iterator then starts its own epoch again. So it does if request_stop() ends the wait, which
-  // may be long if elements must be computed again: Error{cancelled}.
+  // interleave or flat_map has changed, or a generator yields fewer elements), throws the error
+  // that occurred on the way to the position, and goes back to where the iterator was; if that
+  // can't be reached any more, it starts its own epoch again. So it does if request_stop() ends the
+  // wait, which may be long if elements must be computed again: Error{cancelled}.
   void restore(std::string_view state) { iterator_.restore(state); }
+
+  // Returns `state` as if it had been saved with this iterator's functions: restore() accepts the
+  // result although their code (Parameter::Kind::code) has changed. Throws like restore() if it is
+  // not a state; returns the state of another plan unchanged.
+  std::string with_own_code(std::string_view state) const { return iterator_.with_own_code(state); }
 
   // Makes the running call of next(), and each later call, return soon and throw Error{cancelled};
   // a read that waits for data is not interrupted. The position stays after the last element that

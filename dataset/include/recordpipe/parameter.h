@@ -16,8 +16,15 @@ std::string shortest_text(std::floating_point auto number) {
 }
 
 struct Parameter {
+  enum class Kind {
+    value,
+    code,          // a fingerprint of a function's code: compared, but not shown by explain()
+    not_compared,  // names what the fingerprint leaves out
+  };
+
   // `text` may be any bytes.
-  Parameter(std::string_view parameter, std::string_view text) : name(parameter), value(text) {}
+  Parameter(std::string_view parameter, std::string_view text, Kind of_kind = Kind::value)
+      : name(parameter), value(text), kind(of_kind) {}
   // Clang 16 crashes on inherited constructors whose requires clause names a function parameter.
   template <std::integral Number>
   requires(!std::same_as<Number, bool>) Parameter(std::string_view parameter, Number number)
@@ -30,6 +37,7 @@ struct Parameter {
 
   std::string name;
   std::string value;
+  Kind kind = Kind::value;
 };
 
 }  // namespace recordpipe

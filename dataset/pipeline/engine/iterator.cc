@@ -25,6 +25,16 @@
 
 namespace recordpipe::internal {
 
+namespace {
+
+PlanDescription compared_plan(const Node& node) {
+  PlanDescription plan = node.describe();
+  (void)plan.free_last_shards();
+  return plan;
+}
+
+}  // namespace
+
 StageContext make_stage_context(const PipelineOptions& options) {
   if (options.threads > PipelineOptions::kMaxThreads) {
     throw Error(
@@ -91,6 +101,35 @@ struct AnyIterator::Pass {
     executor.restore(with_last_shards(std::move(start), shards), place.epoch);
   }
 
+  // The place after `here` elements of the executor.
+  IteratorPlace place_at(uint64_t here, std::span<const uint64_t> shards) const {
+    IteratorPlace place{.position = earlier + here * workers, .epoch = epoch};
+    executor.save(here, place.plan);
+    place.plan = without_last_shards(std::move(place.plan), shards);
+    return place;
+  }
+
+  // Goes to the place, and counts from there.
+  void continue_at(const IteratorPlace& place, std::span<const uint64_t> shards) {
+    go_to(place, shards);
+    require_input_files(*context.files);
+    // An operator may have taken the stop for the end of its elements.
+    if (is_stopping) throw Error({.kind = ErrorKind::cancelled});
+    epoch = place.epoch;
+    earlier = place.position - executor.position() * workers;
+  }
+
+  // After a place was not reached. Returns false if this one is not reached, either.
+  bool go_back(const IteratorPlace& place, std::span<const uint64_t> shards) noexcept {
+    (void)context.files->take_unexpected();  // ends the comparison with the state
+    try {
+      continue_at(place, shards);
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
   const NodePtr node;
   const uint64_t workers;  // that share the elements, by shards that come last
   const StageContext context;
@@ -146,12 +185,9 @@ std::string AnyIterator::state() const {
                  .hint = "go on from a state saved before, or leave bad elements out by "
                          "ignore_errors"});
   }
-  const uint64_t here = pass_->executor.position() + at_;
   PlanDescription plan = pass_->node->describe();
   const std::vector<uint64_t> shards = plan.free_last_shards();
-  IteratorPlace place{.position = pass_->earlier + here * pass_->workers, .epoch = pass_->epoch};
-  pass_->executor.save(here, place.plan);
-  place.plan = without_last_shards(std::move(place.plan), shards);
+  const IteratorPlace place = pass_->place_at(pass_->executor.position() + at_, shards);
   return save_iterator_state(plan, place, *pass_->context.files);
 }
 
@@ -159,16 +195,17 @@ void AnyIterator::restore(std::string_view state) {
   PlanDescription plan = pass().node->describe();
   const std::vector<uint64_t> shards = plan.free_last_shards();
   const IteratorPlace place = load_iterator_state(plan, state, *pass_->context.files);
+  const uint64_t here = pass_->has_failed ? pass_->failed_at : pass_->executor.position() + at_;
+  const IteratorPlace before = pass_->place_at(here, shards);
   at_ = count_ = 0;
   can_unread_ = pass_->has_failed = pass_->is_stopping = false;
   try {
-    pass_->go_to(place, shards);
-    require_input_files(*pass_->context.files);
-    // An operator may have taken the stop for the end of its elements.
-    if (pass_->is_stopping) throw Error({.kind = ErrorKind::cancelled});
+    pass_->continue_at(place, shards);
   } catch (...) {
-    (void)pass_->context.files->take_unexpected();  // ends the comparison with the state
-    const bool was_stopped = pass_->is_stopping.exchange(false);
+    const bool was_stopped = pass_->is_stopping;
+    if (!was_stopped && pass_->go_back(before, shards)) throw;
+    (void)pass_->context.files->take_unexpected();
+    pass_->is_stopping = false;
     pass_->executor.restart(pass_->epoch);
     pass_->earlier = 0;
     if (!was_stopped) throw;
@@ -176,8 +213,10 @@ void AnyIterator::restore(std::string_view state) {
                  .reason = "the iterator was stopped on the way to a saved position",
                  .hint = "it starts its epoch again; restore() can be called again"});
   }
-  pass_->epoch = place.epoch;
-  pass_->earlier = place.position - pass_->executor.position() * pass_->workers;
+}
+
+std::string AnyIterator::with_own_code(std::string_view state) const {
+  return with_code_of(compared_plan(*pass().node), state);
 }
 
 void AnyIterator::request_stop() {
@@ -199,11 +238,12 @@ PipelineStatistics AnyIterator::statistics() const { return pass().context.monit
 MemoryUse AnyIterator::memory() const { return pass().context.memory->use(); }
 
 uint64_t random_operators(const NodePtr& node) { return node->random_operators(); }
-std::string explain(const NodePtr& node) { return node->describe().text(); }
-uint64_t plan_hash(const NodePtr& node) {
-  PlanDescription plan = node->describe();
-  (void)plan.free_last_shards();
-  return plan.hash();
+std::string explain(const NodePtr& node) {
+  return node->describe().text(PlanDescription::Detail::explained);
+}
+uint64_t plan_hash(const NodePtr& node) { return compared_plan(*node).hash(); }
+std::vector<std::string> not_compared(const NodePtr& node) {
+  return node->describe().not_compared();
 }
 Cardinality cardinality(const NodePtr& node) { return node->cardinality(); }
 

@@ -22,19 +22,23 @@
 namespace recordpipe::internal {
 namespace {
 
-constexpr uint32_t kStateVersion = 3;
+constexpr uint32_t kStateVersion = 4;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
 // Of small requests: nearly all of the time is spent waiting.
 constexpr size_t kLookedAtAtOnce = 64;
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
+constexpr char kCodeHint[] =
+    "a function has changed since; if its results have not, restore without comparing code (in "
+    "Python, compare_code=False)";
 
-[[noreturn]] void refuse_state(std::string reason, std::string path = {}) {
+[[noreturn]] void refuse_state(std::string reason, std::string path = {},
+                               const char* hint = kHint) {
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = std::move(path),
                .reason = std::move(reason),
-               .hint = kHint});
+               .hint = hint});
 }
 
 constexpr char kHasChanged[] =
@@ -123,8 +127,19 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
                                 : "restore it with the newer program that saved it"});
 }
 
+// The part of a plan's text that a state keeps.
+std::string kept_text(const PlanDescription& plan) {
+  return plan.text(PlanDescription::Detail::compared).substr(0, kMaxText);
+}
+
 // The error names the first line that differs between the two texts.
-[[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
+[[noreturn]] void refuse_plan(const IteratorState& state, const PlanDescription& plan) {
+  const std::string text = kept_text(plan);
+  std::string_view saved = state.plan_text;
+  std::string_view here = text;
+  const bool is_code =
+      state.operators_hash == plan.hash(PlanDescription::Detail::compared_except_code);
+  const std::string what = is_code ? "a state of other code" : "a state of another plan";
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -137,10 +152,11 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
     const auto named = [](std::string_view line) {
       return line.empty() ? std::string("nothing") : printable(line);
     };
-    refuse_state("a state of another plan: it was saved with " + named(saved_line) +
-                 " where here is " + named(here_line));
+    refuse_state(
+        what + ": it was saved with " + named(saved_line) + " where here is " + named(here_line),
+        {}, is_code ? kCodeHint : kHint);
   }
-  refuse_state("a state of another plan");
+  refuse_state(what, {}, is_code ? kCodeHint : kHint);
 }
 
 IteratorState parse(std::string_view serialized) {
@@ -188,12 +204,13 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
   const size_t per_fingerprint = files_per_fingerprint(files.size());
   IteratorState state{.version = kStateVersion,
                       .plan_hash = plan.hash(),
-                      .plan_text = plan.text(/*with_free=*/false).substr(0, kMaxText),
+                      .plan_text = kept_text(plan),
                       .files_per_fingerprint = static_cast<uint32_t>(per_fingerprint),
                       .place = place.plan,
                       .position = place.position,
                       .epoch = place.epoch,
-                      .opened_files = opened_runs(files, known)};
+                      .opened_files = opened_runs(files, known),
+                      .operators_hash = plan.hash(PlanDescription::Detail::compared_except_code)};
   state.file_fingerprints = fingerprints(files, state.opened_files, per_fingerprint, known);
   state.input_files = input_files(files, known);
   return serialize(state);
@@ -203,12 +220,21 @@ IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view 
                                   FileFingerprints& known) {
   IteratorState state = parse(serialized);
   if (state.plan_hash != plan.hash()) {
-    refuse_plan(state.plan_text, plan.text(/*with_free=*/false).substr(0, kMaxText));
+    refuse_plan(state, plan);
   }
   known.forget_unopened();
   check_files(plan, state, known);
   expect_input_files(state.input_files, known);
   return {std::move(state.place), state.position, state.epoch};
+}
+
+std::string with_code_of(const PlanDescription& plan, std::string_view serialized) {
+  IteratorState state = parse(serialized);
+  if (state.operators_hash == plan.hash(PlanDescription::Detail::compared_except_code)) {
+    state.plan_hash = plan.hash();
+    state.plan_text = kept_text(plan);
+  }
+  return serialize(state);
 }
 
 void require_input_files(FileFingerprints& known) {

@@ -1,7 +1,7 @@
 // Serializes a pipeline position: Iterator::state() returns it, Iterator::restore() accepts it.
 //
 // A state is a serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It
-// identifies its plan (the operators and their parameters; functions can't be compared) and the
+// identifies its plan (the operators and their parameters; of functions, what they report) and the
 // files. To restore it, the following must be unchanged:
 //   - name and content of the sources' files that the saving iterator had opened. The content is
 //     compared by sampled blocks, which are read again (file_fingerprints.h lists the changes that
@@ -44,6 +44,10 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
 // changed since (the error names the file).
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
                                   FileFingerprints& files);
+
+// Returns the state as if the functions of `plan` had been those that it was saved with; `state`
+// itself if it belongs to another plan. Throws Error{invalid_argument} if it is not a state.
+std::string with_code_of(const PlanDescription& plan, std::string_view state);
 
 // Must be called when the loaded position is reached. Throws Error{invalid_argument}, naming the
 // file, if an input, on the way there, opened a file that has changed since the state was saved, or

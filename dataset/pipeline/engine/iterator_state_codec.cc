@@ -28,6 +28,7 @@ constexpr uint32_t kPosition = 7;
 constexpr uint32_t kEpoch = 8;
 constexpr uint32_t kOpenedFiles = 9;
 constexpr uint32_t kInputFiles = 10;
+constexpr uint32_t kOperatorsHash = 11;
 constexpr uint32_t kCrc32c = 15;
 
 constexpr size_t kTailSize = 1 + sizeof(uint32_t);  // the field crc32c
@@ -51,6 +52,12 @@ void append_fixed(T value, std::string& out) {
   std::byte bytes[sizeof(T)];
   store_little_endian(value, bytes);
   out.append(reinterpret_cast<const char*>(bytes), sizeof(T));
+}
+
+void append_hash(uint32_t field, uint64_t hash, std::string& out) {
+  if (hash == 0) return;
+  append_varint(fixed64_tag(field), out);
+  append_fixed(hash, out);
 }
 
 void append_bytes(uint32_t field, std::string_view bytes, std::string& out) {
@@ -173,6 +180,9 @@ IteratorState read_state(WireReader message) {
       case length_delimited_tag(kInputFiles):
         read_fixed64s(message.read_packed(), state.input_files);
         break;
+      case fixed64_tag(kOperatorsHash):
+        state.operators_hash = message.read_fixed64();
+        break;
       default:
         message.skip(tag);
     }
@@ -193,10 +203,7 @@ std::string serialize(const IteratorState& state) {
   std::string out;
   out.reserve(place + state.plan_text.size() + kRoom);
   append_number(kVersion, state.version, out);
-  if (state.plan_hash != 0) {
-    append_varint(fixed64_tag(kPlanHash), out);
-    append_fixed(state.plan_hash, out);
-  }
+  append_hash(kPlanHash, state.plan_hash, out);
   if (!state.plan_text.empty()) append_bytes(kPlanText, state.plan_text, out);
   append_fixed64s(kFileFingerprints, state.file_fingerprints, out);
   append_number(kFilesPerFingerprint, state.files_per_fingerprint, out);
@@ -207,6 +214,7 @@ std::string serialize(const IteratorState& state) {
   append_number(kEpoch, state.epoch, out);
   append_varints(kOpenedFiles, state.opened_files, out);
   append_fixed64s(kInputFiles, state.input_files, out);
+  append_hash(kOperatorsHash, state.operators_hash, out);
   const uint32_t crc = crc32c(std::as_bytes(std::span(out)));
   append_varint(kCrcTag, out);  // also if the CRC is 0, unlike libprotobuf
   append_fixed(crc, out);

@@ -26,6 +26,7 @@ struct IteratorState {
   uint64_t epoch = 0;
   std::vector<uint32_t> opened_files = {};
   std::vector<uint64_t> input_files = {};
+  uint64_t operators_hash = 0;
 };
 
 // The maximum number of nested operators in a state; protobuf's default is 100.

@@ -4,11 +4,19 @@
 namespace recordpipe::internal {
 namespace {
 
-std::string operator_text(const PlanDescription& plan, bool with_free) {
+using Detail = PlanDescription::Detail;
+
+bool contains(Detail detail, const PlanParameter& parameter) {
+  if (parameter.kind == Parameter::Kind::not_compared) return false;
+  if (parameter.kind == Parameter::Kind::code) return detail == Detail::compared;
+  return !parameter.is_free || detail == Detail::explained;
+}
+
+std::string operator_text(const PlanDescription& plan, Detail detail) {
   std::string text = plan.name + "(";
   bool first = true;
   for (const PlanParameter& parameter : plan.parameters) {
-    if (parameter.is_free && !with_free) continue;
+    if (!contains(detail, parameter)) continue;
     if (!first) text += ", ";
     first = false;
     text += parameter.name + "=" + parameter.value;
@@ -16,15 +24,23 @@ std::string operator_text(const PlanDescription& plan, bool with_free) {
   return text + ")";
 }
 
-void append_text(const PlanDescription& plan, size_t indent, bool with_free, std::string& out) {
+void append_text(const PlanDescription& plan, size_t indent, Detail detail, std::string& out) {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     // Chained operators have the same indentation; only the inputs of zip, concatenate and the like
     // are indented.
-    append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), with_free, out);
+    append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), detail, out);
   }
-  if (plan.is_free && !with_free) return;
+  if (plan.is_free && detail != Detail::explained) return;
   out.append(indent, ' ');
-  out += operator_text(plan, with_free) + "\n";
+  out += operator_text(plan, detail) + "\n";
+}
+
+void append_not_compared(const PlanDescription& plan, std::vector<std::string>& out) {
+  for (const PlanDescription& input : plan.inputs) append_not_compared(input, out);
+  for (const PlanParameter& parameter : plan.parameters) {
+    if (parameter.kind != Parameter::Kind::not_compared) continue;
+    out.push_back(plan.name + ": " + parameter.value);
+  }
 }
 
 void append_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
@@ -40,15 +56,21 @@ std::vector<SourceFile> PlanDescription::source_files() const {
   return all;
 }
 
-std::string PlanDescription::text(bool with_free) const {
-  std::string out;
-  append_text(*this, 0, with_free, out);
+std::vector<std::string> PlanDescription::not_compared() const {
+  std::vector<std::string> out;
+  append_not_compared(*this, out);
   return out;
 }
 
-uint64_t PlanDescription::hash() const {
+std::string PlanDescription::text(Detail detail) const {
+  std::string out;
+  append_text(*this, 0, detail, out);
+  return out;
+}
+
+uint64_t PlanDescription::hash(Detail detail) const {
   uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (const char c : text(/*with_free=*/false)) {
+  for (const char c : text(detail)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   }
   return hash;

@@ -51,15 +51,23 @@ struct PlanDescription {
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
 
+  // What a text contains. Parameters of Kind::not_compared are in none.
+  enum class Detail {
+    explained,             // all operators and parameters, but not the code of functions
+    compared,              // without free operators and parameters; with the code of functions
+    compared_except_code,  // like compared, without the code
+  };
   // One line per operator, in the order in which elements pass them:
   // "shuffle(buffer_size=16384, seed=7)". If an operator has several inputs, the inputs are
   // indented.
-  std::string text(bool with_free = true) const;
+  std::string text(Detail detail) const;
 
-  // Equal for plans with the same operators, parameters and inputs; free parameters and files are
-  // not included. Functions can't be compared; only their parameters are included, if they report
-  // any (HasParameters).
-  uint64_t hash() const;
+  // The hash of a text. Equal for plans with the same operators, parameters and inputs; files are
+  // not included. Of functions, the parameters that they report are included (HasParameters).
+  uint64_t hash(Detail detail = Detail::compared) const;
+
+  // The values of all parameters of Kind::not_compared: "map: model (Net)".
+  std::vector<std::string> not_compared() const;
 
   // The files of all sources.
   std::vector<SourceFile> source_files() const;

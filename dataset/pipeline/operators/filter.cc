@@ -107,7 +107,11 @@ class FilterNode final : public UnaryNode {
       : UnaryNode(std::move(input)), predicate_(std::move(predicate)) {}
 
  protected:
-  PlanDescription describe_operator() const override { return {"filter", {}}; }
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"filter"};
+    plan.add(predicate_->parameters());
+    return plan;
+  }
   Stage build_stage(const StageContext& context) const override {
     Stage tested = input().make_stage(context);
     const size_t chunk_size = tested.chunk_size;

@@ -90,7 +90,11 @@ class FlatMapNode final : public UnaryNode {
         vector_(vector) {}
 
  protected:
-  PlanDescription describe_operator() const override { return {"flat_map", {}}; }
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"flat_map"};
+    plan.add(function_->parameters());
+    return plan;
+  }
   Stage build_stage(const StageContext& context) const override {
     return flattened(mapped(input().make_stage(context), *function_, vector_), context);
   }

@@ -73,7 +73,11 @@ class GeneratorNode final : public Node {
       : Node(element), function_(std::move(function)) {}
 
  protected:
-  PlanDescription describe_operator() const override { return {.name = "from_generator"}; }
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"from_generator"};
+    plan.add(function_->parameters());
+    return plan;
+  }
   Stage build_stage(const StageContext& context) const override {
     return make_store_stage<GeneratorPlan>(element(), context.chunk_size, *function_);
   }

@@ -339,8 +339,10 @@ class InterleaveNode final : public UnaryNode {
 
  protected:
   PlanDescription describe_operator() const override {
-    if (name_ == "flat_map") return {name_, {{"inputs", std::string("datasets")}}};
-    return {name_, {{"cycle_length", cycle_length_}, {"block_length", block_length_}}};
+    PlanDescription plan{name_, {{"cycle_length", cycle_length_}, {"block_length", block_length_}}};
+    if (name_ == "flat_map") plan.parameters = {{"inputs", std::string("datasets")}};
+    plan.add(function_->parameters());
+    return plan;
   }
   Stage build_stage(const StageContext& context) const override {
     Stage inputs = mapped(input().make_stage(context), *function_, element_ops<NodePtr>());

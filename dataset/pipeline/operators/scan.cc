@@ -98,7 +98,11 @@ class ScanNode final : public UnaryNode {
   Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
-  PlanDescription describe_operator() const override { return {"scan", {}}; }
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"scan"};
+    plan.add(function_->parameters());
+    return plan;
+  }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     const size_t chunk_size = stage.chunk_size;

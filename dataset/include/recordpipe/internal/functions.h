@@ -121,6 +121,7 @@ class Predicate {
   // Sets one byte per element: whether the element is kept. Skips the elements in `failures`, and
   // adds the elements for which the predicate throws.
   virtual void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
 };
 
 template <class T, class P>
@@ -132,6 +133,7 @@ class Filter final : public Predicate {
       kept[i] = std::invoke(predicate_, static_cast<const T*>(values)[i]) ? 1 : 0;
     });
   }
+  std::vector<Parameter> parameters() const override { return parameters_of(predicate_); }
 
  private:
   P predicate_;
@@ -251,6 +253,7 @@ class ScanFunction {
  public:
   virtual ~ScanFunction() = default;
   virtual std::unique_ptr<ScanState> start() const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
 };
 
 template <class T, class U, std::copyable State, class F>
@@ -260,6 +263,7 @@ class Scan final : public ScanFunction {
 
   Scan(State initial, F function) : initial_(std::move(initial)), function_(std::move(function)) {}
   std::unique_ptr<ScanState> start() const override { return std::make_unique<Running>(*this); }
+  std::vector<Parameter> parameters() const override { return parameters_of(function_); }
 
  private:
   class Running final : public ScanState {
@@ -304,6 +308,7 @@ class GeneratorFunction {
  public:
   virtual ~GeneratorFunction() = default;
   virtual std::unique_ptr<ElementGenerator> start() const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
 };
 
 template <class T, class F>
@@ -313,6 +318,7 @@ class Generate final : public GeneratorFunction {
   std::unique_ptr<ElementGenerator> start() const override {
     return std::make_unique<Running>(std::invoke(factory_));
   }
+  std::vector<Parameter> parameters() const override { return parameters_of(factory_); }
 
  private:
   using Generator = std::decay_t<std::invoke_result_t<const F&>>;

@@ -33,6 +33,8 @@ using NodePtr = std::shared_ptr<const Node>;
 uint64_t random_operators(const NodePtr& node);
 std::string explain(const NodePtr& node);
 uint64_t plan_hash(const NodePtr& node);
+// What the functions of operators have reported as left out of the plan's hash.
+std::vector<std::string> not_compared(const NodePtr& node);
 Cardinality cardinality(const NodePtr& node);
 
 // Files that a source reads, or whose names it yields: a saved state compares them.

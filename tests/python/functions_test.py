@@ -1,0 +1,366 @@
+"""Functions in Python as parts of a plan: states of other names or other code are refused."""
+
+import collections.abc
+import functools
+import inspect
+import json
+import threading
+import typing
+import unittest
+import warnings
+
+import numpy as np
+import recordpipe as rp
+import rlds
+
+NUMBERS = rp.from_list(range(20))
+
+# A call of each operator that takes a function. `f` is a function of a number, of which an operator
+# makes what it needs.
+OPERATORS = {
+    "Dataset.map": lambda f, **name: NUMBERS.map(f, **name),
+    "Dataset.random_map": lambda f, **name: NUMBERS.random_map(f, 7, **name),
+    "Dataset.filter": lambda f, **name: NUMBERS.filter(f, **name),
+    "Dataset.flat_map": lambda f, **name: NUMBERS.flat_map(f, **name),
+    "Dataset.interleave": lambda f, **name: NUMBERS.interleave(f, 2, **name),
+    "Dataset.scan": lambda f, **name: NUMBERS.scan(0, f, **name),
+    "Dataset.bucket_by_sequence_length": lambda f, **name: NUMBERS.bucket_by_sequence_length(
+        f, [3], [2, 2], **name
+    ),
+    "from_generator": lambda f, **name: rp.from_generator(f, **name),
+}
+
+
+def takes_a_function(function):
+    """Whether a parameter's type is Callable, or a Union with it."""
+
+    def is_function(hint):
+        origin = typing.get_origin(hint)
+        return origin is collections.abc.Callable or any(map(is_function, typing.get_args(hint)))
+
+    module = inspect.getmodule(function)
+    hints = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        text = parameter.annotation
+        if isinstance(text, str) and "Callable" in text:
+            hints[name] = eval(text, {**vars(typing), **vars(module), "Dataset": rp.Dataset})
+    return any(map(is_function, hints.values()))
+
+
+def returns_dataset(function):
+    return inspect.signature(function).return_annotation in ("Dataset", rp.Dataset)
+
+
+def found_operators():
+    for name, method in inspect.getmembers(rp.Dataset, inspect.isfunction):
+        if not name.startswith("_") and returns_dataset(method) and takes_a_function(method):
+            yield f"Dataset.{name}"
+    for name in rp.__all__:
+        function = getattr(rp, name)
+        if (
+            inspect.isfunction(function)
+            and returns_dataset(function)
+            and takes_a_function(function)
+        ):
+            yield name
+
+
+def first(value):
+    return value
+
+
+def second(value):
+    return value or None
+
+
+def fails(value):
+    raise ValueError(value)
+
+
+class Scaled:
+    def __init__(self, by, lock=None):
+        self.by = by
+        if lock:
+            self.lock = lock
+
+    def __call__(self, value):
+        return value * self.by
+
+    def scale(self, value):
+        return value * self.by
+
+
+def times(by):
+    return lambda value: value * by
+
+
+def compiled(source, name="function", **variables):
+    exec(source, variables)
+    return variables[name]
+
+
+class Functions(rlds.StepsTest):
+    def state_of(self, dataset):
+        return json.loads(json.dumps(iter(dataset).state_dict()))
+
+    def restored(self, state, dataset, **options):
+        iterator = iter(dataset)
+        iterator.load_state_dict(state, **options)
+        return iterator
+
+    def test_every_operator_compares_name_and_code(self):
+        operators = {
+            **OPERATORS,
+            "Dataset.map_episode": lambda f, **name: rp.tfds(self.data).map_episode(f, **name),
+        }
+        self.assertEqual({*operators}, {*found_operators()})
+        for name, make in operators.items():
+            with self.subTest(name):
+                state = self.state_of(make(first, name="a"))
+                self.restored(state, make(first, name="a"))
+                operator = name.removeprefix("Dataset.").removesuffix("_episode")
+                operator = operator.replace("random_map", "map_with_random")
+                with self.assertRaisesRegex(rp.InvalidArgumentError, f"plan.*{operator}.*name=a"):
+                    self.restored(state, make(first, name="b"))
+                with self.assertRaisesRegex(rp.InvalidArgumentError, f"code.*{operator}"):
+                    self.restored(state, make(second, name="a"))
+                self.restored(state, make(second, name="a"), compare_code=False)
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "plan"):
+                    self.restored(state, make(second, name="b"), compare_code=False)
+                self.assertNotIn("code=", make(first).explain())
+
+    def test_a_state_of_another_filter_yields_nothing_wrong(self):
+        odd = rp.from_list(range(100)).filter(lambda x: x % 2, name="odd")
+        iterator = iter(odd)
+        self.assertEqual([next(iterator) for _ in range(3)], [1, 3, 5])
+        even = iter(rp.from_list(range(100)).filter(lambda x: x % 2 == 0, name="even"))
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "filter"):
+            even.load_state_dict(iterator.state_dict())
+        self.assertEqual(next(even), 0)
+
+    def changed(self):
+        """Pairs of functions that differ."""
+        yield lambda x: x + 1, lambda x: x + 2
+        yield lambda x: x + 1, lambda x: x - 1
+        yield lambda x: x.real, lambda x: x.imag
+        yield lambda x, y=1: x, lambda x, y=2: x
+        yield lambda x, *, y=1: x, lambda x, *, y=2: x
+        yield lambda x: [y + 1 for y in [x]], lambda x: [y + 2 for y in [x]]
+        yield (
+            compiled("def function(x): return x in {'a', 'b'}"),
+            compiled("def function(x): return x in {'a', 'c'}"),
+        )
+        for one, other in (
+            (3, 4),
+            (0.0, -0.0),
+            (1, True),
+            ("a", b"a"),
+            ([1, [2]], [1, 2]),
+            ({"a": 1}, {"a": 2}),
+            ({"a", "b"}, {"a", "c"}),
+            (np.arange(3), np.arange(4)),
+            (np.float32(1), np.float64(1)),
+            (np.array([1, "a"], dtype=object), np.array([1, "b"], dtype=object)),
+            (Scaled(2), Scaled(3)),
+            (first, second),
+            (rp.from_list([1]), rp.from_list([2])),
+        ):
+            yield times(one), times(other)
+        yield Scaled(2), Scaled(3)
+        yield Scaled(2).scale, Scaled(3).scale
+        yield functools.partial(max, 1), functools.partial(max, 2)
+        yield functools.partial(times(2)), functools.partial(times(3))
+        yield functools.cache(times(2)), functools.cache(times(3))
+        yield len, max
+        globals_ = "def helper(x): return x{0}\ndef function(x): return helper(x)"
+        yield compiled(globals_.format("+1")), compiled(globals_.format("+2"))
+        constant = "SIZE = {0}\ndef function(x): return x % SIZE"
+        yield compiled(constant.format(3)), compiled(constant.format(4))
+
+    def test_what_is_compared(self):
+        for number, (one, other) in enumerate(self.changed()):
+            with self.subTest(number):
+                state = self.state_of(NUMBERS.map(one))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    self.restored(state, NUMBERS.map(one))
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
+                    self.restored(state, NUMBERS.map(other))
+
+    def test_what_makes_no_difference(self):
+        def at(lines):
+            source = "\n" * lines + "def function(x):\n    a = x + 1\n    return a in {'b', 'c'}"
+            return compiled(source, step=lines)
+
+        local = compiled("def function(x):\n    z = x + 1\n    return z in {'c', 'b'}")
+        step = "step = {0}\ndef function(x): return x.step"
+        for one, other in (
+            (at(0), at(9)),
+            (at(0), local),
+            (times(np.arange(3)), times(np.arange(3))),
+            (Scaled([1, {"a": (2,)}]), Scaled([1, {"a": (2,)}])),
+            (compiled(step.format(1)), compiled(step.format(2))),  # an attribute, no variable
+        ):
+            self.restored(self.state_of(NUMBERS.map(one)), NUMBERS.map(other))
+
+    def test_the_padding_is_compared(self):
+        rows = NUMBERS.map(np.arange)
+        for make in (
+            lambda padding: rows.padded_batch(2, padding=padding),
+            lambda padding: rows.bucket_by_sequence_length(len, [3], [2, 2], None, padding),
+            lambda padding: rows.pack_sequences(20, padding_values=padding),
+        ):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "padding_values"):
+                self.restored(self.state_of(make(-1)), make(-2))
+
+    def test_the_initial_state_of_scan_is_compared(self):
+        def make(state):
+            return NUMBERS.scan(state, lambda s, x: (s, x))
+
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "scan"):
+            self.restored(self.state_of(make([1])), make([2]))
+
+    def test_what_cannot_be_compared_is_said_once(self):
+        def make():
+            return NUMBERS.map(Scaled(2, threading.Lock())).map(times(object()))
+
+        state = self.state_of(make())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                self.restored(state, make())
+        self.assertEqual(len(caught), 1)
+        self.assertRegex(str(caught[0].message), r"map: lock \(lock\); map: by \(object\)")
+        self.assertEqual(caught[0].filename, __file__)
+
+    def test_the_code_of_another_python_is_not_compared(self):
+        state = {**self.state_of(NUMBERS.map(first, name="a")), "python": "cpython-39"}
+        with self.assertWarnsRegex(UserWarning, "'cpython-39'.*only their names"):
+            self.restored(state, NUMBERS.map(second, name="a"))
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "name"):
+            self.restored(state, NUMBERS.map(second, name="b"))
+
+    def test_files_of_states(self):
+        import pathlib
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "state"
+            iter(NUMBERS.map(first)).save_state(path)
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "compare_code=False"):
+                iter(NUMBERS.map(second)).load_state(path)
+            iter(NUMBERS.map(second)).load_state(path, compare_code=False)
+
+
+class Refused(unittest.TestCase):
+    """An iterator keeps its place if a state is refused on the way to it."""
+
+    def test_the_place_is_kept(self):
+        for name, short in {
+            "generator": lambda n: rp.from_generator(lambda: iter(range(n[0]))),
+            "filter": lambda n: rp.from_list(range(10)).filter(lambda x: x < n[0]),
+            "flat_map": lambda n: rp.from_list([0]).flat_map(lambda _: range(n[0])),
+            "scan": lambda n: rp.from_generator(lambda: iter(range(n[0]))).scan(
+                [], lambda s, x: (s, x)
+            ),
+        }.items():
+            for after in (
+                lambda ds: ds,
+                lambda ds: ds.batch(1).unbatch(),
+                lambda ds: ds.take(9),
+                lambda ds: ds.shuffle(1),
+                lambda ds: ds.prefetch(2),
+                lambda ds: ds.repeat(2).take(9),
+            ):
+                with self.subTest(name):
+                    size = [10]
+                    dataset = after(short(size))
+                    saved = iter(dataset)
+                    for _ in range(8):
+                        next(saved)
+                    state = saved.state_dict()
+                    size[0] = 5
+                    iterator = iter(dataset.epoch(3))
+                    self.assertEqual([next(iterator) for _ in range(3)], [0, 1, 2])
+                    try:
+                        iterator.load_state_dict(state, compare_code=False)
+                    except rp.InvalidArgumentError:
+                        self.assertEqual((iterator.position, iterator.epoch), (3, 3))
+                        self.assertEqual(next(iterator), 3)
+                        self.assertEqual(iterator.position, 4)
+
+    def test_an_iterator_that_has_failed_fails_again(self):
+        size = [10]
+        dataset = rp.from_generator(lambda: iter(range(size[0])))
+        saved = iter(dataset)
+        for _ in range(8):
+            next(saved)
+        state = saved.state_dict()
+        size[0] = 5
+        iterator = iter(dataset.map(lambda x: fails(x) if x == 2 else x))
+        self.assertEqual([next(iterator) for _ in range(2)], [0, 1])
+        for _ in range(2):
+            with self.assertRaises(ValueError):
+                next(iterator)
+            with self.assertRaises(rp.InvalidArgumentError):
+                iterator.load_state_dict(state, compare_code=False)
+            self.assertEqual(iterator.position, 2)
+
+    def test_an_element_that_was_not_converted_is_kept(self):
+        iterator = iter(rp.from_list(range(3)))
+        allowed = []
+
+        def convert(value):
+            if not allowed:
+                raise RuntimeError
+            return value
+
+        iterator._set_conversion(convert)
+        with self.assertRaises(RuntimeError):
+            next(iterator)
+        with self.assertRaises(rp.InvalidArgumentError):
+            iterator._restore(b"")
+        allowed.append(True)
+        self.assertEqual([*iterator], [0, 1, 2])
+
+
+class UsedUpIterators(unittest.TestCase):
+    def test_a_generator_object_is_not_used_twice(self):
+        for made in (
+            (x for x in range(5)),
+            iter([0, 1, 2, 3, 4]),
+            map(int, range(5)),
+        ):
+            dataset = rp.from_generator(lambda made=made: made)
+            self.assertEqual([*dataset], [0, 1, 2, 3, 4])
+            for _ in range(2):
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "from_generator.*used up"):
+                    list(dataset)
+
+    def test_in_flat_map(self):
+        made = (x for x in range(5))
+        iterator = iter(rp.from_list([1, 2]).flat_map(lambda _: made))
+        self.assertEqual([next(iterator) for _ in range(5)], [0, 1, 2, 3, 4])
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "flat_map.*used up"):
+            next(iterator)
+
+    def test_what_starts_again_may_be_returned_again(self):
+        class Restarted:
+            def __iter__(self):
+                self.rest = [2, 1]
+                return self
+
+            def __next__(self):
+                if not self.rest:
+                    raise StopIteration
+                return self.rest.pop()
+
+        same, listed = Restarted(), [1, 2]
+        for function in (lambda: same, lambda: listed, lambda: iter(listed)):
+            dataset = rp.from_generator(function)
+            for _ in range(3):
+                self.assertEqual([*dataset], [1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
