@@ -134,9 +134,9 @@ std::string kept_text(const PlanDescription& plan) {
 
 // The error names the first line that differs between the two texts.
 [[noreturn]] void refuse_plan(const IteratorState& state, const PlanDescription& plan) {
-  const std::string text = kept_text(plan);
+  const std::string plan_text = kept_text(plan);
   std::string_view saved = state.plan_text;
-  std::string_view here = text;
+  std::string_view here = plan_text;
   const bool is_code =
       state.operators_hash == plan.hash(PlanDescription::Detail::compared_except_code);
   const std::string what = is_code ? "a state of other code" : "a state of another plan";
