@@ -1,6 +1,7 @@
 #include "recordpipe/rlds/episode_statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -84,13 +85,15 @@ class Computation {
     for (const size_t dimension : column.shape) size *= dimension;
     const uint64_t steps = reader_.files().steps();
     std::vector<double> values(size * steps);  // [size, steps]
-    parallel::for_each(reader_.files().episodes(), threads_,
-                       [&](uint64_t episode) { read(episode, number, size, values); });
+    std::vector<uint64_t> not_finite(reader_.files().episodes());
+    parallel::for_each(reader_.files().episodes(), threads_, [&](uint64_t episode) {
+      not_finite[episode] = read(episode, number, size, values);
+    });
 
     StepStatistics out{column.name, column.shape};
-    for (auto* statistic : {&out.mean, &out.std, &out.min, &out.max, &out.q01, &out.q99}) {
-      statistic->resize(size);
-    }
+    for (auto* const statistic : statistics_of(out)) statistic->resize(size);
+    out.left_out.resize(size);
+    out.episodes = episodes_with(not_finite);
     parallel::for_each(size, threads_, [&](uint64_t element) {
       throw_if_stopped(options_.stop, {});
       summarise(std::span(values).subspan(element * steps, steps), element, out);
@@ -98,25 +101,54 @@ class Computation {
     return out;
   }
 
-  void read(uint64_t episode, size_t column, size_t size, std::vector<double>& values) const {
+  static std::array<std::vector<double>*, 6> statistics_of(StepStatistics& of) {
+    return {&of.mean, &of.std, &of.min, &of.max, &of.q01, &of.q99};
+  }
+
+  std::vector<LeftOutValues> episodes_with(const std::vector<uint64_t>& not_finite) const {
+    std::vector<LeftOutValues> episodes;
+    for (uint64_t i = 0; i < not_finite.size(); ++i) {
+      if (not_finite[i] == 0) continue;
+      if (episodes.size() == StepStatistics::kMostEpisodes) break;
+      episodes.push_back(left_out_of(reader_.files(), i, not_finite[i]));
+    }
+    return episodes;
+  }
+
+  // Returns the number of NaNs and infinities.
+  uint64_t read(uint64_t episode, size_t column, size_t size, std::vector<double>& values) const {
     const EpisodeFiles& files = reader_.files();
     StepReader::Row row{files.episode(episode), {}};
-    if (row.place.steps == 0) return;
+    if (row.place.steps == 0) return 0;
     throw_if_stopped(options_.stop, {});
     row.record = files.record(row.place);
     const TensorType type = *reader_.columns()[column].type;
     std::vector<std::byte> step(size * size_of(type));
     const uint64_t first = files.first_step(episode);
+    uint64_t not_finite = 0;
     for (uint64_t t = 0; t < row.place.steps; ++t) {
       row.place.step = t;
       reader_.write(row, column, step.data());
       for (size_t i = 0; i < size; ++i) {
-        values[i * files.steps() + first + t] = to_double(type, step.data() + i * size_of(type));
+        const double value = to_double(type, step.data() + i * size_of(type));
+        if (!std::isfinite(value)) ++not_finite;
+        values[i * files.steps() + first + t] = value;
       }
     }
+    return not_finite;
   }
 
-  static void summarise(std::span<double> values, size_t element, StepStatistics& out) {
+  static void summarise(std::span<double> all, size_t element, StepStatistics& out) {
+    const auto left_out =
+        std::ranges::stable_partition(all, [](double value) { return std::isfinite(value); });
+    out.left_out[element] = left_out.size();
+    const std::span<double> values = all.first(all.size() - left_out.size());
+    if (values.empty()) {
+      for (auto* const statistic : statistics_of(out)) {
+        (*statistic)[element] = std::numeric_limits<double>::quiet_NaN();
+      }
+      return;
+    }
     const auto count = static_cast<double>(values.size());
     double sum = 0;
     for (const double value : values) sum += value;
@@ -125,11 +157,6 @@ class Computation {
     for (const double value : values) squares += (value - mean) * (value - mean);
     out.mean[element] = mean;
     out.std[element] = std::sqrt(squares / count);
-    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); })) {
-      const double nan = std::numeric_limits<double>::quiet_NaN();
-      out.min[element] = out.max[element] = out.q01[element] = out.q99[element] = nan;
-      return;
-    }
     out.min[element] = *std::ranges::min_element(values);
     out.max[element] = *std::ranges::max_element(values);
     out.q01[element] = quantile(values, 0.01);

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kLargestFile = size_t{64} << 20;
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 1 had NaN where a value is NaN
 
 // JSON has no infinities and no NaN: they are text.
 Json numbers(const std::vector<double>& values) {
@@ -55,6 +55,24 @@ std::vector<double> parse_numbers(const Json& list, size_t count) {
   return values;
 }
 
+Json encode_episodes(const std::vector<LeftOutValues>& episodes) {
+  Json list = Json::array();
+  for (const LeftOutValues& each : episodes) {
+    list.push_back({each.episode, each.values});
+  }
+  return list;
+}
+
+std::vector<LeftOutValues> parse_episodes(const Json& list, const EpisodeFiles& files) {
+  std::vector<LeftOutValues> episodes;
+  for (const Json& each : list) {
+    const uint64_t episode = each.at(0);
+    if (episode >= files.episodes()) throw std::out_of_range("episode");
+    episodes.push_back(left_out_of(files, episode, each.at(1)));
+  }
+  return episodes;
+}
+
 std::string encode(const EpisodeStatistics& statistics, const std::string& hash) {
   Json features = Json::array();
   for (const StepStatistics& feature : statistics.features) {
@@ -65,7 +83,9 @@ std::string encode(const EpisodeStatistics& statistics, const std::string& hash)
                         {"min", numbers(feature.min)},
                         {"max", numbers(feature.max)},
                         {"q01", numbers(feature.q01)},
-                        {"q99", numbers(feature.q99)}});
+                        {"q99", numbers(feature.q99)},
+                        {"left_out", feature.left_out},
+                        {"episodes", encode_episodes(feature.episodes)}});
   }
   const Json all{{"version", kVersion},
                  {"hash", hash},
@@ -97,7 +117,9 @@ std::optional<EpisodeStatistics> decode(const std::string& text, const std::stri
       for (const size_t dimension : column.shape) size *= dimension;
       const auto of = [&](const char* name) { return parse_numbers(feature.at(name), size); };
       statistics.features.push_back({column.name, column.shape, of("mean"), of("std"), of("min"),
-                                     of("max"), of("q01"), of("q99")});
+                                     of("max"), of("q01"), of("q99"), feature.at("left_out"),
+                                     parse_episodes(feature.at("episodes"), reader.files())});
+      if (statistics.features.back().left_out.size() != size) return std::nullopt;
     }
     return statistics;
   } catch (const std::exception&) {
@@ -111,6 +133,11 @@ std::string path_of(const StepReader& reader, uint64_t hash) {
 }
 
 }  // namespace
+
+LeftOutValues left_out_of(const EpisodeFiles& files, uint64_t episode, uint64_t values) {
+  const Record record = files.record(files.episode(episode));
+  return {episode, std::string(record.path), record.offset, values};
+}
 
 std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const StepReader& reader,
                                                  uint64_t hash) {

@@ -11,6 +11,9 @@
 
 namespace recordpipe::rlds {
 
+// An episode with so many values that are left out.
+LeftOutValues left_out_of(const EpisodeFiles& files, uint64_t episode, uint64_t values);
+
 // Nothing if there is no such file, or if it is damaged or is about other data. `hash`: of what the
 // statistics depend on.
 std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const StepReader& reader,

@@ -77,7 +77,8 @@ PythonDataset steps(const FilePath& folder, const std::string& split, const std:
   return dataset_of(reader);
 }
 
-// (episodes, steps, [(name, shape, mean, std, min, max, q01, q99)]).
+// (episodes, steps, [(name, shape, [(episode, path, offset, values left out)], left_out, mean, std,
+// min, max, q01, q99)]).
 nb::tuple statistics(const FilePath& folder, const std::string& split, const std::string& rounding,
                      const Names& features, size_t threads, bool keep, const nb::object& progress) {
   const Source source{folder, split, rounding};
@@ -89,8 +90,12 @@ nb::tuple statistics(const FilePath& folder, const std::string& split, const std
   });
   nb::list list;
   for (const rlds::StepStatistics& each : found.features) {
-    list.append(nb::make_tuple(each.name, each.shape, each.mean, each.std, each.min, each.max,
-                               each.q01, each.q99));
+    nb::list episodes;
+    for (const rlds::LeftOutValues& one : each.episodes) {
+      episodes.append(nb::make_tuple(one.episode, FilePath{one.path}, one.offset, one.values));
+    }
+    list.append(nb::make_tuple(each.name, each.shape, episodes, each.left_out, each.mean, each.std,
+                               each.min, each.max, each.q01, each.q99));
   }
   return nb::make_tuple(found.episodes, found.steps, list);
 }

@@ -11,8 +11,9 @@ steps = (rp.tfds("data/robot_a/1.0.0", "train[:95%]")
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -130,9 +131,14 @@ class StepOperators(Operators):
 class StepStatistics:
     """The statistics of a feature over all steps: float64 arrays of the feature's shape.
 
+    NaN and infinities are left out; an element without finite values has NaN everywhere.
+
     Attributes:
         std: of the population, as ``numpy.std``.
         q01: the quantile 0.01, as ``numpy.quantile``; q99: 0.99.
+        left_out: int64, of the feature's shape: the number of NaNs and infinities.
+        episodes: those with such values, at most 100: each its number, the path and offset of its
+            record, and the number of such values.
     """
 
     mean: Array
@@ -141,6 +147,8 @@ class StepStatistics:
     max: Array
     q01: Array
     q99: Array
+    left_out: Any = 0
+    episodes: list[tuple[int, str, int, int]] = field(default_factory=list)
 
     def scaled(self, values: Any) -> Any:
         """Returns ``values`` with q01 at -1 and q99 at 1, clipped: as OpenVLA scales actions.
@@ -187,7 +195,8 @@ def episode_statistics(
         statistics = rp.episode_statistics(rp.tfds("data/robot_a/1.0.0"), ["action"])
         low, high = statistics["action"].q01, statistics["action"].q99
 
-    Exact, in double precision, and the same at any number of threads. Takes 8 bytes of memory per
+    Exact, in double precision, and the same at any number of threads. NaN and infinities are left
+    out, with a warning that counts them and names the first episode. Takes 8 bytes of memory per
     value of one feature. Raises :class:`InvalidArgumentError` for features that are not numbers of
     a step.
 
@@ -204,10 +213,20 @@ def episode_statistics(
         episodes, steps, found = native.episode_statistics(
             *source, _features(features), operator.index(threads), bool(keep), function
         )
-    by_name = {
-        name: StepStatistics(*(np.array(values).reshape(shape) for values in statistics))
-        for name, shape, *statistics in found
-    }
+    by_name = {}
+    for name, shape, named, left_out, *statistics in found:
+        mean, std, least, most, q01, q99 = (np.array(one).reshape(shape) for one in statistics)
+        counts = np.array(left_out, np.int64).reshape(shape)
+        by_name[name] = StepStatistics(mean, std, least, most, q01, q99, counts, named)
+        if named:
+            number, path, offset, _ = named[0]
+            many = "100 or more" if len(named) == 100 else len(named)
+            warnings.warn(
+                f"{name}: {counts.sum():,} of {steps * counts.size:,} values are NaN or infinite, "
+                f"and left out of the statistics; they are in {many} episodes, first in episode "
+                f"{number} (the record at offset {offset} of {path})",
+                stacklevel=2,
+            )
     return EpisodeStatistics(by_name, episodes, steps)
 
 

@@ -450,6 +450,32 @@ class Episodes(rlds.StepsTest):
         again = rp.episode_statistics(source, ["action"], keep=False, threads=7)
         np.testing.assert_array_equal(again["action"].mean, found["action"].mean)
 
+    def test_statistics_leave_nan_and_infinity_out(self):
+        def episode(rng, number, steps, camera):
+            made = random_episode(rng, number, steps, camera)
+            if number == 3:
+                made["action"][2, 0], made["action"][4, 1] = np.nan, -np.inf
+            return made
+
+        random_episode = rlds.random_episode
+        with mock.patch.object(rlds, "random_episode", episode):
+            data, episodes = rlds.write(self.folder, name="broken")
+        actions = np.concatenate([episode["action"] for episode in episodes]).astype(float)
+        finite = np.where(np.isfinite(actions), actions, np.nan)
+        for _ in range(2):  # computed, then kept
+            reason = (
+                rf"action: 2 of {actions.size} values .* first in episode 3 \(the record at off"
+            )
+            with self.assertWarnsRegex(UserWarning, reason):
+                action = rp.episode_statistics(rp.tfds(data), ["action"])["action"]
+            np.testing.assert_allclose(action.mean, np.nanmean(finite, 0), rtol=1e-12)
+            np.testing.assert_allclose(action.q99, np.nanquantile(finite, 0.99, 0), rtol=1e-12)
+            self.assertEqual(action.left_out.tolist(), [1, 1, 0, 0, 0, 0, 0])
+            ((number, path, offset, values),) = action.episodes
+            self.assertEqual((number, values, offset), (3, 2, 0))
+            self.assertIn("broken-train.tfrecord-00001", path)
+            self.assertTrue(np.isfinite(action.scaled(actions)[0]).all())
+
     def test_statistics_of_other_features_are_refused(self):
         for name in ("language_instruction", "observation/image", "episode_metadata/number"):
             with self.assertRaises(rp.InvalidArgumentError):

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
@@ -204,22 +205,46 @@ TEST_F(Statistics, ADamagedFileIsComputedAgain) {
   }
 }
 
-TEST_F(Statistics, NaNAndInfinityAreKept) {
-  for (RandomEpisode& episode : episodes) {
-    if (episode.steps() == 0) continue;
-    episode.actions[0] = std::numeric_limits<float>::quiet_NaN();
-    episode.actions[1] = std::numeric_limits<float>::infinity();
-    break;
-  }
+TEST_F(Statistics, NaNAndInfinityAreLeftOutAndTheirEpisodeIsNamed) {
+  const auto before = episode_statistics(reader({{"action", "action"}})).features[0];
+  EXPECT_THAT(before.left_out, testing::Each(0u));
+  EXPECT_TRUE(before.episodes.empty());
+  uint64_t number = 0;
+  while (episodes[number].steps() < 2) ++number;
+  episodes[number].actions[0] = std::numeric_limits<float>::quiet_NaN();
+  episodes[number].actions[1] = std::numeric_limits<float>::infinity();
   write();
   for (int pass = 0; pass < 2; ++pass) {  // computed, then kept
     const auto found = episode_statistics(reader({{"action", "action"}}));
     const StepStatistics& action = found.features[0];
-    EXPECT_TRUE(std::isnan(action.mean[0]) && std::isnan(action.q01[0]) &&
-                std::isnan(action.min[0]));
-    EXPECT_EQ(action.max[1], std::numeric_limits<double>::infinity());
-    EXPECT_FALSE(std::isnan(action.mean[2]));
+    for (const auto* const statistic :
+         {&action.mean, &action.std, &action.min, &action.max, &action.q01, &action.q99}) {
+      for (const double value : *statistic) EXPECT_TRUE(std::isfinite(value));
+    }
+    EXPECT_LE(action.max[1], before.max[1]);
+    EXPECT_GE(action.min[0], before.min[0]);
+    EXPECT_EQ(action.mean[2], before.mean[2]);
+    EXPECT_EQ(action.left_out[0], 1u);
+    EXPECT_EQ(action.left_out[1], 1u);
+    EXPECT_EQ(action.left_out[2], 0u);
+    ASSERT_EQ(action.episodes.size(), 1u);
+    EXPECT_EQ(action.episodes[0].episode, number);
+    EXPECT_EQ(action.episodes[0].values, 2u);
+    EXPECT_EQ(action.episodes[0].path, slices[number / 6].path);
   }
+}
+
+TEST_F(Statistics, WithoutFiniteValuesAreNaN) {
+  for (RandomEpisode& episode : episodes) {
+    for (size_t t = 0; t < episode.steps(); ++t) {
+      episode.actions[t * (episode.actions.size() / episode.steps())] =
+          std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  write();
+  const auto found = episode_statistics(reader({{"action", "action"}}));
+  EXPECT_TRUE(std::isnan(found.features[0].mean[0]) && std::isnan(found.features[0].q99[0]));
+  EXPECT_EQ(found.features[0].left_out[0], found.steps);
 }
 
 TEST_F(Statistics, RefusesWhatHasNone) {

@@ -4,8 +4,10 @@
 // standard deviation (of the population, as numpy.std), least and greatest value, and the quantiles
 // 0.01 and 0.99 (linear between the two closest values, as numpy.quantile). They are exact: all
 // values are read, quantiles are not estimated. Sums are in double precision, in the order of the
-// steps, so the results are the same at any number of threads. NaN anywhere makes an element's
-// statistics NaN.
+// steps, so the results are the same at any number of threads.
+//
+// NaN and infinities are left out, and counted: the statistics are those of an element's finite
+// values, and NaN if it has none.
 //
 // Memory: 8 bytes per value of one feature, while it is computed.
 #pragma once
@@ -21,8 +23,21 @@
 
 namespace recordpipe::rlds {
 
-// Each vector has an element for each of the feature's.
+// An episode with values that were left out.
+struct LeftOutValues {
+  bool operator==(const LeftOutValues&) const = default;
+
+  uint64_t episode = 0;   // its number
+  std::string path = {};  // of its record
+  uint64_t offset = 0;
+  uint64_t values = 0;  // the number of NaNs and infinities
+};
+
+// Each vector of numbers has an element for each of the feature's.
 struct StepStatistics {
+  // So many episodes are named in `episodes`.
+  static constexpr size_t kMostEpisodes = 100;
+
   bool operator==(const StepStatistics&) const = default;
 
   std::string name;  // of the column
@@ -33,6 +48,8 @@ struct StepStatistics {
   std::vector<double> max = {};
   std::vector<double> q01 = {};
   std::vector<double> q99 = {};
+  std::vector<uint64_t> left_out = {};       // the number of NaNs and infinities
+  std::vector<LeftOutValues> episodes = {};  // the first ones that have such values
 };
 
 struct EpisodeStatistics {
