@@ -84,14 +84,14 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _STORES = ("s3://", "gs://", "az://", "http://", "https://", "file://")
 
 
-def paths_of(paths: Paths, filesystem: Any, *, may_be_empty: bool = False) -> list[str]:
+def paths_of(paths: Paths, filesystem: Any) -> list[str]:
     if isinstance(paths, (str, bytes, os.PathLike)):
         return [file_path_of(paths, filesystem)]
     if not isinstance(paths, Iterable):
         raise TypeError(f"paths are a path, a folder, a pattern, or several of them, not {paths!r}")
     listed = [file_path_of(path, filesystem) for path in paths]
-    if not listed and not may_be_empty:
-        raise ValueError("no path is given")
+    if not listed:
+        raise ValueError("no path is given: the list of paths is empty")
     return listed
 
 

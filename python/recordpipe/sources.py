@@ -45,7 +45,8 @@ def tfrecords(
     Args:
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
             shards ("train@64"), or several; found now, see ``help(recordpipe.inputs)``. Files that
-            appear later are no part of the Dataset, nor of its pickles.
+            appear later are no part of the Dataset, nor of its pickles. An empty list is a
+            ValueError; ``from_list([])`` has no elements.
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
@@ -57,7 +58,7 @@ def tfrecords(
     """
     format = known_compression(compression)
     on = files_on(filesystem)
-    files = native.record_paths(on, paths_of(paths, filesystem, may_be_empty=True), bool(recursive))
+    files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
     described = native.tfrecords(
         on,
         files,

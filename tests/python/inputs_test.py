@@ -54,6 +54,15 @@ class Names(FilesTest):
         with self.assertRaises(rp.LimitExceededError):
             self.read("{0..99999999999}")
 
+    def test_an_empty_list_of_paths(self):
+        listed = ([], (), iter([]))
+        for read in (rp.tfrecords, rp.info, rp.schema, rp.stats, rp.verify, rp.index):
+            for paths in listed:
+                with self.assertRaisesRegex(ValueError, "list of paths is empty"):
+                    read(paths)
+        with self.assertRaisesRegex(ValueError, "list of paths is empty"):
+            rp.convert([], self.folder / "out.tfrecord")
+
     def test_a_file_that_exists_is_no_pattern(self):
         records.write(self.folder / "a{1,2}@3", [b"a"])
         self.assertEqual(self.read("a{1,2}@3"), [b"a"])
