@@ -1,11 +1,13 @@
 // What the columns of Features and of FeatureLists have in common.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "recordpipe/error.h"
@@ -23,6 +25,13 @@ inline constexpr std::string_view kViewForm = "view";
                .reason = std::string(what) + " '" + printable(feature.name) +
                          "' holds text that is not UTF-8",
                .hint = "declare it as bytes if it isn't text"});
+}
+
+// Adds what UnlistedFeatures::meet() has returned; a record may have several entries of one name.
+inline void add_unlisted(std::string feature, std::vector<std::string>& all) {
+  if (!feature.empty() && std::ranges::find(all, feature) == all.end()) {
+    all.push_back(std::move(feature));
+  }
 }
 
 // Whether all bytes values are UTF-8. read_pieces: as in ValuesBuffer::write().

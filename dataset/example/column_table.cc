@@ -29,6 +29,15 @@ size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fi
   return i;
 }
 
+size_t ColumnTable::find_tensor(std::string_view name) const {
+  const size_t i = wanted_ ? wanted_->find(name) : 0;
+  if (i == columns_.size() || !(*wanted_)[i].tensor) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the schema has no SerializedTensor '" + printable(name) + "'"});
+  }
+  return i;
+}
+
 bool ColumnTable::start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows) {
   rows_ = 0;
   rows_to_finish_ = rows;

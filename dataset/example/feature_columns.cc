@@ -7,11 +7,11 @@
 
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/prefetch_bytes.h"
+#include "dataset/example/tensor_values.h"
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/internal/utf8.h"
-#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 namespace {
@@ -56,41 +56,6 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
                  .reason = name() + "holds " + std::to_string(size.bytes) + " bytes, not " +
                            std::to_string(*feature.value_bytes)});
   }
-}
-
-// The bytes of a tensor of fixed shape, or of one item of a ragged tensor.
-size_t tensor_bytes(const WantedFeature& feature) {
-  return feature.size * size_of(*feature.tensor);
-}
-
-void check_tensor(const WantedFeature& feature, const TensorView& tensor) {
-  // A few bytes may describe a repeated value of any number of elements.
-  constexpr size_t kMaxRepeatedBytes = size_t{16} << 20;
-  const std::span<const size_t> shape = tensor.shape();
-  const size_t first = feature.fixed ? 0 : 1;
-  const bool fits = tensor.type() == *feature.tensor && shape.size() >= first &&
-                    std::ranges::equal(shape.subspan(first), feature.shape);
-  if (!fits) {
-    const auto text = [](TensorType type, const std::string& of_shape) {
-      return std::string(to_string(type)) + of_shape;
-    };
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "a tensor of " + text(tensor.type(), shape_text(shape)) + ", not " +
-                           text(*feature.tensor, shape_text(feature.shape, !feature.fixed))});
-  }
-  if (!feature.fixed && tensor.stored() < tensor.size() &&
-      tensor.size() * size_of(tensor.type()) > kMaxRepeatedBytes) {
-    throw Error({.kind = ErrorKind::limit_exceeded,
-                 .reason = "a tensor of " + shape_text(shape) + " that repeats one value",
-                 .hint = "give the schema a fixed shape if the tensor is that large"});
-  }
-}
-
-// Returns `error` of a value, whose offset is within the value, as an error of the feature.
-Error in_feature(const Error& error, const WantedFeature& feature) {
-  std::string reason = "feature '" + printable(feature.name) + "': " + error.reason();
-  if (error.offset()) reason += " (byte " + std::to_string(*error.offset()) + " of the value)";
-  return Error({.kind = error.kind(), .reason = std::move(reason), .hint = error.hint()});
 }
 
 }  // namespace
@@ -149,7 +114,12 @@ size_t FeatureColumns::Row::find(std::string_view key) {
 // Takes an entry unless its values need another parser, also to say what is wrong with them.
 bool FeatureColumns::Row::take(const PlainEntry& plain) {
   const size_t i = find(plain.key);
-  if (i == columns_.columns_.size()) return is_utf8(plain.key) && count_values(plain.feature);
+  if (i == columns_.columns_.size()) {
+    if (!is_utf8(plain.key) || !count_values(plain.feature)) return false;
+    if (columns_.wanted_->unlisted()) [[unlikely]]
+      meet(plain.key);
+    return true;
+  }
   const WantedFeature& wanted = (*columns_.wanted_)[i];
   if (plain.feature.kind != wanted.kind || !wanted.has_utf8_name) return false;
   State& state = columns_.states(row_)[i];
@@ -174,7 +144,10 @@ bool FeatureColumns::Row::take(const PlainEntry& plain) {
 void FeatureColumns::Row::take(std::string_view key, std::span<const std::byte> entry,
                                const FeatureSize& size) {
   const size_t i = find(key);
-  if (i == columns_.columns_.size()) return;
+  if (i == columns_.columns_.size()) {
+    if (columns_.wanted_->unlisted() && size.kind != FeatureKind::none) meet(key);
+    return;
+  }
   previous_ = i;
   const WantedFeature& wanted = (*columns_.wanted_)[i];
   State& state = columns_.states(row_)[i];
@@ -196,6 +169,10 @@ void FeatureColumns::Row::take(std::string_view key, std::span<const std::byte> 
                                .value_bytes = size.bytes};
     state = State::found;
   }
+}
+
+void FeatureColumns::Row::meet(std::string_view key) {
+  add_unlisted(columns_.wanted_->unlisted()->meet("feature", key), unlisted_);
 }
 
 void FeatureColumns::Row::end() {
@@ -262,21 +239,13 @@ void FeatureColumns::read_tensor(size_t row, size_t i) {
     }
     return;
   }
-  try {
-    if (found.values != 1) {
-      throw Error({.kind = ErrorKind::unsupported,
-                   .reason = std::to_string(found.values) + " values, not one tensor"});
-    }
-    const TensorView tensor = parse_tensor(found.bytes);
-    check_tensor(feature, tensor);
-    if (feature.fixed) {
-      const size_t bytes = tensor_bytes(feature);
-      tensor.copy_to(column.values.block().subspan(row * bytes, bytes));
-    } else {
-      found.values = tensor.shape()[0];
-    }
-  } catch (const Error& error) {
-    throw in_feature(error, feature);
+  if (found.values != 1) refuse_tensors("feature", feature, found.values);
+  const size_t items = measure_tensor("feature", feature, found.bytes);
+  if (feature.fixed) {
+    const size_t bytes = tensor_bytes(feature);
+    copy_tensor(feature, found.bytes, column.values.block().subspan(row * bytes, bytes));
+  } else {
+    found.values = items;
   }
 }
 
@@ -295,17 +264,13 @@ void FeatureColumns::lay_out_tensors(const WantedFeature& feature, size_t slot, 
     const Found& at = found_[row * slots_ + slot];
     if (at.values == 0) continue;
     const size_t bytes = at.values * item_bytes;
-    parse_tensor(at.bytes).copy_to(rest.first(bytes));
+    copy_tensor(feature, at.bytes, rest.first(bytes));
     rest = rest.subspan(bytes);
   }
 }
 
 TensorColumn FeatureColumns::tensor(std::string_view name) const {
-  const size_t i = wanted_ ? wanted_->find(name) : 0;
-  if (i == columns_.size() || !(*wanted_)[i].tensor) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the schema has no SerializedTensor '" + printable(name) + "'"});
-  }
+  const size_t i = find_tensor(name);
   const WantedFeature& feature = (*wanted_)[i];
   TensorColumn column{.type = *feature.tensor, .values = {}, .shape = feature.shape};
   size_t items = rows_;

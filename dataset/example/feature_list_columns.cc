@@ -7,6 +7,7 @@
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/plain_steps.h"
 #include "dataset/example/prefetch_bytes.h"
+#include "dataset/example/tensor_values.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_columns.h"
 
@@ -25,20 +26,42 @@ std::string list_in_words(const WantedFeature& feature) {
   return "feature list '" + printable(feature.name) + "'";
 }
 
-// A step of kind none has no values.
-void check_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
+size_t check_tensor_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
+  try {
+    if (size.values != 1) refuse_tensors("feature list", feature, size.values);
+    return measure_tensor("feature list", feature, size.last);
+  } catch (const Error& error) {
+    throw Error({.kind = error.kind(),
+                 .reason = error.reason() + ", at step " + std::to_string(step),
+                 .hint = error.hint()});
+  }
+}
+
+// Returns the number of values, or of the items of a tensor. A step of kind none has no values.
+size_t check_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
   if (size.kind != feature.kind && size.kind != FeatureKind::none) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = list_in_words(feature) + " holds " + std::string(to_string(size.kind)) +
                            ", not " + std::string(to_string(feature.kind)) + ", at step " +
                            std::to_string(step)});
   }
+  if (feature.tensor) return check_tensor_step(feature, step, size);
   if (feature.fixed && size.values != feature.size) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = list_in_words(feature) + " holds " + std::to_string(size.values) +
                            " values, not " + std::to_string(feature.size) + ", at step " +
                            std::to_string(step),
                  .hint = "declare it ragged if the number varies"});
+  }
+  return size.values;
+}
+
+// The number of items; nullopt for a value that is not one of the feature's tensors.
+std::optional<size_t> items_of(const WantedFeature& feature, std::span<const std::byte> value) {
+  try {
+    return measure_tensor("feature list", feature, value);
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -55,6 +78,7 @@ std::optional<FeatureListSize> measure(const WantedFeature& feature,
     if constexpr (kind == FeatureKind::bytes) {
       const std::string_view text(reinterpret_cast<const char*>(step.data()), step.size());
       if (feature.utf8 && !is_utf8(text)) return false;
+      if (feature.tensor && !(values = items_of(feature, step))) return false;
       size.bytes += step.size();
     } else if (kind == FeatureKind::floats || !wants_one || step.empty() ||
                !decode_single_varint(step, value)) {
@@ -63,7 +87,7 @@ std::optional<FeatureListSize> measure(const WantedFeature& feature,
     }
     ++size.steps;
     size.values += *values;
-    return !feature.fixed || *values == feature.size;
+    return !feature.fixed || feature.tensor || *values == feature.size;
   });
   return measured ? std::optional(size) : std::nullopt;
 }
@@ -102,8 +126,12 @@ void FeatureListColumns::reset(const std::shared_ptr<const WantedFeatures>& want
   found_.assign(rows * columns_.size(), {});
 }
 
-void FeatureListColumns::read(size_t row, WireReader feature_lists) {
+void FeatureListColumns::read(size_t row, WireReader feature_lists,
+                              std::vector<std::string>& unlisted) {
   const std::span<Found> found = in_row(row);
+  const auto meet = [&](std::string_view key) {
+    add_unlisted(wanted_->unlisted()->meet("feature list", key), unlisted);
+  };
   size_t guess = 0;
   while (true) {
     GlanceReader glance(feature_lists.rest());
@@ -112,6 +140,8 @@ void FeatureListColumns::read(size_t row, WireReader feature_lists) {
       const size_t i = wanted_->find(list.key, guess);
       if (i == found.size()) {
         if (!is_utf8(list.key) || !is_plain(list.steps)) break;
+        if (wanted_->unlisted() && !list.steps.empty()) [[unlikely]]
+          meet(list.key);
         continue;
       }
       const WantedFeature& feature = (*wanted_)[i];
@@ -129,11 +159,19 @@ void FeatureListColumns::read(size_t row, WireReader feature_lists) {
       continue;
     }
     const WireReader entry = feature_lists.read_message();
-    const std::string_view key = check_entry(entry, [](WireReader steps) {
-      read_messages(steps, kFeatureListFeature, [](WireReader step) { FeatureSize().add(step); });
+    bool has_values = false;
+    const std::string_view key = check_entry(entry, [&](WireReader steps) {
+      read_messages(steps, kFeatureListFeature, [&](WireReader step) {
+        FeatureSize size;
+        size.add(step);
+        has_values = has_values || size.kind != FeatureKind::none;
+      });
     });
     const size_t i = wanted_->find(key, guess);
-    if (i == found.size()) continue;
+    if (i == found.size()) {
+      if (wanted_->unlisted() && has_values) meet(key);
+      continue;
+    }
     found[i] = {.bytes = entry.rest(), .missing = false};
     guess = i + 1;
   }
@@ -153,12 +191,12 @@ void FeatureListColumns::end_row(size_t row) {
     read_steps(list.bytes, [&](WireReader step) {
       FeatureSize size;
       size.add(step);
-      check_step(feature, list.size.steps, size);
+      const size_t values = check_step(feature, list.size.steps, size);
       if (feature.utf8 && !holds_utf8([&](auto on_piece) { on_piece(step); })) {
         refuse_text("feature list", feature);
       }
       ++list.size.steps;
-      list.size.values += size.values;
+      list.size.values += values;
       list.size.bytes += size.bytes;
     });
   }
@@ -168,7 +206,9 @@ void FeatureListColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     const std::span<const Found> found = std::span(found_).subspan(std::min(i, found_.size()));
-    if (feature.kind == FeatureKind::bytes) {
+    if (feature.tensor) {
+      lay_out_tensors(feature, found, columns_[i]);
+    } else if (feature.kind == FeatureKind::bytes) {
       lay_out<FeatureKind::bytes>(feature, found, columns_[i]);
     } else if (feature.kind == FeatureKind::floats) {
       lay_out<FeatureKind::floats>(feature, found, columns_[i]);
@@ -223,6 +263,64 @@ void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const F
     }
     column.row_splits[row + 1] = static_cast<int64_t>(steps);
   }
+}
+
+void FeatureListColumns::lay_out_tensors(const WantedFeature& feature, std::span<const Found> found,
+                                         Column& column) {
+  const size_t item_bytes = tensor_bytes(feature);
+  size_t steps = 0;
+  size_t items = 0;
+  column.row_splits.resize(rows_to_finish_ + 1);
+  column.row_splits[0] = 0;
+  for (size_t row = 0; row < rows_to_finish_; ++row) {
+    const FeatureListSize& size = found[row * columns_.size()].size;
+    steps += size.steps;
+    items += size.values;
+    column.row_splits[row + 1] = static_cast<int64_t>(steps);
+  }
+  column.values.resize_block(items * item_bytes);
+  column.step_splits.resize(feature.fixed ? 1 : steps + 1);
+  column.step_splits[0] = 0;
+  std::span<std::byte> rest = column.values.block();
+  size_t step = 0;
+  const auto copy = [&](std::span<const std::byte> value) {
+    const size_t bytes = measure_tensor("feature list", feature, value) * item_bytes;
+    copy_tensor(feature, value, rest.first(bytes));
+    rest = rest.subspan(bytes);
+    if (feature.fixed) return;
+    column.step_splits[step + 1] =
+        column.step_splits[step] + static_cast<int64_t>(bytes / item_bytes);
+    ++step;
+  };
+  for (size_t row = 0; row < rows_to_finish_; ++row) {
+    const Found& list = found[row * columns_.size()];
+    if (list.is_plain) {
+      read_plain_steps<FeatureKind::bytes>(list.bytes, [&](std::span<const std::byte> value) {
+        copy(value);
+        return true;
+      });
+    } else {
+      read_steps(list.bytes, [&](WireReader feature_of_step) {
+        FeatureSize size;
+        size.add(feature_of_step);
+        copy(size.last);
+      });
+    }
+  }
+}
+
+TensorColumn FeatureListColumns::tensor(std::string_view name) const {
+  const size_t i = find_tensor(name);
+  const WantedFeature& feature = (*wanted_)[i];
+  TensorColumn column{.type = *feature.tensor, .values = {}, .shape = feature.shape};
+  column.row_splits = std::span(columns_[i].row_splits).first(rows_ + 1);
+  auto items = static_cast<size_t>(column.row_splits.back());
+  if (!feature.fixed) {
+    column.step_splits = std::span(columns_[i].step_splits).first(items + 1);
+    items = static_cast<size_t>(column.step_splits.back());
+  }
+  column.values = columns_[i].values.block().first(items * tensor_bytes(feature));
+  return column;
 }
 
 std::vector<uint8_t> FeatureListColumns::validity(std::string_view name) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/example/column_helpers.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
@@ -26,6 +27,19 @@ inline Error in_record(const Error& error, const Record& record) {
   return Error(std::move(parts));
 }
 
+// The feature lists of a SequenceExample, of which an ExampleCollator reads the context only.
+void meet_feature_lists(const UnlistedFeatures& unlisted, const Record& record,
+                        std::vector<std::string>& met) {
+  read_messages(WireReader(record.data), kSequenceFeatureLists, [&](WireReader lists) {
+    read_messages(lists, kFeatureListsEntry, [&](WireReader entry) {
+      bool has_steps = false;
+      const std::string_view key =
+          check_entry(entry, [&](WireReader list) { has_steps = has_steps || !list.done(); });
+      if (has_steps) add_unlisted(unlisted.meet("feature list", key), met);
+    });
+  });
+}
+
 template <class Collator>
 typename Collator::Batch parse(std::span<const Record> records, const Collator& features,
                                typename Collator::Batch batch) {
@@ -40,8 +54,9 @@ typename Collator::Batch parse(std::span<const Record> records, const Collator& 
 
 }  // namespace
 
-ExampleCollator::ExampleCollator(const ExampleSchema& schema)
-    : wanted_(std::make_shared<WantedFeatures>(schema)) {}
+ExampleCollator::ExampleCollator(const ExampleSchema& schema,
+                                 std::shared_ptr<UnlistedFeatures> unlisted)
+    : wanted_(std::make_shared<WantedFeatures>(schema, std::move(unlisted))) {}
 
 void ExampleCollator::reset(ExampleBatch& batch, size_t rows) const {
   batch.features_.reset(wanted_, rows);
@@ -55,6 +70,11 @@ void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const 
     read_messages(read_example(record.data), kExampleFeatures,
                   [&](WireReader features) { to.read(features); });
     to.end();
+    if (UnlistedFeatures* const unlisted = wanted_->unlisted()) {
+      std::vector<std::string> met = to.unlisted();
+      meet_feature_lists(*unlisted, record, met);
+      if (!met.empty()) unlisted->count(met, record);
+    }
   } catch (const Error& error) {
     throw in_record(error, record);
   }
@@ -86,9 +106,10 @@ ExampleBatch parse_single_example(const Record& record, const ExampleCollator& f
   return parse_example(std::span(&record, 1), features, std::move(reuse));
 }
 
-SequenceExampleCollator::SequenceExampleCollator(const SequenceExampleSchema& schema)
-    : context_(std::make_shared<WantedFeatures>(schema.context)),
-      feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists)) {}
+SequenceExampleCollator::SequenceExampleCollator(const SequenceExampleSchema& schema,
+                                                 std::shared_ptr<UnlistedFeatures> unlisted)
+    : context_(std::make_shared<WantedFeatures>(schema.context, unlisted)),
+      feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists, unlisted)) {}
 
 void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) const {
   batch.context_.reset(context_, rows);
@@ -100,19 +121,24 @@ void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) co
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
   try {
     FeatureColumns::Row context(batch.context_, row);
+    std::vector<std::string> met;
     WireReader message = read_example(record.data);
     while (!message.done()) {
       const uint32_t tag = message.read_tag();
       if (tag == length_delimited_tag(kSequenceContext)) {
         context.read(message.read_message());
       } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
-        batch.feature_lists_.read(row, message.read_message());
+        batch.feature_lists_.read(row, message.read_message(), met);
       } else {
         message.skip(tag);
       }
     }
     context.end();
     batch.feature_lists_.end_row(row);
+    if (UnlistedFeatures* const unlisted = context_->unlisted()) {
+      met.insert(met.end(), context.unlisted().begin(), context.unlisted().end());
+      if (!met.empty()) unlisted->count(met, record);
+    }
   } catch (const Error& error) {
     throw in_record(error, record);
   }

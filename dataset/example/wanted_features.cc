@@ -118,7 +118,9 @@ struct Want {
             .required = !tensor.allow_missing,
             .shape = tensor.shape,
             .size = values_of_shape(name, tensor.shape),
-            .tensor = tensor.type};
+            .tensor = tensor.type,
+            .encoding = tensor.encoding,
+            .empty_is_missing = tensor.allow_missing && tensor.encoding != TensorEncoding::proto};
   }
 };
 
@@ -176,7 +178,9 @@ std::string text_of(const DefaultValues& values) {
 std::string text_of(const WantedFeature& feature) {
   std::string text = text_of(feature.name) + ": ";
   if (feature.tensor) {
-    text += "tensor of ";
+    text += feature.encoding == TensorEncoding::proto        ? "tensor of "
+            : feature.encoding == TensorEncoding::big_endian ? "big-endian "
+                                                             : "raw ";
     text += to_string(*feature.tensor);
     text += shape_text(feature.shape, !feature.fixed);
     return feature.required ? text : text + " or none";
@@ -207,11 +211,15 @@ std::vector<WantedFeature> want(const Schema& schema) {
 
 }  // namespace
 
-WantedFeatures::WantedFeatures(const ExampleSchema& schema) : features_(want(schema)) {
+WantedFeatures::WantedFeatures(const ExampleSchema& schema,
+                               std::shared_ptr<UnlistedFeatures> unlisted)
+    : features_(want(schema)), unlisted_(std::move(unlisted)) {
   make_table();
 }
 
-WantedFeatures::WantedFeatures(const FeatureListSchema& schema) : features_(want(schema)) {
+WantedFeatures::WantedFeatures(const FeatureListSchema& schema,
+                               std::shared_ptr<UnlistedFeatures> unlisted)
+    : features_(want(schema)), unlisted_(std::move(unlisted)) {
   make_table();
 }
 

@@ -173,6 +173,15 @@ ArrayParts column_of(const Features& columns, size_t rows, const OutputFeature& 
 
 template <FeatureKind kind>
 ArrayParts column_of(const FeatureListColumns& columns, size_t, const OutputFeature& feature) {
+  if (is_block(feature.form)) {
+    const TensorColumn column = columns.tensor(feature.name);
+    const auto steps = static_cast<size_t>(column.row_splits.back());
+    const bool is_ragged = !column.step_splits.empty();
+    const size_t items = is_ragged ? static_cast<size_t>(column.step_splits.back()) : steps;
+    ArrayParts values = block_column(column.values.data(), items, feature);
+    if (is_ragged) values = list_of(std::move(values), column.step_splits);
+    return list_of(std::move(values), column.row_splits);
+  }
   if (feature.form == FeatureForm::fixed_sequence) {
     const auto column = columns.dense<kind>(feature.name);
     const auto steps = static_cast<size_t>(column.row_splits.back());

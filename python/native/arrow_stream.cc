@@ -22,6 +22,7 @@
 #include "python/native/errors.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
+#include "python/native/unlisted.h"
 #include "recordpipe/error.h"
 #include "recordpipe/iterator.h"
 
@@ -176,7 +177,7 @@ class Stream {
     const std::lock_guard lock(mutex_);
     begin();
     ParsedBatch* const batch = next_batch();
-    if (!batch) return;
+    if (!batch) return warn_at_end();
     Presence presence = presence_of(*batch, spec_);
     export_batch(pool_->lend(*batch), pool_, spec_, std::move(presence), out);
   }
@@ -193,6 +194,12 @@ class Stream {
   }
 
  private:
+  static void warn_at_end() {
+    if (!has_unlisted() || !nb::is_alive()) return;
+    const GilScope gil;
+    run_handlers(warn_of_unlisted);
+  }
+
   void begin() {
     if (is_closed_) {
       throw Error({.kind = ErrorKind::cancelled, .reason = "the Python interpreter has ended"});

@@ -90,7 +90,8 @@ bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
   const std::vector<Parameter> of_a = a->collator.parameters();
   const std::vector<Parameter> of_b = b->collator.parameters();
   if (of_a.size() != of_b.size() || a->outputs != b->outputs ||
-      a->feature_lists != b->feature_lists) {
+      a->feature_lists != b->feature_lists || !a->unlisted != !b->unlisted ||
+      (a->unlisted && a->unlisted->options().answer != b->unlisted->options().answer)) {
     return false;
   }
   for (size_t i = 0; i < of_a.size(); ++i) {
@@ -318,7 +319,9 @@ PythonDataset PythonDataset::cache(std::string path) const {
 PythonDataset PythonDataset::ignore_errors(const IgnoreErrorsOptions& limits) const {
   if (rows()) {
     const auto tried = [&](const auto& elements) {
-      return PythonDataset(elements.map(TryParse{spec_->collator}).ignore_errors(limits), spec_);
+      // An unlisted feature is an error of the schema, for which no record is left out.
+      const TryParse attempt{spec_->unwatched_collator()};
+      return PythonDataset(elements.map(attempt).ignore_errors(limits), spec_);
     };
     if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) return tried(*steps);
     return tried(std::get<Dataset<Record>>(elements_));

@@ -10,6 +10,7 @@
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
+#include "python/native/unlisted.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::python {
@@ -62,6 +63,7 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
 PythonIterator::~PythonIterator() {
   close();
   pool_->close();
+  if (maker_.is_this()) write_unlisted();
   if (!maker_.is_this()) {
     (void)guard_.release();
     return;
@@ -191,6 +193,7 @@ nb::object PythonIterator::next() {
   lock.unlock();
   if (owner_->is_closing) stay_if_exit_has_begun();
   if (ended) at_end_(*ended);
+  if (!owner_->is_closing) warn_of_unlisted();
   throw nb::stop_iteration();
 }
 

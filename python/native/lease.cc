@@ -57,6 +57,16 @@ class Columns {
 
   template <FeatureKind kind>
   nb::object of(const FeatureListColumns& columns, size_t, const OutputFeature& feature) const {
+    if (is_block(feature.form)) {
+      const TensorColumn column = columns.tensor(feature.name);
+      const auto steps = static_cast<size_t>(column.row_splits.back());
+      const bool is_ragged = !column.step_splits.empty();
+      const size_t items = is_ragged ? static_cast<size_t>(column.step_splits.back()) : steps;
+      nb::object all =
+          array(column.values.data(), feature.dtype, with_shape(items, column.shape), owner_);
+      if (is_ragged) all = ragged(all, column.step_splits, owner_);
+      return single_ ? all : ragged(all, column.row_splits, owner_);
+    }
     if (feature.form == FeatureForm::fixed_sequence) {
       const auto column = columns.dense<kind>(feature.name);
       const size_t steps = static_cast<size_t>(column.row_splits.back());

@@ -38,6 +38,7 @@
 #include "python/native/tensor.h"
 #include "python/native/tfds.h"
 #include "python/native/toolkit.h"
+#include "python/native/unlisted.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/input_files.h"
@@ -149,14 +150,20 @@ void define_dataset(nb::module_& module) {
   const auto missing = [](bool nulls) {
     return nulls ? MissingFeatures::null : MissingFeatures::strict;
   };
-  module.def("example_spec", [=](const nb::list& features, bool nulls) {
-    return std::make_shared<ParseSpec>(example_spec(features, missing(nulls)));
-  });
-  module.def("sequence_example_spec",
-             [=](const nb::list& context, const nb::list& feature_lists, bool nulls) {
-               return std::make_shared<ParseSpec>(
-                   sequence_example_spec(context, feature_lists, missing(nulls)));
-             });
+  module.def(
+      "example_spec",
+      [=](const nb::list& features, bool nulls, nb::object watch) {
+        return std::make_shared<ParseSpec>(example_spec(features, missing(nulls), watch_of(watch)));
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  module.def(
+      "sequence_example_spec",
+      [=](const nb::list& context, const nb::list& feature_lists, bool nulls, nb::object watch) {
+        return std::make_shared<ParseSpec>(
+            sequence_example_spec(context, feature_lists, missing(nulls), watch_of(watch)));
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("warn_of_unlisted", &warn_of_unlisted);
 
   using Self = const PythonDataset&;
   nb::class_<PythonDataset>(module, "Dataset")

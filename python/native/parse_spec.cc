@@ -42,6 +42,11 @@ TensorType tensor_type(const std::string& name) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = "no tensor has the type " + name});
 }
 
+TensorEncoding encoding_of(const std::string& name) {
+  if (name == "little_endian") return TensorEncoding::little_endian;
+  return name == "big_endian" ? TensorEncoding::big_endian : TensorEncoding::proto;
+}
+
 size_t product(const std::vector<size_t>& shape) {
   size_t size = 1;
   for (const size_t dimension : shape) size *= dimension;
@@ -88,6 +93,14 @@ struct Feature {
             .is_text = dtype() == "string"};
   }
 
+  SerializedTensor tensor(MissingFeatures missing) const {
+    return {.type = tensor_type(dtype()),
+            .shape = shape(),
+            .ragged = form_of(form()) == FeatureForm::ragged_tensor,
+            .allow_missing = missing == MissingFeatures::null,
+            .encoding = encoding_of(nb::cast<std::string>(parts[4]))};
+  }
+
   nb::tuple parts;
 };
 
@@ -103,10 +116,7 @@ ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
       schema[output.name] = raw_feature(output, missing);
     } else if (output.form == FeatureForm::tensor || output.form == FeatureForm::ragged_tensor) {
       output.dtype = dtype_of(feature.dtype());
-      schema[output.name] = SerializedTensor{.type = tensor_type(feature.dtype()),
-                                             .shape = output.shape,
-                                             .ragged = output.form == FeatureForm::ragged_tensor,
-                                             .allow_missing = nulls};
+      schema[output.name] = feature.tensor(missing);
     } else if (output.form == FeatureForm::fixed) {
       DefaultValues values = default_values(output.kind, feature.parts[4]);
       output.has_default = values.index() != 0;
@@ -135,6 +145,9 @@ FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
     if (output.form == FeatureForm::fixed_sequence) {
       const bool allow_missing = nulls || nb::cast<bool>(feature.parts[4]);
       schema[output.name] = FixedLenSequence{output.kind, output.shape, allow_missing, utf8};
+    } else if (is_block(output.form)) {
+      output.dtype = dtype_of(feature.dtype());
+      schema[output.name] = feature.tensor(missing);
     } else {
       schema[output.name] = Ragged{output.kind, utf8};
     }
@@ -143,22 +156,31 @@ FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
   return schema;
 }
 
+std::vector<ImageSpec> image_specs(const ParseCollator& collator) {
+  std::vector<ImageSpec> specs;
+  for (const ImageColumnCollator& image : collator.images()) specs.push_back(image.spec());
+  return specs;
+}
+
 }  // namespace
 
-ParseSpec example_spec(const nb::list& features, MissingFeatures missing) {
+ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
+                       std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs;
   ExampleSchema schema = example_schema(features, missing, outputs);
-  ParseCollator collator((ExampleImagesCollator(schema)));
-  return {std::move(outputs), {}, std::move(collator), std::move(schema)};
+  ParseCollator collator((ExampleImagesCollator(schema, {}, unlisted)));
+  return {std::move(outputs), {}, std::move(collator), std::move(schema), std::move(unlisted)};
 }
 
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
-                                MissingFeatures missing) {
+                                MissingFeatures missing,
+                                std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs, lists;
   const SequenceExampleCollator collator(
       {.context = example_schema(context, missing, outputs),
-       .feature_lists = list_schema(feature_lists, missing, lists)});
-  return {std::move(outputs), std::move(lists), ParseCollator(collator)};
+       .feature_lists = list_schema(feature_lists, missing, lists)},
+      unlisted);
+  return {std::move(outputs), std::move(lists), ParseCollator(collator), {}, std::move(unlisted)};
 }
 
 ParseSpec tfds_spec(tfds::ExamplesCollator collator) {
@@ -198,8 +220,7 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
                  .hint = "leave it out of parse()"});
   }
   ParseSpec changed = *this;
-  std::vector<ImageSpec> images;
-  for (const ImageColumnCollator& other : collator.images()) images.push_back(other.spec());
+  std::vector<ImageSpec> images = image_specs(collator);
   OutputFeature& output = changed.outputs[static_cast<size_t>(at - outputs.begin())];
   if (at->form == FeatureForm::image) {
     images[at->image] = image;
@@ -208,8 +229,13 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
     output.image = images.size();
     images.push_back(image);
   }
-  changed.collator = ParseCollator(ExampleImagesCollator(schema, images));
+  changed.collator = ParseCollator(ExampleImagesCollator(schema, images, unlisted));
   return changed;
+}
+
+ParseCollator ParseSpec::unwatched_collator() const {
+  if (!unlisted || !collator.examples()) return collator;
+  return ParseCollator(ExampleImagesCollator(schema, image_specs(collator)));
 }
 
 ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {

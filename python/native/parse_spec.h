@@ -12,6 +12,7 @@
 
 #include "python/native/parsed_batch.h"
 #include "recordpipe/example_schema.h"
+#include "recordpipe/unlisted_features.h"
 
 namespace recordpipe::python {
 
@@ -56,12 +57,16 @@ struct ParseSpec {
   std::vector<OutputFeature> feature_lists;  // of SequenceExamples
   ParseCollator collator;
   ExampleSchema schema = {};  // of Examples
+  // What watches for features that the schema does not name; null: they are ignored.
+  std::shared_ptr<UnlistedFeatures> unlisted = nullptr;
 
   // Returns the spec with this image, instead of the feature of bytes, or of the image, with its
   // name. Throws Error{invalid_argument}.
   ParseSpec with_image(const ImageSpec& image) const;
   // Throws Error{invalid_argument} if the feature is not an image.
   ImageSpec image(const std::string& feature) const;
+  // The collator of Examples, without `unlisted`; of others, the collator itself.
+  ParseCollator unwatched_collator() const;
 
  private:
   ParseSpec step_spec_with(const ImageSpec& image) const;
@@ -82,13 +87,16 @@ ParseSpec step_spec(rlds::StepCollator collator);
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
 // "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in
-// feature lists, "fixed_sequence" (with allow_missing instead of default values) or "ragged". The
-// dtype is "bytes", "string", "float32" or "int64"; of raw and tensor, NumPy's name of a type of
-// numbers, or "bfloat16".
-ParseSpec example_spec(const nb::list& features, MissingFeatures missing);
+// feature lists, "fixed_sequence" (with allow_missing instead of default values), "ragged",
+// "tensor" or "ragged_tensor". Instead of default values, tensors have their encoding, as
+// to_encoding() takes it. The dtype is "bytes", "string", "float32" or "int64"; of raw and tensor,
+// NumPy's name of a type of numbers, or "bfloat16". `unlisted`: see ParseSpec.
+ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
+                       std::shared_ptr<UnlistedFeatures> unlisted);
 // Of Examples of TFDS.
 ParseSpec tfds_spec(tfds::ExamplesCollator collator);
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
-                                MissingFeatures missing);
+                                MissingFeatures missing,
+                                std::shared_ptr<UnlistedFeatures> unlisted);
 
 }  // namespace recordpipe::python

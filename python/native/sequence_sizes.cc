@@ -59,8 +59,8 @@ ParseSpec only_features(const ParseSpec& spec, const std::vector<std::string>& n
     outputs.push_back(*feature);
     schema[name] = spec.schema.at(name);
   }
-  ParseCollator collator{ExampleImagesCollator(schema)};
-  return {std::move(outputs), {}, std::move(collator), std::move(schema)};
+  ParseCollator collator{ExampleImagesCollator(schema, {}, spec.unlisted)};
+  return {std::move(outputs), {}, std::move(collator), std::move(schema), spec.unlisted};
 }
 
 FeatureSizes::FeatureSizes(const ParseSpec& spec, std::vector<std::string> names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recordpipe import _native, recipe
 from recordpipe.errors import _make
 from recordpipe.features import native_feature_lists, native_features
+from recordpipe.found_features import watched
 from recordpipe.image import ImageOperators
 
 if TYPE_CHECKING:
@@ -49,12 +50,15 @@ def _with_nulls(dataset: Dataset) -> Dataset:
         if hasattr(ImageOperators, method):
             raise _refused_image(parameters[0], method)
         if method == "parse":
-            spec = _native.example_spec(native_features(*parameters), True)
+            spec = _native.example_spec(native_features(*parameters), True, watched(*parameters))
             rebuilt = rebuilt._parsed(method, parameters, spec)
         elif method == "parse_sequence_example":
             context, feature_lists = parameters
             spec = _native.sequence_example_spec(
-                native_features(context), native_feature_lists(feature_lists), True
+                native_features(context),
+                native_feature_lists(feature_lists),
+                True,
+                watched(context),
             )
             rebuilt = rebuilt._parsed(method, parameters, spec)
         else:

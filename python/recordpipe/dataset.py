@@ -21,7 +21,14 @@ from recordpipe import _native as native
 from recordpipe import arrow, recipe
 from recordpipe.batch_operators import BatchOperators
 from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
-from recordpipe.found_features import features_of, find_features
+from recordpipe.found_features import (
+    FoundFeatures,
+    Unseen,
+    checked_unseen,
+    features_of,
+    find_features,
+    watched,
+)
 from recordpipe.function_operators import FunctionOperators
 from recordpipe.html import html_repr, text_repr
 from recordpipe.image import ImageOperators
@@ -75,33 +82,45 @@ class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators,
 
     # Elements
 
-    def parse(self, features: Mapping[str, Feature] | None = None) -> Dataset:
+    def parse(
+        self, features: Mapping[str, Feature] | None = None, *, unseen: Unseen | None = None
+    ) -> Dataset:
         """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
 
         Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
         files: a feature that all of these have with the same number of values is a
         :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features
-        without any value, or of several types, are left out. Later records may differ, which is
-        then an error of the element: for a program that others run, print :attr:`features` and
-        pass what is needed. This works behind :func:`tfrecords` and operators that only order
-        elements, and raises TypeError behind others; it raises a ValueError if no feature is found.
-        The found features become a part of the plan, as if they had been passed: pickled Datasets
-        and saved states don't look again.
+        without any value are left out, and so are those of several types, with a warning. Later
+        records may differ, which is then an error of the element, also if they have a feature that
+        the first ones lack (:class:`UnsupportedError`; see ``unseen``): for a program that others
+        run, print :attr:`features` and pass what is needed. This works behind :func:`tfrecords` and
+        operators that only order elements, and raises TypeError behind others; it raises a
+        ValueError if no feature is found. The found features become a part of the plan, as if they
+        had been passed: pickled Datasets and saved states don't look again.
 
         Computes nothing by itself: values are decoded when a batch is built, column by column.
-        Other features of a record are ignored. Raises for an element: :class:`NotFoundError` if a
-        feature without default is missing, :class:`UnsupportedError` if it has another type or
-        number of values, :class:`DataLossError` if the record is not an Example.
+        Features of a record that were not passed are ignored. Raises for an element:
+        :class:`NotFoundError` if a feature without default is missing, :class:`UnsupportedError` if
+        it has another type or number of values, :class:`DataLossError` if the record is not an
+        Example.
 
         Args:
             features: by name, which becomes the key: :class:`FixedLenFeature`,
                 :class:`RaggedFeature`, :class:`VarLenFeature`, :class:`RawFeature` or
                 :class:`TensorFeature`.
+            unseen: without ``features``, what becomes of a record with a feature that the first
+                ones lack. "error" (default): :meth:`ignore_errors` behind parse() doesn't skip it,
+                because all of its record would be lost. "warn": the feature is left out; a
+                UserWarning at the end of the pass counts the records, and names the first.
         """
         if features is None:
-            features = find_features(self)
-        spec = native.example_spec(native_features(features), False)
-        return self._parsed("parse", (dict(features),), spec)
+            features = find_features(self, checked_unseen(unseen or "error"))
+        elif unseen is not None:
+            raise ValueError("unseen is about features that parse() finds; features were passed")
+        if not isinstance(features, FoundFeatures):
+            features = dict(features)
+        spec = native.example_spec(native_features(features), False, watched(features))
+        return self._parsed("parse", (features,), spec)
 
     def parse_sequence_example(
         self,
@@ -116,11 +135,14 @@ class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators,
         Args:
             feature_lists: :class:`FixedLenSequenceFeature`: in a batch, a :class:`Ragged` of
                 arrays [steps, *shape]; :class:`RaggedFeature`: a :class:`Ragged` of Raggeds, any
-                number of steps with any number of values each.
+                number of steps with any number of values each; :class:`RawFeature`: an array of
+                bytes in each step.
         """
-        context, feature_lists = dict(context or {}), dict(feature_lists or {})
+        if not isinstance(context, FoundFeatures):
+            context = dict(context or {})
+        feature_lists = dict(feature_lists or {})
         spec = native.sequence_example_spec(
-            native_features(context), native_feature_lists(feature_lists), False
+            native_features(context), native_feature_lists(feature_lists), False, watched(context)
         )
         return self._parsed("parse_sequence_example", (context, feature_lists), spec)
 

@@ -89,7 +89,9 @@ def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
         parsed = np.dtype(dtype)
         name = parsed.name if parsed.isnative or parsed.itemsize == 1 else ""
     if name not in known:
-        raise ValueError(f"dtype is a little-endian type of numbers, not {dtype!r}")
+        raise ValueError(
+            f"dtype is a little-endian type of numbers, not {dtype!r}; RawFeature has big_endian"
+        )
     return name
 
 
@@ -131,6 +133,20 @@ def float32_values(name: str, array: np.ndarray) -> np.ndarray:
                 "round it yourself: numpy.float32 makes it inf or 0)"
             )
     return rounded
+
+
+def _open_shape(
+    name: str, shape: Any, way_out: str, dtype: str | None = None
+) -> tuple[list[int], bool]:
+    """Returns a shape without its first dimension if that is None, and whether it is."""
+    sizes = tuple(shape) if np.iterable(shape) else (shape,)
+    ragged = np.iterable(shape) and sizes[:1] == (None,)
+    if shape is None or None in sizes[1:]:
+        raise ValueError(
+            f"feature {name!r}: only the first dimension may be None, not in {shape}; {way_out}"
+        )
+    item_size = 1 if dtype is None else np.dtype(dtype).itemsize
+    return list(_checked_shape(name, sizes[1:] if ragged else sizes, item_size)), bool(ragged)
 
 
 def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
@@ -214,23 +230,39 @@ class VarLenFeature(RaggedFeature):
 
 @dataclass(frozen=True)
 class RawFeature:
-    """The bytes of an array, of little-endian numbers in row-major order (tf.io.decode_raw).
+    """The bytes of an array, of numbers in row-major order (tf.io.decode_raw).
 
-    In a batch, an array [batch, *shape] without a copy; in a single element, [*shape]. A value of
-    another size is an error.
+    In a batch, an array [batch, *shape]; in a single element, [*shape]. A first dimension of None
+    may differ between Examples: in a batch, a :class:`Ragged` of values [total, *shape[1:]], which
+    ``to_padded()`` makes dense; in a single element, [n, *shape[1:]].
+
+    In feature lists, each step has such an array: in a batch, a :class:`Ragged` of arrays
+    [steps, *shape], or, with a first dimension of None, of Raggeds.
+
+        rp.RawFeature([None, 80], "float32")        # spectrograms of different lengths
+        rp.RawFeature([1024], "uint8")              # in feature_lists: of the frames of a video
+
+    A missing feature is an error, and so is a value of another size.
 
     Args:
-        shape: of one Example's array.
+        shape: of one Example's, or step's, array; only the first dimension may be None.
         dtype: a NumPy type of integers, floats or bool.
+        big_endian: True: the bytes of each number are in big-endian order, as Java writes them.
+            Arrays have the machine's order in both cases. Default: little-endian.
     """
 
-    shape: Sequence[int]
+    shape: Sequence[int | None]
     dtype: Any
+    big_endian: bool = False
 
-    def _native(self, name: str) -> tuple[Any, ...]:
+    def _native(self, name: str, in_list: bool = False) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _NUMBERS)
-        shape = _checked_shape(name, self.shape, np.dtype(dtype).itemsize)
-        return name, "raw", dtype, list(shape), None
+        way_out = 'read FixedLenFeature([], "bytes"), and map numpy.frombuffer over it'
+        shape, ragged = _open_shape(name, self.shape, way_out, dtype)
+        if self.big_endian or ragged or in_list:
+            encoding = "big_endian" if self.big_endian else "little_endian"
+            return name, "ragged_tensor" if ragged else "tensor", dtype, shape, encoding
+        return name, "raw", dtype, shape, None
 
 
 @dataclass(frozen=True)
@@ -256,15 +288,12 @@ class TensorFeature:
 
     def _native(self, name: str) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _TENSOR_NUMBERS)
-        sizes = tuple(self.shape) if np.iterable(self.shape) else (self.shape,)
-        ragged = np.iterable(self.shape) and sizes[:1] == (None,)
-        if self.shape is None or None in sizes[1:]:
-            raise ValueError(
-                f"feature {name!r}: only the first dimension may be None, not in {self.shape}; "
-                'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it'
-            )
-        shape = list(_checked_shape(name, sizes[1:] if ragged else sizes))
-        return name, "ragged_tensor" if ragged else "tensor", dtype, shape, None
+        shape, ragged = _open_shape(
+            name,
+            self.shape,
+            'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it',
+        )
+        return name, "ragged_tensor" if ragged else "tensor", dtype, shape, "proto"
 
 
 @dataclass(frozen=True)
@@ -290,7 +319,7 @@ class FixedLenSequenceFeature:
 
 
 Feature = FixedLenFeature | RaggedFeature | RawFeature | TensorFeature
-ListFeature = FixedLenSequenceFeature | RaggedFeature
+ListFeature = FixedLenSequenceFeature | RaggedFeature | RawFeature
 
 
 def native_features(features: Mapping[str, Feature]) -> list[tuple[Any, ...]]:
@@ -300,7 +329,12 @@ def native_features(features: Mapping[str, Feature]) -> list[tuple[Any, ...]]:
 
 def native_feature_lists(lists: Mapping[str, ListFeature]) -> list[tuple[Any, ...]]:
     """Returns what native.sequence_example_spec() takes as feature lists."""
-    return [_checked(name, feature, ListFeature)._native(name) for name, feature in lists.items()]
+    described = []
+    for name, feature in lists.items():
+        checked = _checked(name, feature, ListFeature)
+        in_list = {"in_list": True} if isinstance(checked, RawFeature) else {}
+        described.append(checked._native(name, **in_list))
+    return described
 
 
 def _checked(name: Any, feature: Any, known: Any) -> Any:

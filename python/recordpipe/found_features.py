@@ -1,12 +1,17 @@
 """What Dataset.parse() without features finds out, and what Dataset.features returns.
 
 Both read the calls that made a Dataset, its recipe, backwards.
+
+Features are found in the first records only. What parses with them, with FoundFeatures, watches all
+records for features that were not in these.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
 from recordpipe import recipe
@@ -20,10 +25,14 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_BYTES",
     "MAX_RECORDS",
+    "FoundFeatures",
     "ParsedSource",
+    "Unseen",
+    "checked_unseen",
     "features_of",
     "find_features",
     "parsed_source",
+    "watched",
 ]
 
 # parse() without features looks into the first records until it has so many, or so many bytes.
@@ -107,7 +116,56 @@ def parsed_source(dataset: Dataset) -> ParsedSource | None:
     )
 
 
-def find_features(dataset: Dataset) -> dict[str, Feature]:
+# What becomes of records with features that the first records don't have.
+Unseen = Literal["error", "warn"]
+
+_WAYS_OUT = (
+    "pass parse() the features; recordpipe.schema(paths).features() finds those of all records; "
+    'parse(unseen="warn") leaves others out, and counts them'
+)
+
+
+class FoundFeatures(dict[str, Any]):
+    """Features, or feature lists, that the first records have.
+
+    Attributes:
+        watch: what ``native.example_spec()`` takes to watch for others.
+    """
+
+    watch: tuple[list[str], int, bool, str]
+
+    @classmethod
+    def of(
+        cls, features: Mapping[str, Any], schema: Schema, unseen: Unseen, ways_out: str
+    ) -> FoundFeatures:
+        """``features``: of the schema. Warns of those that have no feature."""
+        fields, lists = schema.fields.items(), schema.list_fields.items()
+        several = sorted(
+            {name for name, one in fields if one.kind == "mixed"}
+            | {name for name, one in lists if one.kind == "mixed"}
+        )
+        if several:
+            warnings.warn(
+                f"left out, because their values are of several types: {', '.join(several)}",
+                stacklevel=4,
+            )
+        found = cls(features)
+        found.watch = (several, schema.records, unseen == "warn", ways_out)
+        return found
+
+
+def watched(features: Mapping[str, Any] | None) -> tuple[list[str], int, bool, str] | None:
+    """What ``native.example_spec()`` takes: None for features that were not found."""
+    return features.watch if isinstance(features, FoundFeatures) else None
+
+
+def checked_unseen(unseen: Any) -> Unseen:
+    if unseen not in ("error", "warn"):
+        raise ValueError(f'unseen is "error" or "warn", not {unseen!r}')
+    return "warn" if unseen == "warn" else "error"
+
+
+def find_features(dataset: Dataset, unseen: Unseen) -> FoundFeatures:
     """Returns the features of the first records of the files behind ``dataset``."""
     source, skip_errors = dataset, False
     while True:
@@ -137,7 +195,7 @@ def find_features(dataset: Dataset) -> dict[str, Feature]:
             f"the first {schema.records} records have no feature with values of one type",
             "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
         )
-    return features
+    return FoundFeatures.of(features, schema, unseen, _WAYS_OUT)
 
 
 def _schema_of_first(source: Dataset) -> Schema:

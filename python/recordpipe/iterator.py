@@ -42,6 +42,7 @@ def _close_all() -> None:
             iterator.close()
         except Exception as error:  # the others must be closed, too
             warnings.warn(f"an iterator was not closed at exit: {error}", stacklevel=1)
+    _native.warn_of_unlisted()  # of passes that have not ended
 
 
 class Iterator(_native.Iterator):

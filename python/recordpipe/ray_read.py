@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,8 @@ from ray.data import Datasource, ReadTask
 from ray.data.block import BlockMetadata
 
 from recordpipe.dataset import Dataset
-from recordpipe.features import Feature, known_compression
+from recordpipe.features import Feature, ListFeature, known_compression
+from recordpipe.found_features import FoundFeatures, Unseen, checked_unseen
 from recordpipe.inputs import FoundFiles, Paths, absolute_path, found_files
 from recordpipe.schema import Schema, schema
 from recordpipe.sources import tfrecords
@@ -25,6 +27,10 @@ _BATCH_BYTES = 4 << 20
 _MOST_BATCH = 4096
 # The records of the first file that are looked into.
 _LOOKED_AT = 1000
+_WAYS_OUT = (
+    "pass read_tfrecords() a schema; recordpipe.schema(paths, executor=recordpipe.ray.Executor()) "
+    'finds that of all records; unseen="warn" leaves others out, and counts them'
+)
 
 Read = Callable[[Sequence[tuple[int, str]]], Iterator[pa.Table]]
 
@@ -33,6 +39,7 @@ def read_tfrecords(
     paths: Paths,
     *,
     schema: Schema | Mapping[str, Feature] | None = None,
+    unseen: Unseen | None = None,
     recursive: bool = False,
     filesystem: Any = None,
     check_crc: bool = True,
@@ -56,7 +63,11 @@ def read_tfrecords(
         schema: what :func:`schema` returns, or what ``Dataset.parse()`` takes. Default: that of the
             first 1,000 records of the first file that is not empty. If other records have other
             numbers of values, give ``rp.schema(paths, executor=rpr.Executor())``, which looks into
-            all.
+            all. SequenceExamples need a schema of :func:`schema`, or this default: their columns
+            are the context's features and the feature lists.
+        unseen: without ``schema``, what becomes of a record with a feature that the first ones
+            lack. "error" (default), or "warn": the feature is left out; each task writes a
+            UserWarning that counts such records, and names the first.
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own, which is pickled
             for the workers; see ``help(recordpipe.filesystem)``. Default: the machine, and the
@@ -68,13 +79,23 @@ def read_tfrecords(
 
     Raises:
         NotFoundError: a file doesn't exist, or a pattern matches none.
-        UnsupportedError: the records have no features.
+        UnsupportedError: the records have no features; when the Dataset is computed, for a feature
+            that the first records lack.
         DataLossError: when the Dataset is computed, for a damaged record, with its path and offset.
     """
     files = shared_files(paths, recursive, filesystem)
     known = known_compression(compression)
-    features = _features(schema, files.paths, check_crc, compression, filesystem)
-    read = functools.partial(_read, features, check_crc, known, filesystem)
+    if schema is not None and unseen is not None:
+        raise ValueError("unseen is about features that are found; a schema was passed")
+    if isinstance(schema, Schema):
+        parsing = _Parsing(schema.features(), schema.feature_lists())
+    elif schema is not None:
+        parsing = _Parsing(dict(schema), {})
+    else:
+        parsing = _found(
+            files.paths, check_crc, compression, filesystem, checked_unseen(unseen or "error")
+        )
+    read = functools.partial(_read, parsing, check_crc, known, filesystem)
     return ray.data.read_datasource(RecordSource(files, read), **options)
 
 
@@ -156,17 +177,29 @@ def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     yield from _sliced(batch.slice(middle))
 
 
-def _features(
-    given: Schema | Mapping[str, Feature] | None,
+@dataclass(frozen=True)
+class _Parsing:
+    """What makes columns of records; with feature lists, of SequenceExamples."""
+
+    features: dict[str, Feature]
+    lists: dict[str, ListFeature]
+
+    def __call__(self, records: Dataset) -> Dataset:
+        if self.lists:
+            return records.parse_sequence_example(self.features, self.lists)
+        return records.parse(self.features)
+
+    def __bool__(self) -> bool:
+        return bool(self.features or self.lists)
+
+
+def _found(
     files: Sequence[str],
     check_crc: bool,
     compression: str | None,
     filesystem: Any,
-) -> dict[str, Feature]:
-    if isinstance(given, Schema):
-        return given.features()
-    if given is not None:
-        return dict(given)
+    unseen: Unseen,
+) -> _Parsing:
     for path in files:
         found = schema(
             path,
@@ -177,12 +210,13 @@ def _features(
             filesystem=filesystem,
         )
         if found.records:
-            return found.features()
-    return {}
+            features = FoundFeatures.of(found.features(), found, unseen, _WAYS_OUT)
+            return _Parsing(features, found.feature_lists())
+    return _Parsing({}, {})
 
 
 def _read(
-    features: Mapping[str, Feature],
+    parsing: _Parsing,
     check_crc: bool,
     compression: str,
     filesystem: Any,
@@ -193,9 +227,9 @@ def _read(
             path, check_crc=check_crc, compression=compression or None, filesystem=filesystem
         )
         size = batch_size(records)
-        if not size or not features:
+        if not size or not parsing:
             continue
-        parsed = records.parse(dict(features)).batch(size).with_options(threads=1)
+        parsed = parsing(records).batch(size).with_options(threads=1)
         yield from blocks_of(pa.RecordBatchReader.from_stream(parsed))
 
 

@@ -170,11 +170,21 @@ def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, 
     if found.kind == "SequenceExample":
         raise _refused(name, "SequenceExamples: parse them, and call write_table()")
     wanted, dropped = options.get("select"), options.get("drop", [])
+    for feature, one in found.fields.items():
+        if one.kind == "mixed" and feature not in dropped and feature in (wanted or found.fields):
+            raise _refused(
+                name,
+                f"feature {feature!r} has values of several types, of which no column is made: "
+                f"drop it (drop=[{feature!r}])",
+            )
+    if found.left_out and not wanted:
+        raise _refused(name, "more features than a schema holds: select those of the columns")
     for feature in [*(wanted or []), *dropped]:
-        if feature not in features:
+        if feature not in found.fields:
             reason = f"no record has a feature {feature!r}"
             raise _make("not_found", f"{name}: {reason}", name, None, reason, "")
-    kept = {key: features[key] for key in wanted or features if key not in dropped}
+    chosen = (key for key in wanted or features if key not in dropped)
+    kept = {key: features[key] for key in chosen if key in features}
     if not kept:
         raise _refused(name, "no feature is left for the columns")
     return kept

@@ -334,5 +334,29 @@ TEST(SerializedTensorColumn, Errors) {
             "{'mask': tensor of int16[?, 2]}");
 }
 
+TEST(SerializedTensorColumn, OfBytesWithoutATensorProto) {
+  const SerializedTensor ragged{.type = TensorType::int16,
+                                .shape = {2},
+                                .ragged = true,
+                                .encoding = TensorEncoding::big_endian};
+  const ExampleBatch batch =
+      parse({from_hex("0001 0002"), "", from_hex("0003 0004 0005 fffe")}, ragged);
+  const TensorColumn column = batch.tensor("mask");
+  EXPECT_THAT(column.row_splits, ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(int16s(column.values), ElementsAre(1, 2, 3, 4, 5, -2));
+  const SerializedTensor fixed{
+      .type = TensorType::int16, .shape = {2}, .encoding = TensorEncoding::little_endian};
+  EXPECT_THAT(int16s(parse({from_hex("0100 0200")}, fixed).tensor("mask").values),
+              ElementsAre(1, 2));
+  const auto reason = [](const std::string& value, const SerializedTensor& schema) {
+    return error_of([&] { parse({value}, schema); }).reason();
+  };
+  EXPECT_THAT(reason("12345", ragged),
+              HasSubstr("feature 'mask' holds 5 bytes, not a multiple of 4, as int16[?, 2] has"));
+  EXPECT_THAT(reason("12345", fixed), HasSubstr("5 bytes, not 4, as int16[2] has"));
+  EXPECT_EQ(ExampleCollator({{"mask", ragged}}).parameters()[0].value,
+            "{'mask': big-endian int16[?, 2]}");
+}
+
 }  // namespace
 }  // namespace recordpipe

@@ -124,6 +124,24 @@ class Reading(FilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "holds 0 values"):
             list(dataset)
 
+    def test_raw_arrays_of_any_length_and_of_steps(self):
+        dataset = self.dataset(
+            [{"x": [b"\0\1\0\2"]}, {"x": []}, {}, {"x": [b""]}],
+            {"x": rp.RawFeature([None, 1], "int16", big_endian=True)},
+        )
+        self.assertEqual(rows_of(dataset), {"x": [[[1], [2]], None, None, []]})
+        path = records.write(
+            self.folder / "steps",
+            [
+                records.sequence_example({}, {"f": [[b"ab"], [b"cd"]], "g": [[b"abc"], [b""]]}),
+                records.sequence_example({}, {}),
+            ],
+        )
+        lists = {"f": rp.RawFeature([2], "uint8"), "g": rp.RawFeature([None], "uint8")}
+        dataset = rp.tfrecords(path).parse_sequence_example({}, lists)
+        expected = {"f": [[[97, 98], [99, 100]], None], "g": [[[97, 98, 99], []], None]}
+        self.assertEqual(rows_of(dataset), expected)
+
     def test_no_rows(self):
         features = {
             "n": rp.FixedLenFeature([], "int64"),
@@ -134,7 +152,7 @@ class Reading(FilesTest):
         dataset = self.dataset([], features)
         self.assertEqual(rows_of(dataset), empty)
         self.assertEqual(rows_of(dataset.batch(3)), empty)
-        self.assertEqual(rows_of(rp.tfrecords([]).parse({})), {})
+        self.assertEqual(rows_of(rp.tfrecords(self.folder / "read.tfrecord").parse({})), {})
 
     def test_operators_between_parse_and_batch(self):
         feature = {"id": rp.FixedLenFeature([], "int64"), "x": rp.FixedLenFeature([], "int64")}

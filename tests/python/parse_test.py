@@ -187,6 +187,53 @@ class Parse(FilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "12 bytes, not 11"):
             list(rp.tfrecords(path).parse({"x": rp.RawFeature([11], "uint8")}).batch(1))
 
+    def test_big_endian_arrays(self):
+        for dtype in ("uint8", ">i2", ">f4", ">u8", ">f8", bool):
+            array = (np.arange(6).reshape(2, 3) * 37).astype(dtype)
+            example = records.example({"x": [array.tobytes()]})
+            path = records.write(self.folder / "raw.tfrecord", [example] * 2)
+            feature = rp.RawFeature([2, 3], array.dtype.name, big_endian=True)
+            dataset = rp.tfrecords(path).parse({"x": feature})
+            batch = next(iter(dataset.batch(2)))["x"]
+            self.assertEqual(batch.dtype, array.dtype.newbyteorder("="))
+            np.testing.assert_array_equal(batch, np.stack([array, array]))
+            np.testing.assert_array_equal(dataset[1]["x"], array)
+        with self.assertRaisesRegex(rp.UnsupportedError, "holds 6 bytes, not 5"):
+            list(rp.tfrecords(path).parse({"x": rp.RawFeature([5], bool, big_endian=True)}))
+
+    def test_raw_arrays_of_any_first_dimension(self):
+        arrays = [np.arange(n * 80).reshape(n, 80).astype("float32") for n in (2, 0, 3)]
+        for big_endian in (False, True):
+            order = ">f4" if big_endian else "<f4"
+            examples = [records.example({"x": [a.astype(order).tobytes()]}) for a in arrays]
+            path = records.write(self.folder / "raw.tfrecord", examples)
+            feature = rp.RawFeature([None, 80], "float32", big_endian)
+            dataset = rp.tfrecords(path).parse({"x": feature})
+            batch = next(iter(dataset.batch(3)))["x"]
+            self.assertEqual(batch.row_splits.tolist(), [0, 2, 2, 5])
+            np.testing.assert_array_equal(batch.values, np.concatenate(arrays))
+            self.assertEqual(batch.to_padded(-1).shape, (3, 3, 80))
+            np.testing.assert_array_equal(dataset[2]["x"], arrays[2])
+            padded = next(iter(dataset.padded_batch(3)))["x"]
+            self.assertEqual(np.asarray(padded).shape, (3, 3, 80))
+        other = rp.tfrecords(path).parse({"x": rp.RawFeature([None, 7], "float32")})
+        with self.assertRaisesRegex(
+            rp.UnsupportedError, "'x' holds 640 bytes, not a multiple of 28"
+        ):
+            list(other.batch(3))
+        for values, reason in (([], "0 values, not one array"), ([b"a", b"b"], "2 values")):
+            broken = records.write(self.folder / "b", [records.example({"x": values})])
+            if not values:
+                broken.write_bytes(records.frame(records.field(1, records.entries({"x": b"\n\0"}))))
+            with self.assertRaisesRegex(rp.UnsupportedError, reason):
+                list(rp.tfrecords(broken).parse({"x": rp.RawFeature([None], "uint8")}))
+        missing = records.write(self.folder / "m", [records.example({"y": [1]})])
+        with self.assertRaisesRegex(rp.NotFoundError, "'x' is missing"):
+            list(rp.tfrecords(missing).parse({"x": feature}))
+        for shape in ([2, None], None, [None, None]):
+            with self.assertRaisesRegex(ValueError, "only the first dimension may be None"):
+                rp.RawFeature(shape, "uint8")._native("x")
+
     def test_arrays_of_other_types_or_shapes_are_not_mixed(self):
         path = records.write(self.folder / "x.tfrecord", [records.example({"x": [b"\xff" * 6]})])
         first = rp.tfrecords(path).parse({"x": rp.RawFeature([6], "uint8")})

@@ -2,10 +2,12 @@
 
 import pickle
 import unittest
+import warnings
 
 import numpy as np
 import recordpipe as rp
 import records
+from arrow_c import Stream, StreamError
 from support import FilesTest
 
 
@@ -127,6 +129,12 @@ class FoundFeatures(FilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "parse_sequence_example"):
             rp.tfrecords(path).parse()
 
+    def test_features_of_several_types_are_left_out_with_a_warning(self):
+        path = self.write([{"a": [1], "b": [1]}, {"a": [b"x"], "b": [2]}])
+        with self.assertWarnsRegex(UserWarning, "several types: a$"):
+            dataset = rp.tfrecords(path).parse()
+        self.assertEqual([row["b"] for row in dataset], [1, 2])
+
     def test_repr_is_code_for_parse(self):
         path = self.examples(3)
         text = repr(rp.tfrecords(path).parse().batch(2))
@@ -134,6 +142,113 @@ class FoundFeatures(FilesTest):
         code = text[text.index("\nfeatures={") + len("\nfeatures=") : -1]
         names = {name: getattr(rp, name) for name in ("FixedLenFeature", "RaggedFeature")}
         self.assertEqual(eval(code, names), rp.tfrecords(path).parse().features)
+
+
+class UnseenFeatures(FilesTest):
+    """Features that only records behind the first 1,000 have."""
+
+    def setUp(self):
+        super().setUp()
+        first, second = self.folder / "a.tfrecord", self.folder / "b.tfrecord"
+        rp.write_tfrecords(first, [{"id": i} for i in range(1000)])
+        last = ({"id": 1000 + i, **({"clicked": [i]} if i % 2 else {})} for i in range(6))
+        rp.write_tfrecords(second, last)
+        self.second = str(second)
+        self.offset = 1 * len(records.frame(records.example({"id": [1000]})))
+        self.records = rp.tfrecords([first, second])
+        self.features = {"id": rp.FixedLenFeature([], "int64")}
+
+    def passes(self, dataset):
+        """Passes of all kinds over the elements of a Dataset, and their ids."""
+        yield "rows", lambda: [int(row["id"]) for row in dataset]
+        yield "threads", lambda: [int(row["id"]) for row in dataset.with_options(threads=4)]
+        yield "map", lambda: list(dataset.map(lambda row: int(row["id"])))
+        yield "batches", lambda: np.concatenate([b["id"] for b in dataset.batch(64)]).tolist()
+        yield "pickled", lambda: [int(row["id"]) for row in pickle.loads(pickle.dumps(dataset))]
+        yield "shuffle", lambda: sorted(int(row["id"]) for row in dataset.shuffle(seed=1))
+        twice = dataset.concatenate(dataset.take(0))
+        yield "concatenate", lambda: [int(row["id"]) for row in twice]
+
+    def test_they_are_errors(self):
+        dataset = self.records.parse()
+        self.assertEqual(dataset.features, self.features)
+        for name, run in self.passes(dataset):
+            with self.subTest(name), self.assertRaises(rp.UnsupportedError) as raised:
+                run()
+            error = raised.exception
+            self.assertEqual((error.path, error.offset), (self.second, self.offset))
+            self.assertRegex(str(error), "feature 'clicked', .* first 1,000 records, is in the rec")
+            for way_out in ("pass parse", "recordpipe.schema", 'unseen="warn"'):
+                self.assertIn(way_out, error.hint)
+        with self.assertRaisesRegex(rp.UnsupportedError, "'clicked'"):
+            dataset[1001]
+        self.assertEqual(dataset[1002]["id"], 1002)
+
+    def test_ignore_errors_keeps_their_records(self):
+        with self.assertRaisesRegex(rp.UnsupportedError, "'clicked'"):
+            list(self.records.parse().ignore_errors())
+        dataset = self.records.parse(unseen="warn").ignore_errors()
+        with self.assertWarnsRegex(UserWarning, "'clicked' of 3 records"):
+            self.assertEqual(len(list(dataset)), 1006)
+
+    def test_a_warning_counts_them(self):
+        dataset = self.records.parse(unseen="warn")
+        for name, run in self.passes(dataset):
+            with self.subTest(name), self.assertWarns(UserWarning) as warned:
+                self.assertEqual(run(), list(range(1006)))
+            text = str(warned.warning)
+            place = (
+                f"feature 'clicked' of 3 records, first in {self.second} at offset {self.offset}"
+            )
+            self.assertIn(place, text) if name != "shuffle" else self.assertIn("of 3 records", text)
+            self.assertIn("recordpipe.schema", text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "clicked"):
+                list(dataset)
+            list(dataset.take(1000))
+            list(self.records.parse(self.features))  # which were passed
+
+    def test_a_pass_that_ends_early_warns_too(self):
+        iterator = iter(self.records.parse(unseen="warn").batch(1005))
+        next(iterator)
+        with self.assertWarnsRegex(UserWarning, "clicked"):
+            del iterator
+
+    def test_features_in_records_of_other_encodings_and_kinds(self):
+        untyped = records.field(1, records.field(1, b"never") + records.field(2, b""))
+        split = records.field(2, records.field(3, b"")) + records.field(1, b"late")
+        lists = records.field(
+            1, records.field(1, b"frames") + records.field(2, records.field(1, b""))
+        )
+        example = records.example({"id": [1]})
+        for name, last, met in (
+            ("no list", records.field(1, untyped), None),
+            ("value before key", records.field(1, records.field(1, split)), "feature 'late'"),
+            ("feature lists", records.field(2, lists), "feature list 'frames'"),
+        ):
+            path = records.write(self.folder / "c.tfrecord", [example] * 1000 + [example + last])
+            dataset = rp.tfrecords(path).parse().batch(100)
+            with self.subTest(name):
+                if met is None:
+                    self.assertEqual(len(list(dataset)), 11)
+                else:
+                    with self.assertRaisesRegex(rp.UnsupportedError, met):
+                        list(dataset)
+
+    def test_tables(self):
+        refused = self.assertRaisesRegex(StreamError, "'clicked'.*first 1,000 records")
+        with Stream(self.records.parse()) as stream, refused:
+            stream.rows()
+        warned = self.assertWarnsRegex(UserWarning, "'clicked' of 3 records")
+        with Stream(self.records.parse(unseen="warn")) as stream, warned:
+            self.assertEqual(stream.rows(), {"id": list(range(1006))})
+
+    def test_arguments(self):
+        with self.assertRaisesRegex(ValueError, "features were passed"):
+            self.records.parse(self.features, unseen="warn")
+        with self.assertRaisesRegex(ValueError, '"error" or "warn"'):
+            self.records.parse(unseen="ignore")
 
 
 class Features(unittest.TestCase):
@@ -192,8 +307,8 @@ class Features(unittest.TestCase):
         for feature in ("int64", int, None):
             with self.assertRaisesRegex(TypeError, "'k' is one of FixedLenFeature", msg=feature):
                 self.parse(feature)
-        for feature in (rp.FixedLenFeature([], "int64"), rp.RawFeature([1], "uint8")):
-            with self.assertRaisesRegex(TypeError, "FixedLenSequenceFeature, RaggedFeature"):
+        for feature in (rp.FixedLenFeature([], "int64"), rp.TensorFeature([1], "uint8")):
+            with self.assertRaisesRegex(TypeError, "FixedLenSequenceFeature, RaggedFeature, Raw"):
                 rp.tfrecords("x").parse_sequence_example(feature_lists={"k": feature})
         with self.assertRaisesRegex(TypeError, "names of features"):
             rp.tfrecords("x").parse({1: rp.RaggedFeature("int64")})

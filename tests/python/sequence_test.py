@@ -42,6 +42,39 @@ class Sequences(FilesTest):
         self.assertEqual(lists["words"].to_padded(-1)[3].tolist(), [[-1, -1], [0, -1], [0, 1]])
         self.assertEqual(lists["words"][1:3].to_list(), [[[]], [[], [0]]])
 
+    def test_raw_arrays_of_steps(self):
+        # As in YouTube-8M (rgb, audio), and spectrograms of any length.
+        steps = [np.arange(n * 6, dtype=">i2").reshape(n, 2, 3) for n in (3, 0, 1)]
+        ragged = [[np.arange(n * 2, dtype="u1").reshape(n, 2) for n in range(k)] for k in (3, 0, 2)]
+        path = records.write(
+            self.folder / "raw.tfrecord",
+            [
+                records.sequence_example(
+                    {}, {"rgb": [[a.tobytes()] for a in all_], "any": [[b.tobytes()] for b in some]}
+                )
+                for all_, some in zip(steps, ragged, strict=True)
+            ],
+        )
+        lists = {
+            "rgb": rp.RawFeature([2, 3], "int16", big_endian=True),
+            "any": rp.RawFeature([None, 2], "uint8"),
+        }
+        dataset = rp.tfrecords(path).parse_sequence_example({}, lists)
+        ((_, batch),) = dataset.batch(3)
+        self.assertEqual(batch["rgb"].to_list(), [a.tolist() for a in steps])
+        self.assertEqual(batch["rgb"].to_padded().shape, (3, 3, 2, 3))
+        self.assertEqual(batch["any"].to_list(), [[b.tolist() for b in row] for row in ragged])
+        self.assertEqual(batch["any"].to_padded().shape, (3, 3, 2, 2))
+        for i, (_, row) in enumerate(dataset):
+            np.testing.assert_array_equal(row["rgb"], steps[i])
+            self.assertEqual(row["any"].to_list(), [b.tolist() for b in ragged[i]])
+        other = {"rgb": rp.RawFeature([5], "uint8")}
+        with self.assertRaisesRegex(rp.UnsupportedError, "'rgb' holds 12 bytes, not 5.*at step 0"):
+            list(rp.tfrecords(path).parse_sequence_example({}, other))
+        other = {"none": rp.RawFeature([5], "uint8")}
+        with self.assertRaisesRegex(rp.NotFoundError, "'none' is missing"):
+            list(rp.tfrecords(path).parse_sequence_example({}, other))
+
     def test_what_is_written_to_a_batch_does_not_reach_the_next(self):
         dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS).repeat(10).batch(2)
         expected = [(lists["frames"].to_list(), lists["words"].to_list()) for _, lists in dataset]

@@ -1,5 +1,6 @@
 """recordpipe.ray.read_tfrecords and write_tfrecords, beside Ray's own."""
 
+import functools
 import os
 import unittest
 from unittest import mock
@@ -8,6 +9,7 @@ import pyarrow as pa
 import ray
 import recordpipe as rp
 import recordpipe.ray as rpr
+import records
 from ray_test_case import RayTest
 from recordpipe import ray_read
 from recordpipe.inputs import FoundFiles
@@ -53,6 +55,36 @@ class Reading(RayTest):
         rp.write_tfrecords(self.folder / "b", [{"id": 2}])
         rows = rpr.read_tfrecords([self.folder / "a", self.folder / "b"]).take_all()
         self.assertEqual(sorted((row["id"], row["n"]) for row in rows), [(1, 2), (2, None)])
+
+    def test_a_feature_that_only_the_second_file_has(self):
+        first, second = str(self.folder / "a"), str(self.folder / "b")
+        rp.write_tfrecords(first, [{"id": i} for i in range(5)])
+        rp.write_tfrecords(second, [{"id": 5}, {"id": 6, "clicked": 1}])
+        with self.assertRaises(Exception) as raised:
+            rpr.read_tfrecords([first, second]).take_all()
+        for part in (second, "'clicked'", "first 5 records", "pass read_tfrecords() a schema"):
+            self.assertIn(part, str(raised.exception))
+        rows = rpr.read_tfrecords([first, second], unseen="warn").take_all()
+        self.assertEqual(sorted(row["id"] for row in rows), list(range(7)))
+        rows = rpr.read_tfrecords([first, second], schema=rp.schema([first, second])).take_all()
+        clicked = {row["id"]: row["clicked"] for row in rows}
+        self.assertEqual((clicked[5], list(clicked[6])), (None, [1]))
+        task = ray_read.RecordSource(
+            FoundFiles([first, second], [1, 1]),
+            functools.partial(
+                ray_read._read, ray_read._found([first], True, None, None, "warn"), True, "", None
+            ),
+        ).get_read_tasks(1)[0]
+        with self.assertWarnsRegex(UserWarning, "'clicked' of 1 record, in .*/b"):
+            list(task())
+
+    def test_sequence_examples_keep_their_feature_lists(self):
+        path = records.write(
+            self.folder / "s", [records.sequence_example({"id": [1]}, {"f": [[1.0], [2.0]]})]
+        )
+        for schema in (None, rp.schema(path)):
+            (row,) = rpr.read_tfrecords(path, schema=schema).take_all()
+            self.assertEqual((row["id"], list(row["f"])), (1, [1.0, 2.0]))
 
     def test_damage_is_an_error_with_path_and_offset(self):
         self.files([100, 100])

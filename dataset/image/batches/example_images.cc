@@ -29,8 +29,10 @@ ExampleSchema with_views(ExampleSchema schema, const std::vector<ImageSpec>& ima
 }  // namespace
 
 ExampleImagesCollator::ExampleImagesCollator(const ExampleSchema& schema,
-                                             const std::vector<ImageSpec>& images)
-    : features_(with_views(schema, images)), images_(images.begin(), images.end()) {}
+                                             const std::vector<ImageSpec>& images,
+                                             std::shared_ptr<UnlistedFeatures> unlisted)
+    : features_(with_views(schema, images), std::move(unlisted)),
+      images_(images.begin(), images.end()) {}
 
 void ExampleImagesCollator::reset(ExampleImagesBatch& batch, size_t rows) const {
   features_.reset(batch.example, rows);

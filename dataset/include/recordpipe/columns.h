@@ -92,12 +92,17 @@ struct RaggedColumn {
 };
 
 // The column of a SerializedTensor: [batch, shape...]; if ragged, item i of a row has the shape
-// `shape`, and row r consists of the items [row_splits[r], row_splits[r + 1]) of all items.
+// `shape`, and row r consists of the items [row_splits[r], row_splits[r + 1]) of all items. In
+// feature lists, row r has the steps [row_splits[r], row_splits[r + 1]) of all steps, and if
+// ragged, step s has the items [step_splits[s], step_splits[s + 1]).
 struct TensorColumn {
   TensorType type;
   std::span<const std::byte> values;  // row-major, little-endian, without padding
   std::span<const size_t> shape;
-  std::span<const int64_t> row_splits = {};  // if ragged: batch + 1 elements, the first is 0
+  // If ragged, or in feature lists: batch + 1 elements, the first is 0.
+  std::span<const int64_t> row_splits = {};
+  std::span<const int64_t> step_splits =
+      {};  // if ragged in feature lists: total steps + 1 elements
 };
 
 // The column of a Ragged feature list: [batch, steps, values] with two ragged dimensions. Row i has

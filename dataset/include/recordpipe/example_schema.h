@@ -12,7 +12,8 @@
 // A feature is missing if the Example has no feature of its name, or if that feature has no list. A
 // feature with an empty list is present: it has 0 values, which is an error for FixedLen, unless
 // empty_is_missing is set. A feature of another kind than in the schema is always an error.
-// Features that are not in the schema are validated as part of the message and ignored.
+// Features that are not in the schema are validated as part of the message and ignored, unless an
+// UnlistedFeatures (unlisted_features.h) watches for them.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +65,16 @@ struct Ragged {
 // columns.h computes its indices from a ragged column.
 using VarLen = Ragged;
 
-// A bytes feature with one value: the bytes of tf.io.serialize_tensor (tensor_proto.h). All tensors
-// have the same type. The elements of a batch are one array (TensorColumn in columns.h).
+// How a bytes value holds the elements of a tensor.
+enum class TensorEncoding {
+  proto,          // a TensorProto, of tf.io.serialize_tensor (tensor_proto.h)
+  little_endian,  // the elements alone, row-major (tf.io.decode_raw); not of complex numbers
+  big_endian,     // the same, with the bytes of each element in reverse order
+};
+
+// A bytes feature with one value: the bytes of a tensor. All tensors have the same type. The
+// elements of a batch are one array (TensorColumn in columns.h). In feature lists, each step has
+// such a value.
 struct SerializedTensor {
   TensorType type;
   // The shape of the tensor; with `ragged`, without its first dimension. No dimension may be 0.
@@ -74,9 +83,11 @@ struct SerializedTensor {
   // Repeated values of a tensor (tensor_proto.h) may then take at most 16 MiB, because a few bytes
   // could describe any size.
   bool ragged = false;
-  // true: a missing tensor is zeros, or has no items if ragged; false (default): the feature is
-  // required.
+  // true: a missing tensor is zeros, or has no items if ragged; a missing list has no steps. A
+  // feature with an empty list is missing, too, unless the encoding is proto. false (default): the
+  // feature is required.
   bool allow_missing = false;
+  TensorEncoding encoding = TensorEncoding::proto;
 };
 
 // The same number of values in every step of a feature list. tf.io.FixedLenSequenceFeature.
@@ -92,7 +103,8 @@ struct FixedLenSequence {
 using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged, SerializedTensor>>;
 
 // In a feature list, Ragged means any number of steps with any number of values each.
-using FeatureListSchema = std::map<std::string, std::variant<FixedLenSequence, Ragged>>;
+using FeatureListSchema =
+    std::map<std::string, std::variant<FixedLenSequence, Ragged, SerializedTensor>>;
 
 struct SequenceExampleSchema {
   ExampleSchema context = {};

@@ -31,6 +31,7 @@
 #include "recordpipe/internal/example/feature_columns.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/record.h"
+#include "recordpipe/unlisted_features.h"
 
 namespace recordpipe {
 
@@ -92,8 +93,10 @@ class ExampleCollator {
 
   // Throws Error{invalid_argument} for an invalid schema: a feature without a kind, a dimension of
   // 0, a shape of 2^31 values or more, default values whose kind, number or size differs from the
-  // feature's, or value_bytes for another kind than bytes or another shape than {}.
-  explicit ExampleCollator(const ExampleSchema& schema);
+  // feature's, or value_bytes for another kind than bytes or another shape than {}. `unlisted`
+  // watches for features that are not in the schema; default: they are ignored.
+  explicit ExampleCollator(const ExampleSchema& schema,
+                           std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
 
   // Starts a batch of `rows` rows.
   void reset(ExampleBatch& batch, size_t rows) const;
@@ -103,7 +106,8 @@ class ExampleCollator {
   //   limit_exceeded  the record has 2 GiB or more, or a ragged tensor repeats a value too often
   //   not_found       a required feature is missing
   //   unsupported     a feature has another kind or number of values, a value another size, text
-  //                   that is not UTF-8, or a tensor of another type or shape
+  //                   that is not UTF-8, or a tensor of another type or shape; or `unlisted`
+  //                   refuses a feature
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // The same; prefetches `next`, the record of the next row, into the CPU cache.

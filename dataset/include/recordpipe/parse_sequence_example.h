@@ -60,7 +60,8 @@ class SequenceExampleCollator {
  public:
   using Batch = SequenceExampleBatch;
 
-  explicit SequenceExampleCollator(const SequenceExampleSchema& schema);
+  explicit SequenceExampleCollator(const SequenceExampleSchema& schema,
+                                   std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
 
   void reset(SequenceExampleBatch& batch, size_t rows) const;
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;

@@ -96,6 +96,18 @@ class Converting(TableFilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "pyarrow"):
             rp.convert(path, self.folder / "x.arrow")
 
+    def test_features_of_several_types_are_refused(self):
+        mixed = self.folder / "mixed.tfrecord"
+        rp.write_tfrecords(mixed, [{"id": 1, "x": 1}, {"id": 2, "x": b"two"}])
+        path = self.folder / "mixed.parquet"
+        with self.assertRaisesRegex(
+            rp.UnsupportedError, r"'x' has values of several types.*drop=\["
+        ):
+            rp.convert(mixed, path)
+        for options in ({"drop": ["x"]}, {"select": ["id"]}):
+            rp.convert(mixed, path, **options)
+            self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1}, {"id": 2}])
+
     def test_files_appear_whole_or_not_at_all(self):
         path = self.folder / "rows.parquet"
         rp.convert(self.source, path)
@@ -151,6 +163,24 @@ class Converting(TableFilesTest):
 
 
 class Reading(TableFilesTest):
+    def test_a_feature_that_only_late_records_have(self):
+        rp.write_tfrecords(
+            self.source, ({"id": i, **({"n": 1} if i == 1000 else {})} for i in range(1002))
+        )
+        path = self.folder / "late.parquet"
+        dataset = rp.tfrecords(self.source).parse()
+        for write in (pa.table, lambda ds: rp.write_table(path, ds)):
+            with self.assertRaisesRegex(Exception, "'n'.*first 1,000 records, is in the record"):
+                write(dataset)
+        self.assertFalse(path.exists())
+        with self.assertWarnsRegex(UserWarning, "feature 'n' of 1 record, in .*rows.tfrecord at"):
+            self.assertEqual(
+                pa.table(rp.tfrecords(self.source).parse(unseen="warn")).num_rows, 1002
+            )
+        with self.assertWarnsRegex(UserWarning, "feature 'n' of 1 record"):
+            rp.write_table(path, rp.tfrecords(self.source).parse(unseen="warn"))
+        self.assertEqual(pq.read_table(path).to_pydict(), {"id": list(range(1002))})
+
     def test_write_tfrecords_takes_readers_of_pyarrow(self):
         path = self.folder / "rows.parquet"
         rp.convert(self.source, path)

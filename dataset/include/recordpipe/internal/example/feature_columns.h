@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,8 @@ class ColumnTable {
                      std::string_view fixed_form, std::string_view what) const;
   // The column `name`, of any kind and form.
   size_t find_column(std::string_view name, std::string_view what) const;
+  // The column of SerializedTensor `name`.
+  size_t find_tensor(std::string_view name) const;
   // Starts a batch; keeps the memory of the previous batch. Returns whether the set of columns has
   // changed.
   bool start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
@@ -141,6 +144,8 @@ class FeatureColumns::Row {
   // required feature is missing, unsupported if a feature has the wrong kind or number of values,
   // or a tensor the wrong type or shape; for tensors, the errors of parse_tensor().
   void end();
+  // What UnlistedFeatures has to count in this record.
+  const std::vector<std::string>& unlisted() const { return unlisted_; }
 
  private:
   struct Wrong {
@@ -151,12 +156,14 @@ class FeatureColumns::Row {
   size_t find(std::string_view key);
   bool take(const PlainEntry& plain);
   void take(std::string_view key, std::span<const std::byte> entry, const FeatureSize& size);
+  void meet(std::string_view key);
   void end(size_t feature);
 
   FeatureColumns& columns_;
   size_t row_;
   size_t previous_;           // the feature that was found last
   std::vector<Wrong> wrong_;  // the sizes of features in state `wrong`
+  std::vector<std::string> unlisted_;
 };
 
 // The columns of FeatureLists: the per-step values of SequenceExamples.
@@ -186,11 +193,15 @@ class FeatureListColumns : public ColumnTable {
   std::vector<uint8_t> validity(std::string_view name) const;
   void exchange_scratch(FeatureListColumns& other) noexcept { found_.swap(other.found_); }
 
-  // Like the functions of FeatureColumns. read() reads one FeatureLists message; end_row() throws
-  // not_found if a required list is missing, unsupported if a step has the wrong kind or number of
-  // values.
+  // The column of SerializedTensor `name`, or throws the same error.
+  TensorColumn tensor(std::string_view name) const;
+
+  // Like the functions of FeatureColumns. read() reads one FeatureLists message, and adds to
+  // `unlisted` what UnlistedFeatures has to count; end_row() throws not_found if a required list is
+  // missing, unsupported if a step has the wrong kind or number of values, or a tensor the wrong
+  // type or shape.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  void read(size_t row, WireReader feature_lists);
+  void read(size_t row, WireReader feature_lists, std::vector<std::string>& unlisted);
   void end_row(size_t row);
   void finish();
   uint64_t heap_bytes() const;
@@ -211,6 +222,7 @@ class FeatureListColumns : public ColumnTable {
   }
   template <FeatureKind kind>
   void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
+  void lay_out_tensors(const WantedFeature& feature, std::span<const Found> found, Column& column);
 
   std::vector<Found> found_;  // row-major: [row][list]
 };

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "recordpipe/example_schema.h"
+#include "recordpipe/unlisted_features.h"
 
 namespace recordpipe {
 
@@ -24,6 +26,7 @@ struct WantedFeature {
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
   std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
+  TensorEncoding encoding = TensorEncoding::proto;
   bool utf8 = false;
   bool empty_is_missing = false;
   bool is_view = false;  // has no column
@@ -38,8 +41,10 @@ class WantedFeatures {
   // values whose kind, number or size differs from the feature's, value_bytes for another kind than
   // bytes or another shape than {}, or utf8 for another kind than bytes or default values that are
   // not UTF-8.
-  explicit WantedFeatures(const ExampleSchema& schema);
-  explicit WantedFeatures(const FeatureListSchema& schema);
+  explicit WantedFeatures(const ExampleSchema& schema,
+                          std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
+  explicit WantedFeatures(const FeatureListSchema& schema,
+                          std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
 
   size_t size() const { return features_.size(); }
   const WantedFeature& operator[](size_t i) const { return features_[i]; }
@@ -49,6 +54,9 @@ class WantedFeatures {
     if (guess < features_.size() && equal(features_[guess].name, name)) return guess;
     return look_up(name);
   }
+
+  // What watches for features that are not in the schema; null: they are ignored.
+  UnlistedFeatures* unlisted() const { return unlisted_.get(); }
 
   // Returns the schema as text, for example
   // {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Different schemas
@@ -82,6 +90,7 @@ class WantedFeatures {
   std::vector<WantedFeature> features_;  // sorted by name
   // Open addressing: 1 + the index of a feature, or 0. At most half full; a power of two.
   std::vector<uint32_t> table_;
+  std::shared_ptr<UnlistedFeatures> unlisted_;
 };
 
 // "bytes", "floats", "int64s", "nothing".

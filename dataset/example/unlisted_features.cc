@@ -1,0 +1,52 @@
+#include "recordpipe/unlisted_features.h"
+
+#include <utility>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+// 1234 as "1,234".
+std::string grouped(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+}  // namespace
+
+std::string UnlistedFeatures::meet(std::string_view what, std::string_view name) const {
+  if (options_.known.contains(name)) return {};
+  std::string feature = std::string(what) + " '" + printable(name) + "'";
+  if (options_.answer == Answer::count) return feature;
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = feature + ", which was not found in the first " +
+                         grouped(options_.looked_into) + " records, is",
+               .hint = options_.hint});
+}
+
+void UnlistedFeatures::count(std::span<const std::string> features, const Record& record) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& feature : features) {
+    const auto [at, is_new] = counts_.try_emplace(feature);
+    Count& count = at->second;
+    if (is_new) {
+      count.path = record.path;
+      count.offset = record.offset;
+    }
+    ++count.records;
+  }
+}
+
+UnlistedFeatures::Counts UnlistedFeatures::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(counts_, {});
+}
+
+bool UnlistedFeatures::has_counts() const {
+  const std::lock_guard lock(mutex_);
+  return !counts_.empty();
+}
+
+}  // namespace recordpipe
