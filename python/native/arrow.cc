@@ -73,20 +73,23 @@ void define_arrow(nb::module_& module) {
     return capsule_of(std::move(stream), kStream);
   });
   module.def("close_arrow_streams", &close_arrow_streams, nb::call_guard<GilRelease>());
-  // Return the number of Examples. `records`: the number of records written before.
-  module.def("write_arrow_stream", [](nb::handle capsule, const nb::list& files, uint64_t records) {
-    auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
-    Files write(files, records);
-    const GilRelease no_gil;
-    return write_examples(stream, write, check_signals);
-  });
-  module.def("write_arrow_array", [](nb::handle schema_capsule, nb::handle array_capsule,
-                                     const nb::list& files, uint64_t records) {
+  // Return the number of Examples. `records`: the number of records written before. `bits`: see
+  // LargeIntegers.
+  const auto large = [](bool bits) { return bits ? LargeIntegers::bits : LargeIntegers::refused; };
+  module.def("write_arrow_stream",
+             [=](nb::handle capsule, const nb::list& files, uint64_t records, bool bits) {
+               auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
+               Files write(files, records);
+               const GilRelease no_gil;
+               return write_examples(stream, large(bits), write, check_signals);
+             });
+  module.def("write_arrow_array", [=](nb::handle schema_capsule, nb::handle array_capsule,
+                                      const nb::list& files, uint64_t records, bool bits) {
     const auto& schema = struct_of<ArrowSchema>(schema_capsule, kSchema);
     const auto& array = struct_of<ArrowArray>(array_capsule, kArray);
     Files write(files, records);
     const GilRelease no_gil;
-    return write_examples(schema, array, write, check_signals);
+    return write_examples(schema, array, large(bits), write, check_signals);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/utf8.h"
@@ -36,7 +37,41 @@ std::string described(std::string_view format) {
 
 }  // namespace
 
-ArrowColumn::ArrowColumn(const ArrowSchema& schema) : name_(schema.name ? schema.name : "") {
+std::optional<ArrowColumn::Struct> ArrowColumn::file_of(const ArrowSchema& schema) {
+  if (!schema.format || std::string_view(schema.format) != "+s" || schema.n_children != 2 ||
+      !schema.children) {
+    return std::nullopt;
+  }
+  const auto is_named = [&](int64_t child, std::string_view name) {
+    return schema.children[child] && schema.children[child]->name &&
+           schema.children[child]->name == name;
+  };
+  for (const int64_t bytes : {0, 1}) {
+    if (is_named(bytes, "bytes") && is_named(1 - bytes, "path")) {
+      return Struct{.members = 2, .bytes = bytes, .path = 1 - bytes};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<ArrowColumn> ArrowColumn::of(const ArrowSchema& schema, LargeIntegers large) {
+  const std::string name = schema.name ? schema.name : "";
+  std::vector<ArrowColumn> columns;
+  if (const auto file = file_of(schema)) {
+    for (const bool is_path : {false, true}) {
+      const ArrowSchema& member = *schema.children[is_path ? file->path : file->bytes];
+      columns.push_back(ArrowColumn(member, is_path ? name + "/path" : name, large));
+      columns.back().struct_ = file;
+      columns.back().struct_->is_path = is_path;
+    }
+  } else {
+    columns.push_back(ArrowColumn(schema, name, large));
+  }
+  return columns;
+}
+
+ArrowColumn::ArrowColumn(const ArrowSchema& schema, std::string name, LargeIntegers large)
+    : name_(std::move(name)), large_(large) {
   if (!is_utf8(name_)) damaged("a name that is not UTF-8");
   const ArrowSchema* field = &schema;
   while (const auto list = list_of(*field)) {
@@ -114,6 +149,13 @@ void ArrowColumn::check_array(const ArrowArray* array, int64_t buffers, int64_t 
 }
 
 void ArrowColumn::bind(const ArrowArray* array, int64_t rows) {
+  if (struct_) {
+    check_array(array, 1, struct_->members);
+    if (array->length < rows) damaged("a struct array with too few rows");
+    struct_->array = array;
+    rows += array->offset;
+    array = array->children[struct_->is_path ? struct_->path : struct_->bytes];
+  }
   const ArrowArray* const column = array;
   for (List& list : lists_) {
     const bool is_view = list.type == ListType::list_view || list.type == ListType::large_list_view;
@@ -156,10 +198,11 @@ void ArrowColumn::refuse(const std::string& reason, const std::string& hint) con
                .hint = hint});
 }
 
-void ArrowColumn::refuse_row(const std::string& reason) const {
+void ArrowColumn::refuse_row(const std::string& reason, const std::string& hint) const {
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "column '" + printable(name_) + "', row " + std::to_string(number_) +
-                         ": " + reason + ", which a feature can't hold"});
+                         ": " + reason + ", which a feature can't hold",
+               .hint = hint});
 }
 
 void ArrowColumn::damaged(const std::string& reason) const {

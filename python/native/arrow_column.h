@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "python/native/arrow_abi.h"
+#include "python/native/arrow_reader.h"
 
 namespace recordpipe::python {
 
 class ArrowColumn {
  public:
-  // Throws Error{unsupported}, with the column's name, for a type that features don't have.
-  explicit ArrowColumn(const ArrowSchema& schema);
+  // The features of a column: one, or those of the bytes and the path of a struct of both. Throws
+  // Error{unsupported}, with the column's name, for a type that features don't have.
+  static std::vector<ArrowColumn> of(const ArrowSchema& schema, LargeIntegers large);
 
   const std::string& name() const { return name_; }
 
@@ -29,6 +31,8 @@ class ArrowColumn {
   std::optional<std::string> feature(int64_t row, uint64_t number);
 
  private:
+  ArrowColumn(const ArrowSchema& schema, std::string name, LargeIntegers large);
+
   enum class ValueType {
     null,
     boolean,
@@ -59,17 +63,30 @@ class ArrowColumn {
     int64_t width = 0;  // if fixed
     const ArrowArray* array = nullptr;
   };
+  // The struct that the column is a member of.
+  struct Struct {
+    int64_t members;
+    int64_t bytes;  // the numbers of its members
+    int64_t path;
+    bool is_path = false;  // otherwise, the column is the bytes
+    const ArrowArray* array = nullptr;
+  };
   // Elements of an array, not counting its offset.
   struct Range {
     int64_t begin;
     int64_t count;
   };
 
+  static std::optional<Struct> file_of(const ArrowSchema& schema);
   Values values_of(const ArrowSchema& schema) const;
   std::optional<List> list_of(const ArrowSchema& schema) const;
   void bind_values(Values& values, const ArrowArray* array);
   void check_array(const ArrowArray* array, int64_t buffers, int64_t children) const;
 
+  // The row of the column itself; nullopt if its struct is null.
+  std::optional<int64_t> row_in_struct(int64_t row) const;
+  // Throws Error{unsupported} if the row of the struct has a path.
+  void check_no_path(int64_t row) const;
   // The values of a row; nullopt if it is null.
   std::optional<Range> range_of(int64_t row) const;
   Range items_of(const List& list, Range range) const;
@@ -81,10 +98,12 @@ class ArrowColumn {
   std::span<const std::byte> bytes(int64_t place) const;
 
   [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const;
-  [[noreturn]] void refuse_row(const std::string& reason) const;
+  [[noreturn]] void refuse_row(const std::string& reason, const std::string& hint = {}) const;
   [[noreturn]] void damaged(const std::string& reason) const;
 
   std::string name_;
+  LargeIntegers large_;
+  std::optional<Struct> struct_;
   std::vector<List> lists_;  // from the outermost; only the first may have any number of items
   std::optional<Values> indexes_;  // of a dictionary
   Values values_;

@@ -9,6 +9,21 @@
 
 namespace recordpipe::python {
 
+std::optional<int64_t> ArrowColumn::row_in_struct(int64_t row) const {
+  if (!struct_) return row;
+  const int64_t place = struct_->array->offset + row;
+  if (is_null(*struct_->array, place)) return std::nullopt;
+  return place;
+}
+
+void ArrowColumn::check_no_path(int64_t row) const {
+  const ArrowArray* const path = struct_->array->children[struct_->path];
+  if (!path || path->length <= row || path->n_buffers == 0) return;
+  if (is_null(*path, path->offset + row)) return;
+  refuse_row("the path of a file, without its bytes",
+             "store the bytes in the table: datasets' to_parquet() does");
+}
+
 std::optional<ArrowColumn::Range> ArrowColumn::range_of(int64_t row) const {
   Range range{row, 1};
   bool is_row = true;
@@ -98,8 +113,10 @@ int64_t ArrowColumn::integer(const Values& values, int64_t place) const {
       return load<uint32_t>(buffer, place);
     case ValueType::uint64: {
       const auto value = load<uint64_t>(buffer, place);
-      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        refuse_row(std::to_string(value) + " is above 2^63 - 1");
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) &&
+          large_ == LargeIntegers::refused) {
+        refuse_row(std::to_string(value) + " is above 2^63 - 1",
+                   "write_tfrecords(..., uint64_bits=True) keeps its bits");
       }
       return static_cast<int64_t>(value);
     }
@@ -158,7 +175,12 @@ std::span<const std::byte> ArrowColumn::bytes(int64_t place) const {
 
 std::optional<std::string> ArrowColumn::feature(int64_t row, uint64_t number) {
   number_ = number;
-  const auto range = range_of(row);
+  const auto own_row = row_in_struct(row);
+  if (!own_row) return std::nullopt;
+  const auto range = range_of(*own_row);
+  if (struct_ && !struct_->is_path && (!range || values_.type == ValueType::null)) {
+    check_no_path(*own_row);
+  }
   if (!range || values_.type == ValueType::null) return std::nullopt;
   const auto collect = [&](auto& out, const auto& value_at) -> const auto& {
     out.clear();

@@ -68,7 +68,7 @@ struct NumberedColumn {
 };
 
 // Sorted by name, and without row labels of pandas that have no name.
-std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
+std::vector<NumberedColumn> columns_of(const ArrowSchema& schema, LargeIntegers large) {
   if (!schema.release) refuse_arrow("the Arrow schema is released already");
   if (!schema.format || std::strcmp(schema.format, "+s") != 0) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -79,7 +79,9 @@ std::vector<NumberedColumn> columns_of(const ArrowSchema& schema) {
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const char* const child = schema.children[i]->name;
     if (has_index && child && is_unnamed_index(child)) continue;
-    columns.push_back({ArrowColumn(*schema.children[i]), i});
+    for (ArrowColumn& column : ArrowColumn::of(*schema.children[i], large)) {
+      columns.push_back({std::move(column), i});
+    }
   }
   const auto name = [](const NumberedColumn& column) -> const auto& {
     return column.column.name();
@@ -135,7 +137,7 @@ uint64_t write_batch(std::vector<NumberedColumn>& columns, int64_t number_of_col
 
 }  // namespace
 
-uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
+uint64_t write_examples(ArrowArrayStream& stream, LargeIntegers large, const WriteExample& write,
                         const std::function<void()>& tick) {
   if (!stream.release) refuse_arrow("the Arrow stream is read already");
   Owned<ArrowArrayStream> input;  // a consumer moves the struct
@@ -149,7 +151,7 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
   };
   Owned<ArrowSchema> schema;
   check(input.value.get_schema(&input.value, &schema.value));
-  std::vector<NumberedColumn> columns = columns_of(schema.value);
+  std::vector<NumberedColumn> columns = columns_of(schema.value, large);
   uint64_t rows = 0;
   while (true) {
     tick();
@@ -160,9 +162,9 @@ uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
   }
 }
 
-uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
+uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch, LargeIntegers large,
                         const WriteExample& write, const std::function<void()>& tick) {
-  std::vector<NumberedColumn> columns = columns_of(schema);
+  std::vector<NumberedColumn> columns = columns_of(schema, large);
   if (!batch.release) refuse_arrow("the Arrow array is read already");
   return write_batch(columns, schema.n_children, batch, 0, write, tick);
 }

@@ -29,6 +29,7 @@ def write_tfrecords(
     compression_level: int = 6,
     index: bool = False,
     rows_per_file: int | None = None,
+    uint64_bits: bool = False,
     **options: Any,
 ) -> list[str]:
     """Writes each row of a ray.data.Dataset as a tf.train.Example, and returns the paths.
@@ -46,6 +47,7 @@ def write_tfrecords(
         compression_level: gzip and zlib: 0 to 9; zstd: 1 to 22.
         index: also writes an index beside each file. Not for compressed files.
         rows_per_file: at least so many rows in each file, but for the last. Default: Ray's choice.
+        uint64_bits: writes integers above 2^63 - 1 by their bits, as of :func:`encode_example`.
         options: those of ``Dataset.write_datasink``: ``concurrency``, ``ray_remote_args``.
 
     Raises:
@@ -63,6 +65,7 @@ def write_tfrecords(
             "compression": compression,
             "compression_level": compression_level,
             "index": index,
+            "uint64_bits": uint64_bits,
             "filesystem": filesystem,
         },
         rows_per_file,

@@ -23,6 +23,8 @@ __all__ = ["Writer", "encode_example", "write_tfrecords"]
 
 Element = bytes | Mapping[str, Any]
 
+_WAY_IN = "uint64_bits=True writes values up to 2^64 - 1 by their bits"
+
 
 def as_values(name: str, value: Any) -> Any:
     """Returns ``value`` as an int64 or float32 array [values], a list of bytes, or None."""
@@ -49,7 +51,7 @@ def as_values(name: str, value: Any) -> Any:
         raise TypeError(f"feature {name!r}: a list of text and other values")
     if array.dtype.kind in "biu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-            raise ValueError(f"feature {name!r}: a value is above 2^63 - 1")
+            raise ValueError(f"feature {name!r}: a value is above 2^63 - 1 ({_WAY_IN})")
         return np.ascontiguousarray(array, dtype=np.int64).ravel()
     if array.dtype.kind == "f":
         return float32_values(name, array)
@@ -57,7 +59,9 @@ def as_values(name: str, value: Any) -> Any:
     if all(isinstance(item, bytes) for item in values):
         return values
     if all(isinstance(item, int) for item in values):
-        raise ValueError(f"feature {name!r}: a value is not within int64, -2^63 to 2^63 - 1")
+        raise ValueError(
+            f"feature {name!r}: a value is not within int64, -2^63 to 2^63 - 1 ({_WAY_IN})"
+        )
     raise TypeError(
         f"feature {name!r}: values are integers, floats, bytes or strings, "
         f"not {type(value).__name__}"
@@ -78,7 +82,18 @@ def _holds_text(value: Any) -> bool:
     return isinstance(value, (bytes, str))
 
 
-def encode_example(features: Mapping[str, Any]) -> bytes:
+def _with_bits(value: Any) -> Any:
+    """``value`` with integers from 2^63 to 2^64 - 1 as the int64 values of the same bits."""
+    if isinstance(value, (list, tuple)):
+        return [_with_bits(item) for item in value]
+    if isinstance(value, int):
+        return value - 2**64 if 2**63 <= value < 2**64 else value
+    if getattr(value, "dtype", None) is not None and str(value.dtype).endswith("uint64"):
+        return np.asarray(value).astype(np.uint64).view(np.int64)
+    return value
+
+
+def encode_example(features: Mapping[str, Any], *, uint64_bits: bool = False) -> bytes:
     """Returns the serialised tf.train.Example of a dict; keys are sorted.
 
     Integers and bools become int64 values, floats float values (rounded to 32 bits; a number that
@@ -86,9 +101,16 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     strings (as UTF-8) bytes values. Arrays, lists and tuples of these become lists, flattened in
     row-major order. A value of None, and an empty list or tuple, which has no type, leave the
     feature out.
+
+    Args:
+        uint64_bits: True writes an integer x from 2^63 to 2^64 - 1 as the int64 of the same bits,
+            x - 2^64; ``.view(numpy.uint64)`` of the array that is read gives it back. Default: a
+            ValueError, because features have no uint64.
     """
     if not isinstance(features, Mapping):
         raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
+    if uint64_bits:
+        return _native.encode_example({name: _with_bits(one) for name, one in features.items()})
     return _native.encode_example(dict(features))
 
 
@@ -112,6 +134,7 @@ class Writer:
         compression_level: int = 6,
         shards: int = 1,
         index: bool = False,
+        uint64_bits: bool = False,
         filesystem: Any = None,
     ) -> None:
         """Begins the files.
@@ -126,6 +149,8 @@ class Writer:
             shards: the number of files; records go to them in turn.
             index: also writes an index PATH.idx for each file, for random access and faster
                 opening. Not for compressed files.
+            uint64_bits: writes integers above 2^63 - 1 by their bits: as of :func:`encode_example`,
+                also of tables.
             filesystem: of the path: one of fsspec, pyarrow or obstore, or your own; see
                 ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         """
@@ -135,6 +160,7 @@ class Writer:
         files = files_on(filesystem)
         kind = _native.output_compression(name, known_compression(compression) or None)
         self._is_open = True
+        self._uint64_bits = bool(uint64_bits)
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
         self._files: list[_native.RecordFileWriter] = []
@@ -146,7 +172,11 @@ class Writer:
     def write(self, element: Element) -> None:
         """Writes a record: bytes as they are, or a dict as a tf.train.Example."""
         try:
-            record = element if isinstance(element, bytes) else encode_example(element)
+            record = (
+                element
+                if isinstance(element, bytes)
+                else encode_example(element, uint64_bits=self._uint64_bits)
+            )
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
                 raise
@@ -160,12 +190,14 @@ class Writer:
         A column becomes a feature: integers and bools int64 values, floats of any width float
         values (rounded to 32 bits), strings and binary bytes values, also if they are
         dictionary-encoded (categories); lists of these become lists, and fixed-size lists of
-        fixed-size lists are flattened. Null leaves the feature out. Reads batch by batch.
+        fixed-size lists are flattened. A struct of ``bytes`` and ``path``, as Hugging Face's
+        datasets store images and sounds, becomes two features: NAME, the bytes, and NAME/path. Null
+        leaves the feature out. Reads batch by batch.
 
         Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
-        decimals), nulls inside of lists, integers above 2^63 - 1, and floats that 32 bits would
-        turn into an infinity or 0, with the names of column and row. The rows before it are
-        written.
+        decimals), nulls inside of lists, a path without bytes, integers above 2^63 - 1 (unless
+        ``uint64_bits``), and floats that 32 bits would turn into an infinity or 0, with the names
+        of column and row. The rows before it are written.
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
@@ -178,13 +210,14 @@ class Writer:
             for batch in table:
                 self.write_table(batch)
             return
+        bits = self._uint64_bits
         try:
             if hasattr(table, "__arrow_c_stream__"):
                 stream = table.__arrow_c_stream__()
-                _native.write_arrow_stream(stream, self._files, self.records)
+                _native.write_arrow_stream(stream, self._files, self.records, bits)
             else:
                 schema, array = table.__arrow_c_array__()
-                _native.write_arrow_array(schema, array, self._files, self.records)
+                _native.write_arrow_array(schema, array, self._files, self.records, bits)
         finally:
             self.records = sum(file.records for file in self._files)
 

@@ -40,9 +40,40 @@ class Writing(FilesTest):
                 column = Column(format, 2, [None, data], name="n")
                 self.assert_written(table(column), {"n": [low]}, {"n": [high]})
         column = Column("L", 3, [None, struct.pack("<3Q", 1, 2, 2**63)], name="n")
-        with self.assertRaisesRegex(rp.UnsupportedError, "column 'n', row 2: 9223372036854775808"):
+        reason = "column 'n', row 2: 9223372036854775808 .*uint64_bits=True"
+        with self.assertRaisesRegex(rp.UnsupportedError, reason):
             self.written(table(column))
+        column = Column("L", 3, [None, struct.pack("<3Q", 1, 2, 2**63)], name="n")
+        written = self.written(table(column), uint64_bits=True)
+        self.assertEqual(written, [records.example({"n": [n]}) for n in (1, 2, -(2**63))])
         self.assertEqual(list(self.folder.glob("*")), [self.folder / "w.tfrecord"])
+
+    def test_files_of_hugging_face_datasets(self):
+        def files(order=1, offset=0, name="image", validity=b"\x0d"):
+            # The rows: both, null, bytes without a path, and again both.
+            content = Column("z", 4, [b"\x0f", offsets(0, 1, 1, 3, 4, size="i"), b"abcd"])
+            path = Column("u", 4, [b"\x0b", offsets(0, 5, 5, 5, 10, size="i"), b"a.pngd.png"])
+            content.schema.name, path.schema.name = b"bytes", b"path"
+            members = (content, path)[::order]
+            return Column("+s", 4 - offset, [validity], members, name=name, offset=offset)
+
+        expected = (
+            {"image": [b"a"], "image/path": [b"a.png"]},
+            None,
+            {"image": [b"bc"]},
+            {"image": [b"d"], "image/path": [b"d.png"]},
+        )
+        self.assert_written(table(files()), *expected)
+        self.assert_written(table(files(order=-1)), *expected)
+        self.assert_written(table(files(offset=2)), *expected[2:])
+        both = table(files(), Column("c", 4, [None, b"\1\2\3\4"], name="image/path"))
+        with self.assertRaisesRegex(rp.UnsupportedError, "two columns are named 'image/path'"):
+            self.written(both)
+        content = Column("n", 1, name="bytes")
+        path = Column("u", 1, [None, offsets(0, 5, size="i"), b"a.png"], name="path")
+        column = Column("+s", 1, [None], (content, path), name="image")
+        with self.assertRaisesRegex(rp.UnsupportedError, "'image', row 0: the path .* without its"):
+            self.written(table(column))
 
     def test_floats_and_bools(self):
         halves = [0.0, 1.0, -2.5, 2.0**-24, 65504.0, float("inf"), float("-inf")]

@@ -64,6 +64,29 @@ class Writer(FilesTest):
             with self.subTest(wrong=wrong), self.assertRaisesRegex((ValueError, TypeError), "'k'"):
                 rp.encode_example({"k": wrong})
 
+    def test_integers_above_int64_are_written_by_their_bits_on_request(self):
+        large = 2**64 - 1
+        with self.assertRaisesRegex(ValueError, "'k'.*uint64_bits=True"):
+            rp.encode_example({"k": large})
+        with self.assertRaisesRegex(ValueError, "'k'.*uint64_bits=True"):
+            rp.encode_example({"k": np.array([1, large], np.uint64)})
+        for value in (
+            [1, large, 2**63],
+            (1, large, 2**63),
+            [np.uint64(1), np.uint64(large), np.uint64(2**63)],
+            np.array([1, large, 2**63], np.uint64),
+            np.array([1, large, 2**63], ">u8"),
+        ):
+            expected = records.example({"k": [1, -1, -(2**63)], "s": [b"s"]})
+            encoded = rp.encode_example({"k": value, "s": "s"}, uint64_bits=True)
+            self.assertEqual(encoded, expected, repr(value))
+        with self.assertRaisesRegex(ValueError, "'k'"):
+            rp.encode_example({"k": 2**64}, uint64_bits=True)
+        path = self.folder / "bits"
+        rp.write_tfrecords(path, [{"k": large}, {"k": 5}], uint64_bits=True)
+        (batch,) = rp.tfrecords(path).parse({"k": rp.FixedLenFeature([], "int64")}).batch(2)
+        self.assertEqual(batch["k"].view(np.uint64).tolist(), [large, 5])
+
     def test_all_bytes_of_values_and_names_are_written(self):
         values = [b"a\0", b"", b"\0\0", b"\xff"]
         for value in (values, tuple(values), [values], np.array(values, dtype=object)):
