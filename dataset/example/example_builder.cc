@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/example/feature_name.h"
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/example/wire_reader.h"
@@ -90,6 +91,7 @@ void append_sorted(uint32_t field, const Features& features, std::string& out) {
 }  // namespace
 
 void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out) {
+  for (const auto& [name, feature] : features) require_feature_name(name);
   append_sorted(field, features, out);
 }
 

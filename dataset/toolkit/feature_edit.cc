@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/example/feature_name.h"
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
@@ -63,6 +64,7 @@ std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit&
     }
     if (is_dropped || (edit.select && !is_selected)) continue;
     const std::string_view new_name = is_renamed ? std::string_view(renamed->second) : name;
+    if (is_renamed) require_feature_name(new_name);
     if (!out.emplace(new_name, std::move(value)).second) {
       throw Error({.kind = ErrorKind::already_exists,
                    .reason = "two features named \"" + printable(new_name) + "\""});

@@ -47,14 +47,16 @@ std::optional<float> single_float(nb::handle value) {
 
 std::string name_of(nb::handle key) {
   if (!nb::isinstance<nb::str>(key)) {
-    throw nb::type_error("the names of features are strings");
+    throw nb::type_error(
+        ("the name of a feature must be a string, not " + std::string(nb::repr(key).c_str()))
+            .c_str());
   }
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
   if (!text) {  // lone surrogates
     PyErr_Clear();
     const std::string name = nb::repr(key).c_str();
-    throw nb::value_error(("feature " + name + ": a name that is not Unicode text").c_str());
+    throw nb::value_error(("the name of a feature must be Unicode text, unlike " + name).c_str());
   }
   return {text, static_cast<size_t>(size)};  // may hold null bytes
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from recordpipe import _native as native
-from recordpipe.features import known_compression
+from recordpipe.features import feature_name, feature_names, known_compression, where_text
 from recordpipe.inputs import (
     Paths,
     checked_threads,
@@ -319,9 +319,9 @@ def convert(
                     ("sample", sample, None),
                     ("sample_count", sample_count, None),
                     ("limit", limit_of(limit), None),
-                    ("select", None if select is None else _names(select), None),
-                    ("drop", _names(drop), []),
-                    ("rename", dict(rename or {}), {}),
+                    ("select", None if select is None else feature_names(select), None),
+                    ("drop", feature_names(drop), []),
+                    ("rename", _renamed(rename), {}),
                     ("resize", resize, None),
                     ("skip_corrupt", skip_corrupt, False),
                     ("check_crc", check_crc, True),
@@ -358,7 +358,7 @@ def convert(
         arguments.shards = whole_number("shards", shards, 1, 99_999)
     arguments.round_robin = shards_by == "round-robin"
     arguments.split = [(name, float(fraction)) for name, fraction in (split or {}).items()]
-    arguments.split_by = split_by
+    arguments.split_by = None if split_by is None else feature_name(split_by)
     if max_bytes is not None:
         arguments.max_bytes = whole_number("max_bytes", max_bytes, 1)
     arguments.shuffle = shuffle
@@ -366,19 +366,19 @@ def convert(
         arguments.tmp_dir = path_of(tmp_dir)
     elif filesystem is not None or "://" in target:
         arguments.tmp_dir = tempfile.gettempdir()
-    arguments.where = where
+    arguments.where = where_text(where)
     arguments.sample = sample
     if sample_count is not None:
         arguments.sample_count = whole_number("sample_count", sample_count)
     arguments.seed = whole_number("seed", seed)
     arguments.limit = limit_of(limit)
-    arguments.select = None if select is None else _names(select)
-    arguments.drop = _names(drop)
-    arguments.rename = dict(rename or {})
+    arguments.select = None if select is None else feature_names(select)
+    arguments.drop = feature_names(drop)
+    arguments.rename = _renamed(rename)
     if resize is not None:
         arguments.resize = whole_number("resize", resize, 1, 2**20)
     arguments.quality = whole_number("quality", quality, 1, 100)
-    arguments.images = _names(images)
+    arguments.images = feature_names(images)
     arguments.skip_corrupt = skip_corrupt
     arguments.threads = checked_threads(threads)
     given = (
@@ -493,5 +493,5 @@ def _convert_file(
     return report.records, report.regions_skipped, report.bytes_skipped
 
 
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:
+    return {feature_name(old): feature_name(new) for old, new in (rename or {}).items()}

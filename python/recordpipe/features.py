@@ -337,13 +337,34 @@ def native_feature_lists(lists: Mapping[str, ListFeature]) -> list[tuple[Any, ..
     return described
 
 
-def _checked(name: Any, feature: Any, known: Any) -> Any:
-    if not isinstance(name, str):
-        raise TypeError(f"the names of features are strings, not {name!r}")
+def unicode_text(what: str, text: Any) -> str:
+    """Returns ``text`` if it is a string that UTF-8 can encode; ``what`` must be one."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a string, not {text!r}")
     try:
-        name.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"the names of features are Unicode text, unlike {name!r}") from None
+        raise ValueError(f"{what} must be Unicode text, unlike {text!r}") from None
+    return text
+
+
+def feature_name(name: Any) -> str:
+    """Returns ``name``, which must be a string that UTF-8 can encode."""
+    return unicode_text("the name of a feature", name)
+
+
+def feature_names(names: str | Sequence[str]) -> list[str]:
+    """Returns the names of an argument that is one or several."""
+    return [feature_name(name) for name in ([names] if isinstance(names, str) else names)]
+
+
+def where_text(where: str | None) -> str | None:
+    """Returns an expression that selects records, which must be Unicode text."""
+    return None if where is None else unicode_text("where", where)
+
+
+def _checked(name: Any, feature: Any, known: Any) -> Any:
+    feature_name(name)
     if isinstance(feature, known):
         return feature
     if isinstance(feature, FixedLenSequenceFeature):

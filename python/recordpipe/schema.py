@@ -14,6 +14,7 @@ from recordpipe.features import (
     FixedLenSequenceFeature,
     ListFeature,
     RaggedFeature,
+    where_text,
 )
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -274,6 +275,7 @@ def schema(
         InvalidArgumentError: ``where`` has a syntax error.
     """
     how = reading(input_compression, max_record_size, check_crc)
+    where = where_text(where)
     if executor is not None:
         from recordpipe.shards import merge_files
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from recordpipe import _native as native
+from recordpipe.features import feature_names, where_text
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
     Paths,
@@ -228,7 +229,8 @@ def stats(
         NotFoundError: a file, or a feature that is named, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
-    names = [features] if isinstance(features, str) else list(features)
+    names = feature_names(features)
+    where = where_text(where)
     how = reading(input_compression, max_record_size, check_crc)
     if executor is not None:
         require_no_limit(limit)

@@ -12,7 +12,7 @@ import numpy as np
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import InvalidArgumentError
-from recordpipe.features import float32_values, known_compression
+from recordpipe.features import float32_values, known_compression, unicode_text
 from recordpipe.filesystem import files_on
 from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import file_path_of
@@ -29,7 +29,7 @@ _WAY_IN = "uint64_bits=True writes values up to 2^64 - 1 by their bits"
 def as_values(name: str, value: Any) -> Any:
     """Returns ``value`` as an int64 or float32 array [values], a list of bytes, or None."""
     if isinstance(value, str):
-        return [value.encode()]
+        return [_encoded(name, value)]
     if _is_bytes(value):
         return [bytes(value)]
     if isinstance(value, np.ma.MaskedArray):
@@ -55,7 +55,9 @@ def as_values(name: str, value: Any) -> Any:
         return np.ascontiguousarray(array, dtype=np.int64).ravel()
     if array.dtype.kind == "f":
         return float32_values(name, array)
-    values = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    values = [
+        _encoded(name, item) if isinstance(item, str) else item for item in array.ravel().tolist()
+    ]
     if all(isinstance(item, bytes) for item in values):
         return values
     if all(isinstance(item, int) for item in values):
@@ -66,6 +68,10 @@ def as_values(name: str, value: Any) -> Any:
         f"feature {name!r}: values are integers, floats, bytes or strings, "
         f"not {type(value).__name__}"
     )
+
+
+def _encoded(name: str, text: str) -> bytes:
+    return unicode_text(f"feature {name!r}: text", text).encode()
 
 
 def _is_bytes(value: Any) -> bool:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests tfrecord convert with selected, shuffled and edited records."""
+import os
 import resource
 import unittest
 
@@ -65,6 +66,8 @@ class Select(ConvertTest):
     def test_usage(self):
         for words, arguments in (
                 ("OLD=NEW", ["--rename", "a"]),
+                ("--rename label=caf\\xe9: the new name is not UTF-8",
+                 ["--rename", os.fsdecode(b"label=caf\xe9")]),
                 ("column", ["--where", "label =="])):
             self.expect_failure(words, "convert", "a", "-o", "s", *arguments, status=2)
         self.expect_failure("can't be split", "convert", "a", "-o", "-", "--shards", 2, status=2)

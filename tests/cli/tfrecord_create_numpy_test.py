@@ -57,6 +57,15 @@ class Numpy(CreateTest):
         self.created("v.npy", expected=[named_example({"v": [value]})
                                         for value in (nan, inf, -inf, largest, -largest, 0.0)])
 
+    def test_names_that_are_not_utf8(self):
+        array = npy("'<i8'", "(1,)", bytes(8))
+        name = os.fsdecode(b"caf\xe9.npy")
+        self.text(name, array)
+        self.refused("a name that is not UTF-8, as the name of the feature must be (rename the "
+                     "file)", name)
+        self.text("z.npz", self.npz(x=array).replace(b"x.npy", b"\xe9.npy"))
+        self.refused("z.npz: a member whose name is not UTF-8", "z.npz")
+
     def test_npz(self):
         for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             self.text("a.npz", self.npz(compression, x=npy("'|u1'", "(2, 2, 2)", b"abcdefgh"),

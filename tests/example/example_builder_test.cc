@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
 
 namespace recordpipe {
 namespace {
@@ -33,6 +34,15 @@ TEST(ExampleBuilder, EmptyListsKeepTheirKind) {
   EXPECT_EQ(hex_of(ExampleBuilder().set_int64s("k", {})), "0a090a070a016b12021a00");
   EXPECT_EQ(hex_of(ExampleBuilder().set_floats("k", {})), "0a090a070a016b12021200");
   EXPECT_EQ(hex_of(ExampleBuilder().set_bytes_list("k", {})), "0a090a070a016b12020a00");
+}
+
+TEST(ExampleBuilder, RefusesANameThatIsNotUtf8) {
+  const ExampleBuilder builder = ExampleBuilder().set_int64("caf\xe9", 1);
+  const Error error = error_of([&] { builder.serialize(); });
+  EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(
+      error.reason(),
+      "the name \"caf\\xe9\" of a feature is not UTF-8 at byte 4: no protobuf would parse it");
 }
 
 TEST(ExampleBuilder, NothingSetIsNoBytes) {

@@ -310,7 +310,7 @@ class Features(unittest.TestCase):
         for feature in (rp.FixedLenFeature([], "int64"), rp.TensorFeature([1], "uint8")):
             with self.assertRaisesRegex(TypeError, "FixedLenSequenceFeature, RaggedFeature, Raw"):
                 rp.tfrecords("x").parse_sequence_example(feature_lists={"k": feature})
-        with self.assertRaisesRegex(TypeError, "names of features"):
+        with self.assertRaisesRegex(TypeError, "name of a feature must be a string, not 1"):
             rp.tfrecords("x").parse({1: rp.RaggedFeature("int64")})
 
 

@@ -347,6 +347,32 @@ class Convert(ToolkitTest):
         path = self.numbered(5, "a")
         with self.assertRaises(TypeError):
             rp.convert(path, self.folder / "b", limit=2.5)
+        odd = "caf\udce9"
+        for options in (
+            {"rename": {"a": odd}},
+            {"rename": {odd: "a"}},
+            {"select": odd},
+            {"drop": ["a", odd]},
+            {"where": f"{odd} == 1"},
+            {"resize": 8, "images": odd},
+            {"split": {"a": 1}, "split_by": odd},
+        ):
+            of_tables = {"rename", "select", "drop"}
+            for target in ("b", "b.parquet") if options.keys() <= of_tables else ("b",):
+                with (
+                    self.subTest(options=options, target=target),
+                    self.assertRaisesRegex(ValueError, r"must be Unicode text, unlike.*udce9"),
+                ):
+                    rp.convert(path, self.folder / target, **options)
+        for looks, options in (
+            (rp.stats, {"features": odd}),
+            (rp.stats, {"where": odd}),
+            (rp.schema, {"where": odd}),
+        ):
+            with self.assertRaisesRegex(ValueError, r"must be Unicode text, unlike.*udce9"):
+                looks(path, **options)
+        with self.assertRaisesRegex(TypeError, "name of a feature must be a string, not b'z'"):
+            rp.convert(path, self.folder / "b", rename={"a": b"z"})
         self.assertEqual(self.names(), ["a"])
 
 

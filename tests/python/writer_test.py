@@ -105,10 +105,17 @@ class Writer(FilesTest):
         for value in (2**63, -(2**63) - 1, [1, 2**200]):
             with self.assertRaisesRegex(ValueError, "2\\^63"):
                 rp.encode_example({"x": value})
-        with self.assertRaisesRegex(TypeError, "names of features"):
+        with self.assertRaisesRegex(TypeError, "name of a feature must be a string, not 3"):
             rp.encode_example({3: 1})
-        with self.assertRaisesRegex(ValueError, r"feature 'caf\\udce9': a name that is not Unic"):
+        with self.assertRaisesRegex(
+            ValueError, r"name of a feature must be Unicode text.*'caf\\udce9'"
+        ):
             rp.encode_example({"caf\udce9": 1})
+        for text in ("caf\udce9", ["x", "caf\udce9"]):
+            with self.assertRaisesRegex(
+                ValueError, r"feature 'x': text must be Unicode text.*dce9"
+            ):
+                rp.encode_example({"x": text})
 
     def test_a_number_out_of_the_range_of_float_is_an_error(self):
         for value, words in (

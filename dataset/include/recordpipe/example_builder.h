@@ -29,7 +29,8 @@ class ExampleBuilder {
 
   // Removes all features.
   void clear();
-  // Appends the serialised Example to `out`.
+  // Appends the serialised Example to `out`. Throws Error{invalid_argument} if the name of a
+  // feature is not UTF-8: no protobuf would parse the record.
   void append_to(std::string& out) const;
   std::string serialize() const;
 

@@ -54,7 +54,8 @@ class ZipReader {
     if (result == ARCHIVE_EOF) return std::nullopt;
     check(result);
     const char* const name = archive_entry_pathname_utf8(entry);
-    return name ? name : "";
+    if (!name) fail(ErrorKind::corrupted, path(), "a member whose name is not UTF-8");
+    return name;
   }
 
   // Fills `out` from the member. Returns less than out.size() only at the end of the member.

@@ -11,6 +11,7 @@
 #include "recordpipe/image/half.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/internal/utf8.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/toolkit/numpy.h"
 
@@ -21,6 +22,12 @@ class NpyRows final : public NumpyRows {
  public:
   NpyRows(std::unique_ptr<RandomAccessFile> file, std::string name, const NumpyReadOptions& options)
       : file_(std::move(file)), name_(std::move(name)), on_read_(options.on_read) {
+    if (!is_utf8(name_)) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .path = file_->path(),
+                   .reason = "a name that is not UTF-8, as the name of the feature must be",
+                   .hint = "rename the file"});
+    }
     std::vector<std::byte> head(kMaxNpyHeader);
     head.resize(file_->read_at(0, head));
     try {

@@ -4,12 +4,12 @@
 #include <span>
 #include <utility>
 
+#include "dataset/example/feature_name.h"
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/internal/example/wire_reader.h"
-#include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 
@@ -39,11 +39,9 @@ std::string reason_of_misfit(const CsvCell& cell, const std::string& type) {
 // offset of the cell in the file.
 void require_utf8(const CsvCell& cell, const CsvReader& reader, uint64_t begin,
                   const std::string& hint) {
-  std::string_view rest = cell.text;
-  while (!rest.empty() && utf8_length(rest) > 0) rest.remove_prefix(utf8_length(rest));
-  if (rest.empty()) return;
-  const std::string_view good =
-      std::string_view(cell.text).substr(0, cell.text.size() - rest.size());
+  const size_t size = utf8_size(cell.text);
+  if (size == cell.text.size()) return;
+  const std::string_view good = std::string_view(cell.text).substr(0, size);
   const auto quotes = std::ranges::count(good, '"');
   const uint64_t byte = begin + good.size() + static_cast<uint64_t>(cell.quoted ? 1 + quotes : 0);
   throw Error({.kind = ErrorKind::corrupted,

@@ -14,6 +14,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/internal/url_path.h"
+#include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/resize_images.h"
 #include "recordpipe/toolkit/usual_features.h"
@@ -75,9 +76,16 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
   for (const std::string& rename : arguments.rename) {
     const size_t equals = rename.find('=');
     if (equals == std::string::npos) {
-      throw UsageError(fmt::format("--rename {}: should be OLD=NEW", rename));
+      throw UsageError(fmt::format("--rename {}: should be OLD=NEW", printable(rename)));
     }
-    edit.rename.insert_or_assign(rename.substr(0, equals), rename.substr(equals + 1));
+    const std::string new_name = rename.substr(equals + 1);
+    if (!is_utf8(new_name)) {
+      throw UsageError(
+          fmt::format("--rename {}: the new name is not UTF-8, and no protobuf would "
+                      "parse the records",
+                      printable(rename)));
+    }
+    edit.rename.insert_or_assign(rename.substr(0, equals), new_name);
   }
   return edit;
 }

@@ -56,7 +56,8 @@ struct EditedMessage {
 // SequenceExample without remaining lists stays a SequenceExample.
 //
 // Throws Error{corrupted} with the offset in `message` if it is neither an Example nor a
-// SequenceExample, and Error{already_exists} if two features would get the same name.
+// SequenceExample, Error{already_exists} if two features would get the same name, and
+// Error{invalid_argument} for a new name that is not UTF-8.
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit);
 
 // Selection of features by name. A name that no record has is probably misspelled, so the error
