@@ -29,7 +29,9 @@ std::string UnlistedFeatures::meet(std::string_view what, std::string_view name)
 void UnlistedFeatures::count(std::span<const std::string> features, const Record& record) {
   const std::lock_guard lock(mutex_);
   for (const std::string& feature : features) {
-    const auto [at, is_new] = counts_.try_emplace(feature);
+    const bool is_named = counts_.contains(feature) ||
+                          (counts_.size() < kMostNames && feature.size() <= kMostNameBytes);
+    const auto [at, is_new] = counts_.try_emplace(is_named ? feature : "a feature of another name");
     Count& count = at->second;
     if (is_new) {
       count.path = record.path;
@@ -42,6 +44,14 @@ void UnlistedFeatures::count(std::span<const std::string> features, const Record
 UnlistedFeatures::Counts UnlistedFeatures::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(counts_, {});
+}
+
+void UnlistedFeatures::begin_again() noexcept {
+  if (internal::renew(mutex_)) {
+    counts_.clear();
+  } else {
+    internal::renew_without_destruction(counts_);
+  }
 }
 
 bool UnlistedFeatures::has_counts() const {

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/fork.h"
 
 namespace recordpipe::python {
 namespace {
@@ -16,12 +17,18 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<UnlistedFeatures>> watching;
+  const internal::AfterFork after_fork{[this] {
+    if (!internal::renew(mutex)) internal::renew_without_destruction(watching);
+  }};
 };
 
 Registry& counting() {
   static auto* const all = new Registry;
   return *all;
 }
+
+// The features that a warning names.
+constexpr size_t kMostShown = 10;
 
 std::string text_of(const std::string& feature, const UnlistedFeatures::Count& count) {
   std::string text = feature + " of " + std::to_string(count.records) +
@@ -37,11 +44,17 @@ std::vector<std::string> take_texts() {
   Registry& all = counting();
   const std::lock_guard lock(all.mutex);
   for (const auto& watcher : all.watching) {
+    const UnlistedFeatures::Counts counts = watcher->take();
+    if (counts.empty()) continue;
     std::string text;
-    for (const auto& [feature, count] : watcher->take()) {
+    size_t shown = 0;
+    for (const auto& [feature, count] : counts) {
+      if (shown++ == kMostShown) break;
       text += (text.empty() ? "" : "; ") + text_of(feature, count);
     }
-    if (text.empty()) continue;
+    if (counts.size() > kMostShown) {
+      text += "; and " + std::to_string(counts.size() - kMostShown) + " other features";
+    }
     const UnlistedFeatures::Options& options = watcher->options();
     texts.push_back("left out, because the first " + std::to_string(options.looked_into) +
                     " records don't have it: " + text + " (" + options.hint + ")");

@@ -257,7 +257,8 @@ def schema(
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         where: the records to look into, for example ``"label == 3 and len(box) > 0"``. Default:
             all.
-        limit: at most the first so many of these.
+        limit: at most the first so many of these. Records behind them may have further features,
+            which a parse() that is passed these ignores.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.

@@ -65,6 +65,17 @@ TEST(UnlistedFeatures, AreCountedOncePerRecord) {
   EXPECT_THAT(watch->take(), IsEmpty());
 }
 
+TEST(UnlistedFeatures, TheCountsAreBounded) {
+  UnlistedFeatures watch({.answer = UnlistedFeatures::Answer::count});
+  watch.count(std::vector{std::string(UnlistedFeatures::kMostNameBytes + 1, 'x')}, {});
+  for (size_t i = 0; i < 2 * UnlistedFeatures::kMostNames; ++i) {
+    watch.count(std::vector{std::to_string(i)}, {});
+  }
+  const UnlistedFeatures::Counts counts = watch.take();
+  EXPECT_EQ(counts.size(), UnlistedFeatures::kMostNames);
+  EXPECT_EQ(counts.at("a feature of another name").records, UnlistedFeatures::kMostNames + 2);
+}
+
 TEST(UnlistedFeatures, AFeatureListIsOneInExamplesAndInSequences) {
   const auto watch = std::make_shared<UnlistedFeatures>(UnlistedFeatures::Options{});
   const std::string sequence = example_of({"a"}) + steps();

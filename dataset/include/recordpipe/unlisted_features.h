@@ -5,6 +5,7 @@
 // it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "recordpipe/internal/fork.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {
@@ -39,8 +41,11 @@ class UnlistedFeatures {
     std::string path = {};
     uint64_t offset = 0;
   };
-  // By "feature 'NAME'" or "feature list 'NAME'".
+  // By "feature 'NAME'" or "feature list 'NAME'". Beyond kMostNames, and for names that are longer
+  // than kMostNameBytes, by "a feature of another name".
   using Counts = std::map<std::string, Count>;
+  static constexpr size_t kMostNames = 1000;
+  static constexpr size_t kMostNameBytes = 1024;
 
   explicit UnlistedFeatures(Options options) : options_(std::move(options)) {}
 
@@ -58,9 +63,13 @@ class UnlistedFeatures {
   bool has_counts() const;
 
  private:
+  // In the child of a fork(), whose passes count anew.
+  void begin_again() noexcept;
+
   const Options options_;
   mutable std::mutex mutex_;
   Counts counts_;
+  const internal::AfterFork after_fork_{[this] { begin_again(); }};
 };
 
 }  // namespace recordpipe
