@@ -23,6 +23,17 @@ inline std::optional<int64_t> parse_int64(std::string_view text) {
   return error == std::errc() && last == end ? std::optional(value) : std::nullopt;
 }
 
+// Parses a whole number from 0 to 2^64 - 1, as parse_int64() does, and returns the int64 of the
+// same bits.
+inline std::optional<int64_t> parse_uint64_bits(std::string_view text) {
+  if (text.starts_with('0') && text != "0") return std::nullopt;
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
 // Returns whether float32 can't represent `value` exactly.
 inline bool is_rounded_by_float(int64_t value) {
   const uint64_t size = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);

@@ -204,6 +204,14 @@ class Csv(CreateTest):
                 (16777217, "16777217", 33554436.0), (-9007199254740993, "n", 0.5),
                 (1, "1", -2.0**63), (1, "1", 2.0**24))])
 
+    def test_uint64_is_stored_by_its_bits_if_the_types_say_so(self):
+        self.text("a.csv", 'a,b\n18446744073709551615,1\n7,2\n"[9223372036854775808, 0]",3\n')
+        self.created("a.csv", "--types", "a=uint64", expected=[
+            named_example({"a": a, "b": [b]}) for a, b in (
+                ([-1], 1), ([7], 2), ([-2**63, 0], 3))])
+        self.text("a.csv", "a\n-1\n")
+        self.refused("a.csv: line 2", "a.csv", "--types", "a=uint64")
+
     def test_numbers_that_no_float_can_hold(self):
         for number in ("1e39", "-1e300", "1e400", "1e-50", "-1e-400", "[1, 1e39]", "[1e400]"):
             cell = f'"{number}"' if "," in number else number

@@ -167,6 +167,16 @@ class JsonLines(CreateTest):
         self.text("a.json", '{"a": [18446744073709551616, 0]}')
         self.created("a.json", "--types", "a=float", expected=[named_example({"a": [2.0**64, 0.0]})])
 
+    def test_uint64_is_stored_by_its_bits_if_the_types_say_so(self):
+        self.text("a.json", '{"a": 18446744073709551615}\n{"a": [9223372036854775808, 7, true]}\n')
+        self.refused("(--types a=uint64 keeps the bits up to 2^64 - 1)", "a.json")
+        self.created("a.json", "--types", "a=uint64", expected=[
+            named_example({"a": [-1]}), named_example({"a": [-2**63, 7, 1]})])
+        for wrong in ("-1", "1.5", "18446744073709551616", "1e3"):
+            self.text("a.json", f'{{"a": {wrong}}}')
+            self.refused(f'"a": {wrong} is not a whole number from 0 to 2^64 - 1', "a.json",
+                         "--types", "a=uint64")
+
     def test_what_is_refused(self):
         for line, words in (
                 ('{"a": 1', "invalid JSON at byte"), ("[1]", "should be an object"),

@@ -161,7 +161,8 @@ int64_t load_integer(const NpyHeader& header, const std::byte* from) {
   if (header.kind == 'i') return static_cast<int64_t>(bits << unused) >> unused;
   if (bits > static_cast<uint64_t>(INT64_MAX)) {
     throw Error({.kind = ErrorKind::corrupted,
-                 .reason = std::to_string(bits) + " is too large for an int64"});
+                 .reason = std::to_string(bits) + " is too large for an int64",
+                 .hint = "array.view(numpy.int64) keeps the bits"});
   }
   return static_cast<int64_t>(bits);
 }

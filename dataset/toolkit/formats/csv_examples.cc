@@ -234,6 +234,11 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
     if (!value) return std::nullopt;
     return int64s_feature(std::span(&*value, 1));
   }
+  if (type == "uint64") {
+    const auto bits = parse_uint64_bits(cell.text);
+    if (!bits) return std::nullopt;
+    return int64s_feature(std::span(&*bits, 1));
+  }
   if (type == "float") {
     const auto value = parse_float(cell.text);
     if (!value) return std::nullopt;

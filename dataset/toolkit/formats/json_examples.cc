@@ -44,6 +44,13 @@ int64_t integer_of(const JsonValue& value, const std::string& name) {
   fail_feature(name, value.text + " is not a whole number, but the feature is int64");
 }
 
+int64_t uint64_bits_of(const JsonValue& value, const std::string& name) {
+  const bool is_boolean = value.kind == JsonKind::integer && value.text.empty();
+  const auto bits = is_boolean ? std::optional(value.integer) : parse_uint64_bits(value.text);
+  if (bits) return *bits;
+  fail_feature(name, value.text + " is not a whole number from 0 to 2^64 - 1");
+}
+
 std::string kind_of(std::span<const JsonValue> values, const std::string& name) {
   if (values.empty()) return "";
   if (std::ranges::all_of(values, &JsonValue::is_bytes)) return "bytes";
@@ -84,11 +91,14 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   const std::string found = kind_of(values, name);
   const bool are_numbers = found == "int64" || found == "float";
   const bool fits = kind.empty() || found.empty() || kind == found ||
-                    (are_numbers && (kind == "float" || kind == "int64"));
+                    (are_numbers && (kind == "float" || kind == "int64" || kind == "uint64"));
   if (!fits) fail_feature(name, "values of kind " + found + ", expected " + kind);
   const auto huge = std::ranges::find_if(values, &JsonValue::is_beyond_int64);
-  if (huge != values.end() && kind != "float") {
-    fail_feature(name, huge->text + " is too large for an int64");
+  if (huge != values.end() && kind != "float" && kind != "uint64") {
+    throw Error(
+        {.kind = ErrorKind::corrupted,
+         .reason = "\"" + printable(name) + "\": " + huge->text + " is too large for an int64",
+         .hint = types_called + " " + printable(name) + "=uint64 keeps the bits up to 2^64 - 1"});
   }
   if (kind.empty()) {
     kind = found;
@@ -113,6 +123,11 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
     std::vector<int64_t> integers;
     for (const JsonValue& value : values) integers.push_back(integer_of(value, name));
     return int64s_feature(integers);
+  }
+  if (kind == "uint64") {
+    std::vector<int64_t> bits;
+    for (const JsonValue& value : values) bits.push_back(uint64_bits_of(value, name));
+    return int64s_feature(bits);
   }
   if (!kind.empty()) fail_feature(name, "there is no kind " + kind);
   return {};

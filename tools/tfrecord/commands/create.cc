@@ -72,8 +72,8 @@ FeatureTypes parse_types(const std::vector<std::string>& given) {
       throw UsageError("--types " + printable(pair) + ": should be NAME=TYPE");
     }
     const std::string type = pair.substr(equals + 1);
-    if (type != "int64" && type != "float" && type != "bytes") {
-      throw UsageError("--types: a type is int64, float or bytes, not " + printable(type));
+    if (type != "int64" && type != "uint64" && type != "float" && type != "bytes") {
+      throw UsageError("--types: a type is int64, uint64, float or bytes, not " + printable(type));
     }
     types.kinds[pair.substr(0, equals)] = type;
   }
@@ -152,8 +152,10 @@ CommandAction define_create(CommandApp& app) {
       app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
       .one_of({"json", "csv", "tsv", "numpy", "images", "webdataset", "cifar"});
-  app.add_option("--types", arguments->types,
-                 "Types of CSV columns or JSON features: label=int64,x=float")
+  app.add_option(
+         "--types", arguments->types,
+         "Types of CSV columns or JSON features, of int64, float, bytes and uint64 (0 to 2^64 "
+         "- 1, stored as the int64 of the same bits): label=int64,x=float")
       .comma_separated()
       .type_name("NAME=TYPE,...");
   add_delimiter(app, arguments->delimiter);

@@ -106,8 +106,8 @@ void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false
 void write_quoted_csv(std::string_view text, ByteSink& out);
 
 // Converts the cell to a serialised Feature; nullopt if the cell is not of the type ("int64",
-// "float" or "bytes"). A cell that is a JSON list gives a list; {"base64": "..."} gives bytes; true
-// and false (also True, TRUE, ...) are the int64s 1 and 0.
+// "uint64", "float" or "bytes"; see FeatureTypes). A cell that is a JSON list gives a list;
+// {"base64": "..."} gives bytes; true and false (also True, TRUE, ...) are the int64s 1 and 0.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
 // Writes a feature as a cell from which feature_of_cell() restores it: a single value as it is,

@@ -26,7 +26,8 @@ namespace recordpipe {
 
 struct JsonValue;
 
-// The feature kinds that the caller specifies: feature name → "bytes", "float" or "int64".
+// The feature kinds that the caller specifies: feature name → "bytes", "float", "int64" or
+// "uint64". An uint64, 0 to 2^64 - 1, becomes the int64 of the same bits.
 struct FeatureTypes {
   std::map<std::string, std::string, std::less<>> kinds = {};
   // The name of these types in error messages, for example a program's option.
@@ -107,7 +108,7 @@ class JsonExamples {
 };
 
 // Converts a JSON list or {"base64": ...} to a serialised Feature; nullopt if the text is neither.
-// `kind` is "bytes", "float" or "int64", or "" to infer the kind from the values.
+// `kind` is "bytes", "float", "int64" or "uint64", or "" to infer the kind from the values.
 std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind);
 
 }  // namespace recordpipe
