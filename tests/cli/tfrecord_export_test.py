@@ -99,6 +99,11 @@ class Csv(ExportTest):
         self.run_it("export", "a", "-o", "a.tsv")
         self.assertEqual(self.read("a.tsv"), b'a;b\tc\td\n"[""x;y"", ""z""]"\t1;2\tu,v\n')
         self.same_again("a.tsv")
+        for name in ("a,b", "a;b", "a\tb", "a|b"):
+            for table in ("a.csv", "a.tsv"):
+                self.write("a", named_example({name: [1]}))
+                self.run_it("export", "a", "-o", table)
+                self.same_again(table)
         self.expect_failure("--delimiter is for CSV, not json", "export", "a", "-o", "a.jsonl",
                             "--delimiter", ";")
 

@@ -58,13 +58,12 @@ uint64_t size_in_file(const CsvCell& cell) {
   return cell.text.size() + (cell.quoted ? 2 + quotes : 0) + 1;
 }
 
-std::vector<std::string> columns_of(CsvReader& reader, const std::string& encoding_hint) {
+std::vector<std::string> columns_of(const std::vector<CsvCell>& header, const CsvReader& reader,
+                                    const std::string& encoding_hint) {
   std::vector<std::string> columns;
-  const auto header = reader.next();
-  if (!header) return columns;
   std::set<std::string_view> names;
   uint64_t begin = reader.row_begin();
-  for (const CsvCell& cell : *header) {
+  for (const CsvCell& cell : header) {
     require_utf8(cell, reader, begin, encoding_hint);
     begin += size_in_file(cell);
     if (!names.insert(cell.text).second) {
@@ -95,8 +94,10 @@ CsvTable CsvExamples::open(std::unique_ptr<ByteSource> source) {
   CsvTable table;
   table.reader_ = std::make_unique<CsvReader>(std::move(source), format_.delimiter);
   ++tables_;
-  table.columns_ = columns_of(*table.reader_, format_.encoding_hint);
-  require_delimiter(table);
+  if (const auto header = table.reader_->next()) {
+    table.columns_ = columns_of(*header, *table.reader_, format_.encoding_hint);
+    if (!header->front().quoted) require_delimiter(table);
+  }
   columns_.insert(table.columns_.begin(), table.columns_.end());
   for (const std::string& name : table.columns_) {
     table.guesses_.push_back(types_.kinds.contains(name) ? nullptr : &guesses_[name]);

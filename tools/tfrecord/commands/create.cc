@@ -36,9 +36,9 @@ struct CreateArguments {
 };
 
 const std::map<std::string, std::string, std::less<>> kSourceEndings = {
-    {".json", "json"},      {".jsonl", "json"},       {".ndjson", "json"}, {".csv", "csv"},
-    {".tsv", "tsv"},        {".npy", "numpy"},        {".npz", "numpy"},   {".tar", "webdataset"},
-    {".tgz", "webdataset"}, {".tar.gz", "webdataset"}};
+    {".json", "json"},      {".jsonl", "json"},        {".ndjson", "json"}, {".csv", "csv"},
+    {".tsv", "tsv"},        {".npy", "numpy"},         {".npz", "numpy"},   {".tar", "webdataset"},
+    {".tgz", "webdataset"}, {".tar.gz", "webdataset"}, {".svm", "libsvm"},  {".libsvm", "libsvm"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
   std::string name(without_query(path));
@@ -102,7 +102,9 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   }
   SourceOptions options = arguments.source;
   if (!options.encoding.empty()) {
-    if (format != "json" && !is_csv) throw UsageError("--encoding is for text, not " + format);
+    if (format != "json" && format != "libsvm" && !is_csv) {
+      throw UsageError("--encoding is for text, not " + format);
+    }
     require_encoding(options.encoding);
   }
   options.delimiter = delimiter_of(arguments.delimiter, format);
@@ -113,6 +115,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   }
   if (format == "json") return json_source(context, paths, options);
   if (is_csv) return csv_source(context, paths, options);
+  if (format == "libsvm") return libsvm_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
   if (format == "webdataset") return webdataset_source(context, paths);
@@ -151,7 +154,7 @@ CommandAction define_create(CommandApp& app) {
   arguments->inputs.add_to(
       app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
-      .one_of({"json", "csv", "tsv", "numpy", "images", "webdataset", "cifar"});
+      .one_of({"json", "csv", "tsv", "libsvm", "numpy", "images", "webdataset", "cifar"});
   app.add_option(
          "--types", arguments->types,
          "Types of CSV columns or JSON features, of int64, float, bytes and uint64 (0 to 2^64 "
@@ -160,7 +163,7 @@ CommandAction define_create(CommandApp& app) {
       .type_name("NAME=TYPE,...");
   add_delimiter(app, arguments->delimiter);
   app.add_option("--encoding", arguments->source.encoding,
-                 "Encoding of CSV or JSON, as iconv calls it: latin1, utf-16, ... (default: utf-8)")
+                 "Encoding of text, as iconv calls it: latin1, utf-16, ... (default: utf-8)")
       .type_name("NAME");
   app.add_option("--tmp-dir", arguments->source.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
@@ -196,6 +199,9 @@ csv         A header line with the feature names, then one record per line (RFC 
             {"bytes": []} lists without values. Lines end with LF or CR LF and have at most 100,000
             cells. A pipe is copied to a temporary file, unless --types declares all its columns.
             Cells are separated by commas, in .tsv (--from tsv) by tabs, or by --delimiter.
+libsvm      LibSVM's and SVMlight's text (.libsvm, .svm), a record per line "LABEL qid:QUERY
+            INDEX:VALUE ...": the features label (float), index (int64), value (float), and, where it
+            is, qid (int64). Indexes stay as they are; what follows # is left out.
 numpy       .npy and .npz: row i of every array goes to record i; a feature has the name of its
             array (.npy: of the file). Integers and booleans become int64, floats float, strings
             bytes. uint8 with more than

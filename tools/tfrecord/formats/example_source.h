@@ -30,7 +30,7 @@ struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
   char delimiter = ',';                  // CSV
-  std::string encoding = {};             // JSON and CSV: a name of iconv; empty: UTF-8
+  std::string encoding = {};             // of text: a name of iconv; empty: UTF-8
   std::string temporary_directory = {};  // for data that is read twice or doesn't fit into memory
 };
 
@@ -42,6 +42,10 @@ std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
 std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
                                           std::vector<std::string> paths,
                                           const SourceOptions& options);
+// LibSVM's text (libsvm_examples.h).
+std::unique_ptr<ExampleSource> libsvm_source(const CommandContext& context,
+                                             std::vector<std::string> paths,
+                                             const SourceOptions& options);
 // .npy and .npz.
 std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
                                             std::vector<std::string> paths,

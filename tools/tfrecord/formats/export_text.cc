@@ -125,7 +125,9 @@ class CsvTarget final : public ExportTarget {
     for (const auto& [name, column] : columns_) {
       if (!first) output_.write(std::string_view(&delimiter_, 1));
       first = false;
-      write_csv_cell(name, output_, /*in_quotes=*/false, delimiter_);
+      // Without quotes, a single column named "a;b" would seem to have another delimiter.
+      const bool seems_many = columns_.size() == 1 && name.find_first_of(",;\t|") != name.npos;
+      write_csv_cell(name, output_, /*in_quotes=*/seems_many, delimiter_);
     }
     if (!columns_.empty()) output_.write("\n");
   }
