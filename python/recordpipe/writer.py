@@ -99,14 +99,30 @@ def _with_bits(value: Any) -> Any:
     return value
 
 
+def _with_files(features: Mapping[str, Any]) -> dict[str, Any]:
+    """``features`` with each file of Hugging Face's datasets as two of them: NAME and NAME/path."""
+    spread: dict[str, Any] = {}
+    for name, value in features.items():
+        parts = {name: value}
+        if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
+            parts = {name: value["bytes"], f"{name}/path": value["path"]}
+            if value["bytes"] is None and value["path"] is not None:
+                raise ValueError(f"feature {name!r}: the path of a file, without its bytes")
+            if f"{name}/path" in features:
+                raise ValueError(f"feature {name!r} has a path, and so has {name + '/path'!r}")
+        spread |= parts
+    return spread
+
+
 def encode_example(features: Mapping[str, Any], *, uint64_bits: bool = False) -> bytes:
     """Returns the serialised tf.train.Example of a dict; keys are sorted.
 
     Integers and bools become int64 values, floats float values (rounded to 32 bits; a number that
     would become an infinity or 0 is a ValueError), bytes, bytearrays, memoryviews of bytes and
     strings (as UTF-8) bytes values. Arrays, lists and tuples of these become lists, flattened in
-    row-major order. A value of None, and an empty list or tuple, which has no type, leave the
-    feature out.
+    row-major order. A dict of ``bytes`` and ``path``, an image or a sound of Hugging Face's
+    datasets, becomes two features: NAME, the bytes, and NAME/path. A value of None, and an empty
+    list or tuple, which has no type, leave the feature out.
 
     Args:
         uint64_bits: True writes an integer x from 2^63 to 2^64 - 1 as the int64 of the same bits,
@@ -115,6 +131,8 @@ def encode_example(features: Mapping[str, Any], *, uint64_bits: bool = False) ->
     """
     if not isinstance(features, Mapping):
         raise TypeError(f"an Example is a dict of features, not {features!r:.80}")
+    if any(isinstance(value, dict) for value in features.values()):
+        features = _with_files(features)
     if uint64_bits:
         return _native.encode_example({name: _with_bits(one) for name, one in features.items()})
     return _native.encode_example(dict(features))

@@ -87,6 +87,22 @@ class Writer(FilesTest):
         (batch,) = rp.tfrecords(path).parse({"k": rp.FixedLenFeature([], "int64")}).batch(2)
         self.assertEqual(batch["k"].view(np.uint64).tolist(), [large, 5])
 
+    def test_files_of_hugging_face_datasets(self):
+        for content, path, expected in (
+            (b"a", "a.png", {"x": [b"a"], "x/path": [b"a.png"]}),
+            (b"a", None, {"x": [b"a"]}),
+            (None, None, {}),
+        ):
+            encoded = rp.encode_example({"x": {"bytes": content, "path": path}, "n": 1})
+            self.assertEqual(encoded, records.example({"n": [1], **expected}))
+        for wrong in (
+            {"x": {"bytes": None, "path": "a.png"}},
+            {"x": {"bytes": b"a", "path": "a.png"}, "x/path": b"b"},
+            {"x": {"bytes": b"a"}},
+        ):
+            with self.assertRaisesRegex((ValueError, TypeError), "feature 'x'"):
+                rp.encode_example(wrong)
+
     def test_all_bytes_of_values_and_names_are_written(self):
         values = [b"a\0", b"", b"\0\0", b"\xff"]
         for value in (values, tuple(values), [values], np.array(values, dtype=object)):
