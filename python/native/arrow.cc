@@ -76,21 +76,22 @@ void define_arrow(nb::module_& module) {
   // Return the number of Examples. `records`: the number of records written before. `bits`: see
   // LargeIntegers.
   const auto large = [](bool bits) { return bits ? LargeIntegers::bits : LargeIntegers::refused; };
-  module.def("write_arrow_stream",
-             [=](nb::handle capsule, const nb::list& files, uint64_t records, bool bits) {
-               auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
-               Files write(files, records);
-               const GilRelease no_gil;
-               return write_examples(stream, large(bits), write, check_signals);
-             });
-  module.def("write_arrow_array", [=](nb::handle schema_capsule, nb::handle array_capsule,
-                                      const nb::list& files, uint64_t records, bool bits) {
-    const auto& schema = struct_of<ArrowSchema>(schema_capsule, kSchema);
-    const auto& array = struct_of<ArrowArray>(array_capsule, kArray);
+  module.def("write_arrow_stream", [=](nb::handle capsule, const nb::list& files, uint64_t records,
+                                       bool bits, uint64_t first) {
+    auto& stream = struct_of<ArrowArrayStream>(capsule, kStream);
     Files write(files, records);
     const GilRelease no_gil;
-    return write_examples(schema, array, large(bits), write, check_signals);
+    return write_examples(stream, large(bits), first, write, check_signals);
   });
+  module.def("write_arrow_array",
+             [=](nb::handle schema_capsule, nb::handle array_capsule, const nb::list& files,
+                 uint64_t records, bool bits, uint64_t first) {
+               const auto& schema = struct_of<ArrowSchema>(schema_capsule, kSchema);
+               const auto& array = struct_of<ArrowArray>(array_capsule, kArray);
+               Files write(files, records);
+               const GilRelease no_gil;
+               return write_examples(schema, array, large(bits), first, write, check_signals);
+             });
 }
 
 }  // namespace recordpipe::python

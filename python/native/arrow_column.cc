@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/example/feature_name.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/utf8.h"
 
@@ -72,7 +73,9 @@ std::vector<ArrowColumn> ArrowColumn::of(const ArrowSchema& schema, LargeInteger
 
 ArrowColumn::ArrowColumn(const ArrowSchema& schema, std::string name, LargeIntegers large)
     : name_(std::move(name)), large_(large) {
-  if (!is_utf8(name_)) damaged("a name that is not UTF-8");
+  if (!is_utf8(name_)) {
+    damaged("a name that is not UTF-8 at byte " + std::to_string(utf8_size(name_) + 1));
+  }
   const ArrowSchema* field = &schema;
   while (const auto list = list_of(*field)) {
     if (!lists_.empty() &&

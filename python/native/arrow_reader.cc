@@ -137,8 +137,8 @@ uint64_t write_batch(std::vector<NumberedColumn>& columns, int64_t number_of_col
 
 }  // namespace
 
-uint64_t write_examples(ArrowArrayStream& stream, LargeIntegers large, const WriteExample& write,
-                        const std::function<void()>& tick) {
+void write_examples(ArrowArrayStream& stream, LargeIntegers large, uint64_t first,
+                    const WriteExample& write, const std::function<void()>& tick) {
   if (!stream.release) refuse_arrow("the Arrow stream is read already");
   Owned<ArrowArrayStream> input;  // a consumer moves the struct
   std::swap(input.value, stream);
@@ -152,21 +152,21 @@ uint64_t write_examples(ArrowArrayStream& stream, LargeIntegers large, const Wri
   Owned<ArrowSchema> schema;
   check(input.value.get_schema(&input.value, &schema.value));
   std::vector<NumberedColumn> columns = columns_of(schema.value, large);
-  uint64_t rows = 0;
+  uint64_t rows = first;
   while (true) {
     tick();
     Owned<ArrowArray> batch;
     check(input.value.get_next(&input.value, &batch.value));
-    if (!batch.value.release) return rows;
+    if (!batch.value.release) return;
     rows = write_batch(columns, schema.value.n_children, batch.value, rows, write, tick);
   }
 }
 
-uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch, LargeIntegers large,
-                        const WriteExample& write, const std::function<void()>& tick) {
+void write_examples(const ArrowSchema& schema, const ArrowArray& batch, LargeIntegers large,
+                    uint64_t first, const WriteExample& write, const std::function<void()>& tick) {
   std::vector<NumberedColumn> columns = columns_of(schema, large);
   if (!batch.release) refuse_arrow("the Arrow array is read already");
-  return write_batch(columns, schema.n_children, batch, 0, write, tick);
+  write_batch(columns, schema.n_children, batch, first, write, tick);
 }
 
 }  // namespace recordpipe::python

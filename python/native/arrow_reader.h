@@ -22,17 +22,17 @@ using WriteExample = std::function<void(std::span<const std::byte>)>;
 // What becomes of an integer above 2^63 - 1.
 enum class LargeIntegers { refused, bits /* the int64 of the same bits */ };
 
-// Calls write() for each row, and returns their number. Reads `stream` to its end, one record batch
-// at a time. tick() is called now and then, and may throw. Throws Error:
+// Calls write() for each row. `first`: the number of the first row, for errors. Reads `stream` to
+// its end, one record batch at a time. tick() is called now and then, and may throw. Throws Error:
 //   unsupported       a column of another type, two columns of one name, a null in a list, a path
-//                     without bytes, or an integer above 2^63 - 1 that is refused, with the
-//                     column's name, and the row
+//                     without bytes, or an integer above 2^63 - 1 that is refused, or a float out
+//                     of the range of 32 bits, with the column's name, and the row
 //   invalid_argument  the structs contradict their types, or are released already
 //   io                the stream failed
-uint64_t write_examples(ArrowArrayStream& stream, LargeIntegers large, const WriteExample& write,
-                        const std::function<void()>& tick);
+void write_examples(ArrowArrayStream& stream, LargeIntegers large, uint64_t first,
+                    const WriteExample& write, const std::function<void()>& tick);
 // The same for one record batch.
-uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch, LargeIntegers large,
-                        const WriteExample& write, const std::function<void()>& tick);
+void write_examples(const ArrowSchema& schema, const ArrowArray& batch, LargeIntegers large,
+                    uint64_t first, const WriteExample& write, const std::function<void()>& tick);
 
 }  // namespace recordpipe::python

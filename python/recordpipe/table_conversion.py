@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from recordpipe.errors import _make
+from recordpipe.errors import UnsupportedError, _make
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, Paths, file_path_of, found_files
 from recordpipe.progress import ProgressFunction
@@ -69,8 +69,9 @@ def _require(options: Mapping[str, Any], possible: set[str], what: str) -> None:
             )
 
 
-def _refused(path: str, reason: str) -> Exception:
-    return _make("unsupported", f"{path}: {reason}", path, None, reason, "")
+def _refused(path: str, reason: str, hint: str = "") -> Exception:
+    message = f"{path}: {reason} ({hint})" if hint else f"{path}: {reason}"
+    return _make("unsupported", message, path, None, reason, hint)
 
 
 def _from_tables(
@@ -91,11 +92,17 @@ def _from_tables(
                 if progress is not None:
                     progress(before + int(share * size), total)
 
+            first = 0
             for batch in table_batches(name, filesystem, None, advance):
                 if left is not None:
                     batch = batch.slice(0, left)
                     left -= batch.num_rows
-                writer.write_table(_selected(batch, options, name))
+                rows = _selected(batch, options, name)
+                try:
+                    writer._write_rows(rows, first)
+                except UnsupportedError as error:
+                    raise _refused(name, error.reason, error.hint) from None
+                first += rows.num_rows
                 if left == 0:
                     break
             before += size

@@ -220,8 +220,9 @@ class Writer:
 
         Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
         decimals), nulls inside of lists, a path without bytes, integers above 2^63 - 1 (unless
-        ``uint64_bits``), and floats that 32 bits would turn into an infinity or 0, with the names
-        of column and row. The rows before it are written.
+        ``uint64_bits``), and floats that 32 bits would turn into an infinity or 0, with the name
+        of the column, and the row's number among the records of the Writer. The rows before it are
+        written.
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
@@ -234,14 +235,18 @@ class Writer:
             for batch in table:
                 self.write_table(batch)
             return
+        self._write_rows(table, self.records)
+
+    def _write_rows(self, table: Any, first: int) -> None:
+        """Like :meth:`write_table`; ``first`` is the number of the first row, for errors."""
         bits = self._uint64_bits
         try:
             if hasattr(table, "__arrow_c_stream__"):
                 stream = table.__arrow_c_stream__()
-                _native.write_arrow_stream(stream, self._files, self.records, bits)
+                _native.write_arrow_stream(stream, self._files, self.records, bits, first)
             else:
                 schema, array = table.__arrow_c_array__()
-                _native.write_arrow_array(schema, array, self._files, self.records, bits)
+                _native.write_arrow_array(schema, array, self._files, self.records, bits, first)
         finally:
             self.records = sum(file.records for file in self._files)
 

@@ -92,6 +92,9 @@ class Writing(FilesTest):
             words = f"column 'x', row 1: {re.escape(repr(value))} is out of the range of float"
             with self.assertRaisesRegex(rp.UnsupportedError, words):
                 self.written(table(column))
+            good = Column("g", 3, [None, struct.pack("<3d", 1, 2, 3)], name="x")
+            with self.assertRaisesRegex(rp.UnsupportedError, words.replace("row 1", "row 4")):
+                self.written([table(good), table(column)])
         column = Column("b", 3, [None, b"\5"], name="x")
         self.assert_written(table(column), {"x": [1]}, {"x": [0]}, {"x": [1]})
 

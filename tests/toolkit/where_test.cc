@@ -22,6 +22,7 @@ std::string some_example() {
       .set_int64s("several", several)
       .set_int64("big", (int64_t{1} << 53) + 1)
       .set_float("weight", 0.1f)
+      .set_float("nothing", 0)
       .set_float("nan", std::numeric_limits<float>::quiet_NaN())
       .set_float("infinite", std::numeric_limits<float>::infinity())
       .set_floats("empty", none)
@@ -98,6 +99,9 @@ TEST(Where, NanAndInfinities) {
   EXPECT_FALSE(matches("infinite < -1e39"));
   EXPECT_FALSE(matches("weight > 1e39"));
   EXPECT_TRUE(matches("weight < 1e39"));
+  EXPECT_TRUE(matches("nothing < 1e-50"));
+  EXPECT_FALSE(matches("nothing == 1e-50"));
+  EXPECT_TRUE(matches("nothing == 0"));
 }
 
 TEST(Where, SomeValueIsEnough) {

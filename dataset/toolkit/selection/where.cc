@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/names.h"
 #include "dataset/toolkit/selection/where_parser.h"
 #include "recordpipe/error.h"
@@ -74,8 +74,8 @@ bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
 
 // Rounds `number` to float, unless it is out of the range of float.
 double rounded(double number) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  return std::abs(number) <= kLargest ? static_cast<float>(number) : number;
+  const auto nearest = nearest_float(number);
+  return nearest ? *nearest : number;
 }
 
 bool fits(float value, Operator how, const WhereLiteral& literal) {

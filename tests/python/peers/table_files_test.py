@@ -46,6 +46,15 @@ class TableFilesTest(FilesTest):
 
 
 class Converting(TableFilesTest):
+    def test_a_number_that_no_float_can_hold_is_an_error_with_its_row(self):
+        path = self.folder / "wide.parquet"
+        pq.write_table(pa.table({"x": [0.5] * 5 + [1e39]}), path, row_group_size=2)
+        words = r"wide.parquet: column 'x', row 5: 1e\+39 is out of the range of float"
+        with self.assertRaisesRegex(rp.UnsupportedError, words):
+            rp.convert(path, self.folder / "wide")
+        with self.assertRaisesRegex(rp.UnsupportedError, "column 'x', row 5: "):
+            rp.write_tfrecords(self.folder / "wide", pq.ParquetFile(path))
+
     def test_to_tables_and_back(self):
         for suffix, read in (
             (".parquet", pq.read_table),
