@@ -112,6 +112,7 @@ std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes)
     }
     const Place at = place(indexes[i]);
     records.push_back(at.file->read(at.record));
+    records.back().path = at.file->path();
   }
   return records;
 }

@@ -180,8 +180,11 @@ class UnseenFeatures(FilesTest):
             self.assertRegex(str(error), "feature 'clicked', .* first 1,000 records, is in the rec")
             for way_out in ("pass parse", "recordpipe.schema", 'unseen="warn"'):
                 self.assertIn(way_out, error.hint)
-        with self.assertRaisesRegex(rp.UnsupportedError, "'clicked'"):
-            dataset[1001]
+        for read in (lambda: dataset[1001], lambda: dataset[999:1003]):
+            with self.assertRaisesRegex(rp.UnsupportedError, "'clicked'") as raised:
+                read()
+            error = raised.exception
+            self.assertEqual((error.path, error.offset), (self.second, self.offset))
         self.assertEqual(dataset[1002]["id"], 1002)
 
     def test_ignore_errors_keeps_their_records(self):
