@@ -1,7 +1,12 @@
 #include "recordpipe/message_view.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "dataset/example/event_view.h"
+#include "dataset/example/message_fields.h"
+#include "dataset/example/wire_writer.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
 
@@ -11,17 +16,23 @@ namespace {
 std::string_view name_of(const NamedFeature& feature) { return feature.name; }
 std::string_view name_of(const FeatureListView& list) { return list.name(); }
 
-// Sorts by name and keeps the last of several entries with the same name.
+// Sorts by name and keeps the last of several entries with the same name. Returns a name that
+// occurred more than once.
 template <typename Named>
-void sort_and_keep_last(std::vector<Named>& all) {
+std::optional<std::string_view> sort_and_keep_last(std::vector<Named>& all) {
   const auto before = [](const Named& a, const Named& b) { return name_of(a) < name_of(b); };
   const auto not_before = [&](const Named& a, const Named& b) { return !before(a, b); };
-  if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // common: already sorted
+  // Common: already sorted.
+  if (std::ranges::adjacent_find(all, not_before) == all.end()) return std::nullopt;
   std::ranges::stable_sort(all, before);
   const auto same = [](const Named& a, const Named& b) { return name_of(a) == name_of(b); };
+  const auto twice = std::ranges::adjacent_find(all, same);
+  if (twice == all.end()) return std::nullopt;
+  const std::string_view name = name_of(*twice);
   // unique() keeps the first of equal entries, which is the last one because the order is reversed.
   const auto kept = std::unique(all.rbegin(), all.rend(), same);
   all.erase(all.begin(), kept.base());
+  return name;
 }
 
 // Collects entries. Holds at most 1024 of them or, if that is more, twice the number of distinct
@@ -30,22 +41,27 @@ template <typename Named>
 class Collector {
  public:
   explicit Collector(std::vector<Named>& all) : all_(all) { all_.clear(); }
-  ~Collector() { sort_and_keep_last(all_); }
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
   void add(const Named& entry) {
     if (all_.size() == limit_) {
-      sort_and_keep_last(all_);
+      sort();
       limit_ = std::max(limit_, 2 * all_.size());
     }
     all_.push_back(entry);
     any_ = true;
   }
   bool any() const { return any_; }
+  // Must be called at the end. Returns a name that occurred more than once.
+  std::optional<std::string_view> sort() {
+    if (const auto name = sort_and_keep_last(all_)) twice_ = name;
+    return twice_;
+  }
 
  private:
   std::vector<Named>& all_;
+  std::optional<std::string_view> twice_;
   size_t limit_ = 1024;
   bool any_ = false;
 };
@@ -56,6 +72,7 @@ struct TopFields {
   bool feature_lists = false;  // field 2 of SequenceExample
   bool wall_time = false;      // field 1 of Event
   bool other_than_event = false;
+  bool other = false;  // a field that neither an Example nor a SequenceExample has
 };
 
 // Field numbers of TensorFlow's event.proto: wall_time, step; file_version, graph_def, summary,
@@ -75,15 +92,29 @@ TopFields read_top_fields(WireReader message) {
     found.feature_lists |= tag == length_delimited_tag(kSequenceFeatureLists);
     found.wall_time |= tag == kWallTimeTag;
     found.other_than_event |= tag != kWallTimeTag && tag != kStepTag && !after_step;
+    found.other |= tag != length_delimited_tag(kExampleFeatures) &&
+                   tag != length_delimited_tag(kSequenceFeatureLists);
     message.skip(tag);
   }
   return found;
+}
+
+// Whether a map entry is a key and a value, in this order, and nothing else. `entry` is validated.
+bool is_key_and_value(std::span<const std::byte> entry) {
+  GlanceReader fields(entry);
+  return fields.read_bytes(kEntryKey) && fields.read_last(kEntryValue);
+}
+
+// "an Example"
+std::string with_article(MessageKind kind) {
+  return (kind == MessageKind::sequence_example ? "a " : "an ") + std::string(to_string(kind));
 }
 
 }  // namespace
 
 void FeatureListView::for_each_step(
     const std::function<void(const FeatureView& step)>& visit) const {
+  for (const FeatureView& step : steps_) visit(step);
   read_entry_value(entry_, [&](WireReader list) {
     read_messages(list, kFeatureListFeature, [&](WireReader step) {
       FeatureSize size;
@@ -94,62 +125,207 @@ void FeatureListView::for_each_step(
 }
 
 void MessageView::read(std::span<const std::byte> record) {
+  record_ = record;
   kind_ = MessageKind::unknown;
+  if (fixed_kind_) {
+    if (read_as(*fixed_kind_)) kind_ = *fixed_kind_;
+  } else {
+    kind_ = find_kind();
+  }
+  if (has_features()) return;
   features_.clear();
+  feature_lists_.clear();
+}
+
+MessageKind MessageView::find_kind() {
+  if (record_.empty()) return read_as(MessageKind::example) ? MessageKind::example : kind_;
+  TopFields top;
+  try {
+    top = read_top_fields(read_example(record_));
+  } catch (const Error&) {
+    return MessageKind::unknown;
+  }
+  if (top.wall_time) return top.other_than_event ? MessageKind::unknown : MessageKind::event;
+  const auto is = [&](MessageKind kind) {
+    return read_as(kind) && !replaced_ && (is_usual_ || !find_unread_field(record_, kind));
+  };
+  if ((!top.features && !top.feature_lists) || top.other) return MessageKind::unknown;
+  const MessageKind kind = top.feature_lists ? MessageKind::sequence_example : MessageKind::example;
+  for (const MessageKind candidate : {kind, MessageKind::example_list}) {
+    if (is(candidate)) return candidate;
+  }
+  return MessageKind::unknown;
+}
+
+bool MessageView::has_features() const {
+  return kind_ == MessageKind::example || kind_ == MessageKind::sequence_example ||
+         kind_ == MessageKind::example_list;
+}
+
+// Reads the features and feature lists of a message of this kind. Returns false for invalid bytes.
+bool MessageView::read_as(MessageKind kind) {
+  is_usual_ = true;
+  replaced_.reset();
   feature_lists_.clear();
   try {
-    const TopFields top = read_top_fields(read_example(record));
-    if (record.empty()) {
-      kind_ = MessageKind::example;
-    } else if (top.wall_time) {
-      if (!top.other_than_event) kind_ = MessageKind::event;
-    } else if (top.feature_lists) {
-      if (read_features(record) && read_feature_lists(record)) {
-        kind_ = MessageKind::sequence_example;
-      }
-    } else if (top.features) {
-      if (read_features(record)) kind_ = MessageKind::example;
+    switch (kind) {
+      case MessageKind::sequence_example:
+        read_feature_lists();
+        [[fallthrough]];
+      case MessageKind::example:
+        read_features(record_, kind, features_);
+        return true;
+      case MessageKind::example_list:
+        return read_example_list();
+      case MessageKind::event:
+        read_event(record_);
+        return true;
+      case MessageKind::unknown:
+        return true;
     }
   } catch (const Error&) {
-    kind_ = MessageKind::unknown;
   }
-  if (kind_ != MessageKind::unknown) return;
-  features_.clear();
-  feature_lists_.clear();
+  return false;
 }
 
-// read_features() and read_feature_lists() return false if a field has bytes but no entry. They
-// throw Error{corrupted} for invalid bytes.
-bool MessageView::read_features(std::span<const std::byte> record) {
-  Collector collector(features_);
-  bool empty = true;
-  read_messages(WireReader(record), kExampleFeatures, [&](WireReader features) {
-    empty = empty && features.done();
-    recordpipe::read_features(features, [&](std::string_view name, std::span<const std::byte> entry,
-                                            const FeatureSize& size) {
+// The functions from here to read_example_list() throw Error{corrupted} for invalid bytes.
+
+// Reads the features of an Example or of a SequenceExample's context.
+void MessageView::read_features(std::span<const std::byte> record, MessageKind kind,
+                                std::vector<NamedFeature>& out) {
+  Collector collector(out);
+  size_t messages = 0;
+  WireReader message = read_example(record);
+  while (!message.done()) {
+    const uint32_t tag = message.read_tag();
+    if (tag != length_delimited_tag(kExampleFeatures)) {
+      is_usual_ = is_usual_ && kind == MessageKind::sequence_example &&
+                  tag == length_delimited_tag(kSequenceFeatureLists);
+      message.skip(tag);
+      continue;
+    }
+    const WireReader features = message.read_message();
+    size_t usual = 0;  // bytes of entries that have nothing else than a key and values
+    const auto on_plain = [&](const PlainEntry& plain) {
+      const auto size = measure(plain.feature);
+      if (!size || !is_utf8(plain.key)) return false;
+      usual += field_size(plain.entry.size());
+      collector.add({plain.key, FeatureView(plain.entry, *size)});
+      return true;
+    };
+    const auto on_entry = [&](std::string_view name, std::span<const std::byte> entry,
+                              const FeatureSize& size) {
+      if (!size.has_other && is_key_and_value(entry)) usual += field_size(entry.size());
       collector.add({name, FeatureView(entry, size)});
-    });
-  });
-  return empty || collector.any();
+    };
+    read_entries(features, on_plain, on_entry);
+    is_usual_ = is_usual_ && usual == features.rest().size() && ++messages == 1;
+  }
+  note_replaced(collector.sort(), "feature");
 }
 
-bool MessageView::read_feature_lists(std::span<const std::byte> record) {
+void MessageView::read_feature_lists() {
   Collector collector(feature_lists_);
-  bool empty = true;
-  read_messages(WireReader(record), kSequenceFeatureLists, [&](WireReader lists) {
-    empty = empty && lists.done();
+  size_t messages = 0;
+  read_messages(read_example(record_), kSequenceFeatureLists, [&](WireReader lists) {
+    size_t usual = 0;  // as in read_features()
     read_messages(lists, kFeatureListsEntry, [&](WireReader entry) {
       size_t steps = 0;
+      bool has_other = !is_key_and_value(entry.rest());
       const std::string_view name = check_entry(entry, [&](WireReader list) {
+        size_t usual_steps = 0;
         read_messages(list, kFeatureListFeature, [&](WireReader step) {
-          FeatureSize().add(step);
+          FeatureSize size;
+          size.add(step);
+          usual_steps += field_size(step.rest().size());
+          has_other = has_other || size.has_other;
           ++steps;
         });
+        has_other = has_other || usual_steps != list.rest().size();
       });
+      if (!has_other) usual += field_size(entry.rest().size());
       collector.add(FeatureListView(name, entry.rest(), steps));
     });
+    is_usual_ = is_usual_ && usual == lists.rest().size() && ++messages == 1;
   });
-  return empty || collector.any();
+  note_replaced(collector.sort(), "feature list");
+}
+
+// Reads the Examples' features as columns_, with a step for each Example. Returns false if that
+// takes much more memory than the record: each Example has other features.
+bool MessageView::read_example_list() {
+  is_usual_ = false;
+  features_.clear();
+  size_t examples = 0;
+  read_messages(read_example(record_), kListExamples, [&](WireReader) { ++examples; });
+  const size_t most_steps = std::max<size_t>(65536, record_.size() / 4);
+  std::map<std::string_view, size_t> columns;  // name -> index in columns_
+  std::vector<std::string_view> names;
+  size_t row = 0;
+  bool is_too_sparse = false;
+  const auto column_of = [&](std::string_view name, size_t guess) {
+    if (guess < names.size() && names[guess] == name) return guess;
+    const auto [found, is_new] = columns.emplace(name, names.size());
+    if (!is_new) return found->second;
+    names.push_back(name);
+    is_too_sparse = names.size() * examples > most_steps;
+    if (is_too_sparse) return found->second;
+    if (names.size() > columns_.size()) columns_.emplace_back();
+    columns_[found->second].assign(examples, FeatureView({}, FeatureSize(), /*in_entry=*/false));
+    return found->second;
+  };
+  WireReader list = read_example(record_);
+  while (!list.done() && !is_too_sparse) {
+    const uint32_t tag = list.read_tag();
+    if (tag == length_delimited_tag(kListContext)) {
+      read_features(list.read_message().rest(), MessageKind::example, features_);
+    } else if (tag == length_delimited_tag(kListExamples)) {
+      read_features(list.read_message().rest(), MessageKind::example, in_example_);
+      for (size_t i = 0; i < in_example_.size() && !is_too_sparse; ++i) {
+        const size_t column = column_of(in_example_[i].name, i);
+        if (!is_too_sparse) columns_[column][row] = in_example_[i].feature;
+      }
+      ++row;
+    } else {
+      list.skip(tag);
+    }
+  }
+  if (is_too_sparse) return false;
+  for (const auto& [name, column] : columns) {
+    feature_lists_.push_back(FeatureListView(name, columns_[column]));
+  }
+  return true;
+}
+
+void MessageView::note_replaced(const std::optional<std::string_view>& name,
+                                std::string_view what) {
+  if (!name || replaced_) return;
+  const auto* const at = reinterpret_cast<const std::byte*>(name->data());
+  replaced_ = UnreadField{.offset = name->empty() ? 0 : static_cast<uint64_t>(at - record_.data()),
+                          .what = "a second " + std::string(what) + " \"" + printable(*name) + "\"",
+                          .is_replaced = true};
+}
+
+std::optional<UnreadField> MessageView::unread() const {
+  if (!fixed_kind_ || !has_features()) return std::nullopt;
+  auto field = is_usual_ ? std::nullopt : find_unread_field(record_, kind_);
+  return field && !field->is_replaced ? field : replaced_ ? replaced_ : field;
+}
+
+std::string MessageView::undecided() const {
+  if (fixed_kind_ || kind_ != MessageKind::unknown) return "";
+  for (const MessageKind kind : {MessageKind::sequence_example, MessageKind::example}) {
+    MessageView view(kind);
+    view.read(record_);
+    const bool has_any =
+        kind == MessageKind::example ? !view.features().empty() : !view.feature_lists().empty();
+    if (!has_any) continue;
+    if (const auto field = view.unread()) {
+      return with_article(kind) + " but for " + field->what + " (byte " +
+             std::to_string(field->offset) + ")";
+    }
+  }
+  return "";
 }
 
 void MessageView::keep_only(const std::function<bool(std::string_view name)>& is_wanted) {
@@ -175,6 +351,8 @@ std::string_view to_string(MessageKind kind) {
       return "SequenceExample";
     case MessageKind::event:
       return "Event";
+    case MessageKind::example_list:
+      return "ExampleListWithContext";
     case MessageKind::unknown:
       break;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/example/column_helpers.h"
+#include "dataset/example/example_list.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
@@ -109,7 +110,8 @@ ExampleBatch parse_single_example(const Record& record, const ExampleCollator& f
 SequenceExampleCollator::SequenceExampleCollator(const SequenceExampleSchema& schema,
                                                  std::shared_ptr<UnlistedFeatures> unlisted)
     : context_(std::make_shared<WantedFeatures>(schema.context, unlisted)),
-      feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists, unlisted)) {}
+      feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists, unlisted)),
+      of_example_lists_(schema.of_example_lists) {}
 
 void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) const {
   batch.context_.reset(context_, rows);
@@ -120,6 +122,7 @@ void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) co
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
   try {
+    if (of_example_lists_) record = as_sequence_example(std::move(record));
     FeatureColumns::Row context(batch.context_, row);
     std::vector<std::string> met;
     WireReader message = read_example(record.data);
@@ -158,7 +161,8 @@ void SequenceExampleCollator::finish(SequenceExampleBatch& batch) const {
 }
 
 std::vector<Parameter> SequenceExampleCollator::parameters() const {
-  return {{"context", context_->text()}, {"feature_lists", feature_lists_->text()}};
+  return {{"context", context_->text()},
+          {of_example_lists_ ? "examples" : "feature_lists", feature_lists_->text()}};
 }
 
 SequenceExampleBatch parse_sequence_example(std::span<const Record> records,

@@ -125,6 +125,23 @@ class PieceWriter {
   std::vector<std::pair<size_t, std::span<const std::byte>>> long_values_;
 };
 
+// Throws if an edit of the message would lose anything.
+void require_editable(const MessageView& message) {
+  if (message.kind() != MessageKind::example && message.kind() != MessageKind::sequence_example) {
+    const std::string why = message.undecided();
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "neither an Example nor a SequenceExample (but " +
+                           (why.empty() ? std::string(to_string(message.kind())) : why) + ")",
+                 .hint = "only those can be edited"});
+  }
+  const auto field = message.unread();
+  if (!field || field->is_replaced) return;
+  throw Error({.kind = ErrorKind::unsupported,
+               .offset = field->offset,
+               .reason = "the edit would lose " + field->what,
+               .hint = "only records whose bytes are all features can be edited"});
+}
+
 }  // namespace
 
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit) {
@@ -146,17 +163,11 @@ EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdi
       reader.skip(tag);
     }
   }
-  const MessageKind kind = message_kind(message);
-  if (kind != MessageKind::example && kind != MessageKind::sequence_example) {
-    throw Error({.kind = ErrorKind::corrupted,
-                 .reason = "neither an Example nor a SequenceExample (but " +
-                           std::string(to_string(kind)) + ")",
-                 .hint = "only those have features"});
-  }
+  MessageView view(edit.kind);
+  view.read(message);
+  require_editable(view);
   std::unique_ptr<const std::string> replaced;
   if (edit.replace) {
-    MessageView view;
-    view.read(message);
     replaced = std::make_unique<const std::string>(edit.replace(view));
     if (!features) features.emplace();
     WireReader example = read_example(std::as_bytes(std::span(*replaced)));

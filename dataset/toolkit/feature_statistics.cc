@@ -32,10 +32,10 @@ template <typename Values, typename Added>
 void add_message(StatisticsOf<Values>& all, const MessageView& message,
                  std::span<const std::string> only, Added added) {
   ++all.records;
-  if (message.kind() == MessageKind::example || message.kind() == MessageKind::sequence_example) {
-    ++all.with_features;
-  }
+  all.undecided.add(message);
+  if (message.has_features()) ++all.with_features;
   if (message.kind() == MessageKind::sequence_example) ++all.sequences;
+  if (message.kind() == MessageKind::example_list) ++all.example_lists;
   const auto add_to = [&](auto& map, auto& hint, std::string_view name, auto add) {
     if (!only.empty() && !std::ranges::binary_search(only, name, std::less<>())) return;
     if (Values* known = find_or_keep(map, hint, name, kStatisticsLimits<Values>, all.name_bytes)) {
@@ -91,6 +91,8 @@ void FeatureStatistics::merge_part(const Part& part) {
   records += part.records;
   with_features += part.with_features;
   sequences += part.sequences;
+  example_lists += part.example_lists;
+  undecided.merge(part.undecided);
   left_out += part.left_out;
   const auto merge_maps = [&](auto& mine, const auto& theirs) {
     auto hint = mine.begin();
@@ -262,6 +264,12 @@ void append_feature(const ValueStatistics& values, uint64_t records, bool steps,
   if (values.bytes.count > 0) append_bytes(values.bytes, object.key("bytes"));
 }
 
+void append_undecided(const UndecidedRecords& undecided, JsonText& json) {
+  JsonObject object(json);
+  object.key("records").number(undecided.count);
+  object.key("first").string(undecided.first);
+}
+
 }  // namespace
 
 std::string statistics_as_json(const FeatureStatistics& statistics) {
@@ -282,6 +290,8 @@ std::string statistics_as_json(const FeatureStatistics& statistics) {
       add("feature_lists", statistics.feature_lists, /*steps=*/true);
     }
     if (statistics.left_out > 0) object.key("left_out").number(statistics.left_out);
+    if (statistics.undecided.count > 0)
+      append_undecided(statistics.undecided, object.key("undecided"));
   }
   json.raw("\n");
   return json.take();

@@ -209,11 +209,11 @@ std::vector<FeatureDifference> compare_records(const ComparedRecord& record_a,
   const MessageView& a = record_a.message;
   const MessageView& b = record_b.message;
   Comparison comparison(tolerance);
-  const bool is_message =
-      a.kind() == MessageKind::example || a.kind() == MessageKind::sequence_example;
+  // What the features don't cover is compared by its bytes.
+  const bool is_covered = a.has_features() && !a.unread() && !b.unread();
   if (a.kind() != b.kind()) {
     comparison.add("", "kind", std::string(to_string(a.kind())), std::string(to_string(b.kind())));
-  } else if (!is_message) {
+  } else if (!is_covered) {
     return {compare_bytes(record_a.data, record_b.data)};
   } else {
     comparison.compare_sorted(
@@ -229,7 +229,13 @@ std::vector<FeatureDifference> compare_records(const ComparedRecord& record_a,
         },
         [](const FeatureListView& l) { return counted(l.size(), "step"); });
   }
-  return comparison.take();
+  std::vector<FeatureDifference> differences = comparison.take();
+  // Features don't tell apart messages without any, nor how many Examples of a list have none.
+  const bool is_empty = a.features().empty() && a.feature_lists().empty();
+  if (differences.empty() && (is_empty || a.kind() == MessageKind::example_list)) {
+    return {compare_bytes(record_a.data, record_b.data)};
+  }
+  return differences;
 }
 
 }  // namespace recordpipe

@@ -1,7 +1,9 @@
 #include "recordpipe/toolkit/schema_inference.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "dataset/toolkit/names.h"
 
@@ -11,7 +13,7 @@ namespace {
 // Returns the only index with a non-zero count; std::nullopt if several indexes have one,
 // `fallback` if none has.
 template <typename Kind>
-std::optional<Kind> only_kind(const std::array<uint64_t, 4>& counts, Kind fallback) {
+std::optional<Kind> only_kind(std::span<const uint64_t> counts, Kind fallback) {
   std::optional<Kind> found;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
@@ -33,7 +35,7 @@ uint64_t InferredFeature::with_list() const {
 std::optional<FeatureKind> InferredFeature::kind() const {
   std::array<uint64_t, 4> lists = by_kind;
   lists[static_cast<size_t>(FeatureKind::none)] = 0;
-  return only_kind(lists, FeatureKind::none);
+  return only_kind<FeatureKind>(lists, FeatureKind::none);
 }
 
 void InferredFeature::add(const FeatureView& feature) {
@@ -63,11 +65,24 @@ void InferredFeatureList::merge(const InferredFeatureList& other) {
   step.merge(other.step);
 }
 
+void UndecidedRecords::add(const MessageView& message) {
+  if (message.kind() != MessageKind::unknown) return;
+  std::string why = message.undecided();
+  if (why.empty()) return;
+  if (count++ == 0) first = std::move(why);
+}
+
+void UndecidedRecords::merge(const UndecidedRecords& later) {
+  if (count == 0) first = later.first;
+  count += later.count;
+}
+
 std::optional<MessageKind> InferredSchema::kind() const {
-  std::array<uint64_t, 4> with_bytes = by_kind;
+  auto with_bytes = by_kind;
   uint64_t& examples = with_bytes[static_cast<size_t>(MessageKind::example)];
   examples -= empty_records;
-  return only_kind(with_bytes, records > 0 ? MessageKind::example : MessageKind::unknown);
+  return only_kind<MessageKind>(with_bytes,
+                                records > 0 ? MessageKind::example : MessageKind::unknown);
 }
 
 std::optional<uint64_t> InferredSchema::fixed_values(const InferredFeature& feature) const {
@@ -85,6 +100,7 @@ std::optional<uint64_t> InferredSchema::fixed_values(const InferredFeatureList& 
 void InferredSchema::add(const MessageView& message, size_t size) {
   ++records;
   ++by_kind[static_cast<size_t>(message.kind())];
+  undecided.add(message);
   if (size == 0) ++empty_records;
   auto feature_hint = features.begin();
   for (const auto& [name, feature] : message.features()) {
@@ -109,6 +125,7 @@ void InferredSchema::add(const MessageView& message, size_t size) {
 void InferredSchema::merge(const InferredSchema& other) {
   records += other.records;
   for (size_t i = 0; i < by_kind.size(); ++i) by_kind[i] += other.by_kind[i];
+  undecided.merge(other.undecided);
   empty_records += other.empty_records;
   left_out += other.left_out;
   auto feature_hint = features.begin();

@@ -109,6 +109,7 @@ ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const 
                             .sample_count = arguments.sample_count,
                             .shuffle = arguments.shuffle,
                             .temporary_directory = arguments.tmp_dir.bytes};
+  options.selection.edit.kind = kind_of(reading);
   options.output.splits = names_of(options.split);
   if (arguments.skip_corrupt) {
     options.input.on_damage = [](const auto&, const auto&) {};

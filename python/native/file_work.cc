@@ -183,10 +183,17 @@ RecordReadOptions read_options(bool check_crc, const std::string& compression) {
 }
 
 RecordReadOptions read_options(const Reading& reading) {
-  const auto& [compression, check_crc, max_record_size] = reading;
+  const auto& [compression, check_crc, max_record_size, kind] = reading;
   RecordReadOptions options = read_options(check_crc, compression);
   options.max_record_size = max_record_size;
   return options;
+}
+
+std::optional<MessageKind> kind_of(const Reading& reading) {
+  for (const auto& [name, kind] : kMessageKindNames) {
+    if (name == std::get<3>(reading)) return kind;
+  }
+  return std::nullopt;
 }
 
 Compression compression_of(const std::string& name) {
@@ -201,7 +208,7 @@ SurveyOptions survey_options(const Reading& reading, const std::optional<std::st
   std::optional<Where> selected;
   if (where) selected.emplace(*where);
   return {.reading = read_options(reading),
-          .filter = RecordFilter(std::move(selected), limit),
+          .filter = RecordFilter(std::move(selected), limit, kind_of(reading)),
           .threads = threads};
 }
 

@@ -16,6 +16,7 @@
 #include "python/native/file_path.h"
 #include "python/native/python_file_system.h"
 #include "recordpipe/compression.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe::python {
@@ -50,8 +51,9 @@ Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
 RecordReadOptions read_options(bool check_crc, const std::string& compression);
 // How files are read, from Python: compression, check_crc, max_record_size.
-using Reading = std::tuple<std::string, bool, uint64_t>;
+using Reading = std::tuple<std::string, bool, uint64_t, std::string>;
 RecordReadOptions read_options(const Reading& reading);
+std::optional<MessageKind> kind_of(const Reading& reading);
 
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads);

@@ -158,11 +158,12 @@ void define_dataset(nb::module_& module) {
       nb::arg(), nb::arg(), nb::arg().none());
   module.def(
       "sequence_example_spec",
-      [=](const nb::list& context, const nb::list& feature_lists, bool nulls, nb::object watch) {
-        return std::make_shared<ParseSpec>(
-            sequence_example_spec(context, feature_lists, missing(nulls), watch_of(watch)));
+      [=](const nb::list& context, const nb::list& feature_lists, bool nulls, bool of_example_lists,
+          nb::object watch) {
+        return std::make_shared<ParseSpec>(sequence_example_spec(
+            context, feature_lists, missing(nulls), of_example_lists, watch_of(watch)));
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("warn_of_unlisted", &warn_of_unlisted);
 
   using Self = const PythonDataset&;

@@ -173,12 +173,13 @@ ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
 }
 
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
-                                MissingFeatures missing,
+                                MissingFeatures missing, bool of_example_lists,
                                 std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs, lists;
   const SequenceExampleCollator collator(
       {.context = example_schema(context, missing, outputs),
-       .feature_lists = list_schema(feature_lists, missing, lists)},
+       .feature_lists = list_schema(feature_lists, missing, lists),
+       .of_example_lists = of_example_lists},
       unlisted);
   return {std::move(outputs), std::move(lists), ParseCollator(collator), {}, std::move(unlisted)};
 }

@@ -96,7 +96,7 @@ ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
 // Of Examples of TFDS.
 ParseSpec tfds_spec(tfds::ExamplesCollator collator);
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
-                                MissingFeatures missing,
+                                MissingFeatures missing, bool of_example_lists,
                                 std::shared_ptr<UnlistedFeatures> unlisted);
 
 }  // namespace recordpipe::python

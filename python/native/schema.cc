@@ -61,6 +61,7 @@ nb::tuple to_python(const InferredSchema& schema) {
   const auto kind = schema.kind();
   return nb::make_tuple(schema.records, text(kind ? to_string(*kind) : "mixed"), kinds,
                         schema.with_features(), features, lists, schema.left_out,
+                        schema.undecided.count, text(schema.undecided.first),
                         text(schema_as_cpp(schema)), text(schema_as_python(schema)));
 }
 

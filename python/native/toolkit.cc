@@ -92,7 +92,7 @@ nb::tuple info(const SharedFiles& files, const std::vector<FilePath>& given, con
         [&](size_t i) { return turn_of_headers(work, inputs.paths[i]); },
         [&](FileShare share) {
           return find_file_facts(work, inputs.paths[share.number], read_options(reading),
-                                 share.turn.status);
+                                 share.turn.status, kind_of(reading));
         },
         [&](FileFacts facts) {
           total.merge(facts);

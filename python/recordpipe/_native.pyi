@@ -162,6 +162,7 @@ def sequence_example_spec(
     context: list[tuple[Any, ...]],
     feature_lists: list[tuple[Any, ...]],
     nulls: bool,
+    of_example_lists: bool,
     watch: tuple[list[str], int, bool, str] | None,
     /,
 ) -> ParseSpec: ...
@@ -234,7 +235,7 @@ def choose(datasets: list[Dataset], choices: Dataset, stop_on_empty: bool, /) ->
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
 
 _Progress = Callable[[int, int], object] | None
-_Reading = tuple[str, bool, int]
+_Reading = tuple[str, bool, int, str]
 
 def schema(
     files: FileSystem,

@@ -52,12 +52,13 @@ def _with_nulls(dataset: Dataset) -> Dataset:
         if method == "parse":
             spec = _native.example_spec(native_features(*parameters), True, watched(*parameters))
             rebuilt = rebuilt._parsed(method, parameters, spec)
-        elif method == "parse_sequence_example":
+        elif method in ("parse_sequence_example", "parse_example_list"):
             context, feature_lists = parameters
             spec = _native.sequence_example_spec(
                 native_features(context),
                 native_feature_lists(feature_lists),
                 True,
+                method == "parse_example_list",
                 watched(context),
             )
             rebuilt = rebuilt._parsed(method, parameters, spec)

@@ -167,6 +167,7 @@ def convert(
     max_bytes: int | None = None,
     shuffle: bool = False,
     tmp_dir: str | os.PathLike[str] | None = None,
+    kind: str | None = None,
     where: str | None = None,
     sample: float | None = None,
     sample_count: int | None = None,
@@ -259,6 +260,8 @@ def convert(
             fit into memory goes to temporary files.
         tmp_dir: the directory of these, on this machine. Default: the target's, or that of
             ``tempfile`` for a target elsewhere.
+        kind: reads every record as this type of message, for ``where``, ``select``, ``drop``,
+            ``rename`` and ``resize``, as in :func:`recordpipe.schema`.
         where: the records to take, for example ``"label == 3 and len(box) > 0"``. Default: all.
         sample: take each record with this probability, 0 to 1.
         sample_count: take so many records, drawn at random. Without ``shuffle``, the number of
@@ -315,6 +318,7 @@ def convert(
                     ("dry_run", dry_run, False),
                     ("max_bytes", max_bytes, None),
                     ("shuffle", shuffle, False),
+                    ("kind", kind, None),
                     ("where", where, None),
                     ("sample", sample, None),
                     ("sample_count", sample_count, None),
@@ -384,7 +388,7 @@ def convert(
     given = (
         *files_of(sources, recursive, filesystem),
         target,
-        reading(input_compression, max_record_size, check_crc),
+        reading(input_compression, max_record_size, check_crc, kind),
         arguments,
     )
     if dry_run:

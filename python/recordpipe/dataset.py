@@ -138,13 +138,53 @@ class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators,
                 number of steps with any number of values each; :class:`RawFeature`: an array of
                 bytes in each step.
         """
+        return self._parse_lists("parse_sequence_example", context, feature_lists)
+
+    def parse_example_list(
+        self,
+        context: Mapping[str, Feature] | None = None,
+        examples: Mapping[str, ListFeature] | None = None,
+    ) -> Dataset:
+        """Turns each record, an ExampleListWithContext, into a tuple of two dicts.
+
+        The message type is that of TensorFlow Ranking (ELWC): a list of Examples, for example the
+        documents that a query found, and an Example as their context. The first dict has the values
+        of ``context``, as after :meth:`parse`; the second those of ``examples``, each with a step
+        for each Example::
+
+            ds = rp.tfrecords("train-*").parse_example_list(
+                {"query_tokens": rp.RaggedFeature("string")},
+                {
+                    "relevance": rp.FixedLenSequenceFeature([], "int64"),
+                    "document_tokens": rp.RaggedFeature("string"),
+                },
+            )
+
+        A feature that an Example lacks has no values there, which only a :class:`RaggedFeature`
+        allows. ``recordpipe.schema(paths)`` finds the features of such records, too.
+
+        Args:
+            examples: as the ``feature_lists`` of :meth:`parse_sequence_example`.
+        """
+        return self._parse_lists("parse_example_list", context, examples)
+
+    def _parse_lists(
+        self,
+        method: str,
+        context: Mapping[str, Feature] | None,
+        feature_lists: Mapping[str, ListFeature] | None,
+    ) -> Dataset:
         if not isinstance(context, FoundFeatures):
             context = dict(context or {})
         feature_lists = dict(feature_lists or {})
         spec = native.sequence_example_spec(
-            native_features(context), native_feature_lists(feature_lists), False, watched(context)
+            native_features(context),
+            native_feature_lists(feature_lists),
+            False,
+            method == "parse_example_list",
+            watched(context),
         )
-        return self._parsed("parse_sequence_example", (context, feature_lists), spec)
+        return self._parsed(method, (context, feature_lists), spec)
 
     def _parsed(self, method: str, arguments: tuple[Any, ...], spec: native.ParseSpec) -> Dataset:
         parsed = self._derive(method, arguments, lambda: self._native.parse(spec))

@@ -103,7 +103,7 @@ def parsed_source(dataset: Dataset) -> ParsedSource | None:
         source = step
         step, name, arguments = _call_of(source)
         skip_errors = skip_errors or name == "ignore_errors"
-        if name in ("parse", "parse_sequence_example"):
+        if name in ("parse", "parse_sequence_example", "parse_example_list"):
             parsing = (name, arguments)
     if name != "tfrecords":
         return None
@@ -182,11 +182,15 @@ def find_features(dataset: Dataset, unseen: Unseen) -> FoundFeatures:
     schema = _schema_of_first(source.ignore_errors() if skip_errors else source)
     if schema.records == 0:
         raise _error("not_found", "there are no records in which to look for features")
-    if schema.kind == "SequenceExample":
+    parsers = {
+        "SequenceExample": "parse_sequence_example",
+        "ExampleListWithContext": "parse_example_list",
+    }
+    if schema.kind in parsers:
         raise _error(
             "unsupported",
-            "the records are SequenceExamples",
-            "call parse_sequence_example(); recordpipe.schema() finds its features",
+            f"the records are {schema.kind}s",
+            f"call {parsers[schema.kind]}(); recordpipe.schema() finds its features",
         )
     features = schema.features()
     if not features:

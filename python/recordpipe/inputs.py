@@ -78,7 +78,9 @@ __all__ = [
 ]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-Reading = tuple[str, bool, int]
+Reading = tuple[str, bool, int, str]
+# The types of messages, as `kind` names them.
+KINDS = ("example", "sequence_example", "elwc", "event", "unknown")
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _STORES = ("s3://", "gs://", "az://", "http://", "https://", "file://")
@@ -161,11 +163,19 @@ def _refused_url(name: str, reason: str, hint: str) -> Error:
     return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
 
 
-def reading(input_compression: str | None, max_record_size: int, check_crc: bool = True) -> Reading:
+def reading(
+    input_compression: str | None,
+    max_record_size: int,
+    check_crc: bool = True,
+    kind: str | None = None,
+) -> Reading:
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
     return (
         known_compression(input_compression),
         check_crc,
         whole_number("max_record_size", max_record_size, 1),
+        kind or "",
     )
 
 

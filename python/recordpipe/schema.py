@@ -104,19 +104,27 @@ class FeatureListSchema:
         return FixedLenSequenceFeature(_shape(self.fixed), dtype, allow_missing=self.share < 1)
 
 
+_WITH_FEATURES = ("Example", "SequenceExample", "ExampleListWithContext")
+
+
 @dataclass(frozen=True, repr=False)
 class Schema:
     """The features of records. ``str(schema)`` is a table of them.
 
     Attributes:
         records: how many were looked into.
-        kind: the type of message: "Example", "SequenceExample", "Event" (of TensorBoard),
-            "unknown", or "mixed".
+        kind: the type of message: "Example", "SequenceExample", "ExampleListWithContext" (of
+            TensorFlow Ranking), "Event" (of TensorBoard), "unknown", or "mixed".
         kinds: the number of records of each type.
         fields: the features, by name, sorted.
-        list_fields: the feature lists of SequenceExamples.
+        list_fields: the feature lists of SequenceExamples, or the features of the Examples in
+            ExampleListWithContexts.
         left_out: how often features of further names occurred: the first 20,000 names are kept,
             and at most 4 MiB of names.
+        undecided: how many records of unknown type are Examples or SequenceExamples but for some
+            field, which a parser would drop; ``kind="example"`` reads them so.
+        undecided_because: of the first of them: "an Example but for field 5 of an Example (byte
+            20)".
         cpp: C++ code of an ExampleSchema of the C++ library.
         python: Python code of features for tf.io.parse_example (``features()`` are recordpipe's).
     """
@@ -127,6 +135,8 @@ class Schema:
     fields: dict[str, FeatureSchema]
     list_fields: dict[str, FeatureListSchema] = field(default_factory=dict)
     left_out: int = 0
+    undecided: int = 0
+    undecided_because: str = ""
     cpp: str = ""
     python: str = ""
 
@@ -155,7 +165,7 @@ class Schema:
         return {name: one.feature for name, one in lists if one.feature is not None}
 
     def _require_features(self) -> None:
-        if not self.records or self.kind in ("Example", "SequenceExample"):
+        if not self.records or self.kind in _WITH_FEATURES:
             return
         counts = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.items())
         several = self.kind == "mixed"
@@ -165,6 +175,9 @@ class Schema:
             if several
             else "parse them yourself, with map()"
         )
+        if self.undecided:
+            reason += f"; {self.undecided:,} undecided, the first {self.undecided_because}"
+            hint = 'kind="example" or another kind says what they are'
         raise _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
 
     def __repr__(self) -> str:
@@ -172,12 +185,13 @@ class Schema:
             (shown_name(name), one.kind, _range(one.values, "value"), _percent(one.share))
             for name, one in self.fields.items()
         ]
+        step = "example" if self.kind == "ExampleListWithContext" else "step"
         rows += [
             (
                 shown_name(name),
                 one.kind,
                 _range(one.values, "value"),
-                f"{_percent(one.share)}  in each of {_range(one.steps, 'step')}",
+                f"{_percent(one.share)}  in each of {_range(one.steps, step)}",
             )
             for name, one in self.list_fields.items()
         ]
@@ -188,13 +202,15 @@ class Schema:
         ]
         if self.left_out:
             lines.append(f"  and features of other names, {self.left_out:,} in all")
+        if self.undecided:
+            lines.append(f"  undecided: {self.undecided:,}, the first {self.undecided_because}")
         head = f"Schema of {self.records:,} record{'' if self.records == 1 else 's'}: {self.kind}"
         return "\n".join([head, *lines])
 
     @classmethod
     def _of(cls, found: tuple[Any, ...]) -> Schema:
         """Makes a Schema of what the extension module found."""
-        records, kind, kinds, with_features, features, lists, left_out, cpp, python = found
+        records, kind, kinds, with_features, features, lists, left_out, *rest = found
         fields = {
             name: FeatureSchema(kind, count, count / with_features, values, fixed)
             for name, (kind, count, values, fixed) in features.items()
@@ -203,7 +219,7 @@ class Schema:
             name: FeatureListSchema(kind, count, count / with_features, values, steps, fixed)
             for name, (kind, count, values, steps, fixed) in lists.items()
         }
-        return cls(records, kind, kinds, fields, list_fields, left_out, cpp, python)
+        return cls(records, kind, kinds, fields, list_fields, left_out, *rest)
 
 
 def shown_name(name: str) -> str:
@@ -234,6 +250,7 @@ def schema(
     *,
     recursive: bool = False,
     filesystem: Any = None,
+    kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
     check_crc: bool = True,
@@ -255,6 +272,9 @@ def schema(
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        kind: reads every record as this type of message, as protobuf's parser does, which skips
+            unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no
+            features). Default: the type whose fields explain every byte of the record.
         where: the records to look into, for example ``"label == 3 and len(box) > 0"``. Default:
             all.
         limit: at most the first so many of these. Records behind them may have further features,
@@ -275,7 +295,7 @@ def schema(
         NotFoundError: a file, or a feature that ``where`` names, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
-    how = reading(input_compression, max_record_size, check_crc)
+    how = reading(input_compression, max_record_size, check_crc, kind)
     where = where_text(where)
     if executor is not None:
         from recordpipe.shards import merge_files

@@ -153,10 +153,12 @@ class Stats:
 
     Attributes:
         records: the number of records.
-        with_features: of these, the Examples and SequenceExamples.
+        with_features: of these, the Examples, SequenceExamples and ExampleListWithContexts.
         features: by name; at most 200.
-        feature_lists: by name, of SequenceExamples; at most 200.
+        feature_lists: by name, of SequenceExamples, or of the Examples in ExampleListWithContexts;
+            at most 200.
         left_out: how often features of further names occurred.
+        undecided, undecided_because: as in :class:`Schema`.
     """
 
     records: int
@@ -164,6 +166,8 @@ class Stats:
     features: Mapping[str, FeatureStats]
     feature_lists: Mapping[str, FeatureStats] = field(default_factory=dict)
     left_out: int = 0
+    undecided: int = 0
+    undecided_because: str = ""
 
     def __getitem__(self, name: str) -> FeatureStats:
         return self.features[name] if name in self.features else self.feature_lists[name]
@@ -187,6 +191,7 @@ def stats(
     *,
     recursive: bool = False,
     filesystem: Any = None,
+    kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
     check_crc: bool = True,
@@ -210,6 +215,9 @@ def stats(
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        kind: reads every record as this type of message, as protobuf's parser does, which skips
+            unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no
+            features). Default: the type whose fields explain every byte of the record.
         where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
         limit: at most the first so many of these.
         check_crc: False accepts wrong CRCs.
@@ -231,7 +239,7 @@ def stats(
     """
     names = feature_names(features)
     where = where_text(where)
-    how = reading(input_compression, max_record_size, check_crc)
+    how = reading(input_compression, max_record_size, check_crc, kind)
     if executor is not None:
         require_no_limit(limit)
         merge = native.StatisticsMerge(names, where)
@@ -262,6 +270,7 @@ def stats(
         {name: _feature(one) for name, one in values["features"].items()},
         {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
         values.get("left_out", 0),
+        *values.get("undecided", {}).values(),
     )
 
 

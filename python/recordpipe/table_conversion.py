@@ -174,8 +174,8 @@ def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, 
         if feature in features and one.values is not None and 0 < one.values[0] == one.values[1]:
             shape = [] if one.values[0] == 1 else [one.values[0]]
             features[feature] = FixedLenFeature(shape, features[feature].dtype)
-    if found.kind == "SequenceExample":
-        raise _refused(name, "SequenceExamples: parse them, and call write_table()")
+    if found.kind in ("SequenceExample", "ExampleListWithContext"):
+        raise _refused(name, f"{found.kind}s: parse them, and call write_table()")
     wanted, dropped = options.get("select"), options.get("drop", [])
     for feature, one in found.fields.items():
         if one.kind == "mixed" and feature not in dropped and feature in (wanted or found.fields):

@@ -32,6 +32,7 @@ def info(
     *,
     recursive: bool = False,
     filesystem: Any = None,
+    kind: str | None = None,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -52,6 +53,7 @@ def info(
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        kind: reads every record as this type of message, as in :func:`recordpipe.schema`.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -65,7 +67,7 @@ def info(
     with reported(progress, "info") as function:
         files, total = native.info(
             *files_of(paths, recursive, filesystem),
-            reading(input_compression, max_record_size, check_crc),
+            reading(input_compression, max_record_size, check_crc, kind),
             function,
         )
     return Info._of(files, total)

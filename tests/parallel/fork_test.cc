@@ -137,7 +137,7 @@ TEST(CrewsAfterFork, WhileOtherThreadsMakeAndUseCrews) {
   }
   for (int i = 0; i < 200; ++i) {
     ASSERT_EQ(status_of_child([] {
-                if (!a_new_crew_has_threads()) _exit(1);
+                if (!a_new_crew_has_threads()) _exit(starts_with_tbb() && can_use_tbb() ? 3 : 1);
                 _exit(loops_work() ? 0 : 2);
               }),
               0)

@@ -1,4 +1,5 @@
-"""parse_sequence_example(): context and feature lists, in batches and one by one."""
+"""parse_sequence_example() and parse_example_list(): context and feature lists, in batches and one
+by one; and records of other types."""
 
 import unittest
 
@@ -110,6 +111,95 @@ class Sequences(FilesTest):
         self.assertEqual(lists["missing"].to_list(), [[], [], [], []])
         with self.assertRaisesRegex(rp.NotFoundError, "missing"):
             list(parsed())
+
+
+def elwc(examples, context=None):
+    """An ExampleListWithContext of TensorFlow Ranking."""
+    fields = [records.field(1, records.example(one)) for one in examples]
+    if context is not None:
+        fields.append(records.field(2, records.example(context)))
+    return b"".join(fields)
+
+
+class ExampleLists(FilesTest):
+    """parse_example_list()"""
+
+    def setUp(self):
+        super().setUp()
+        self.path = records.write(
+            self.folder / "elwc.tfrecord",
+            [
+                elwc(
+                    [{"clicks": [1], "tokens": [b"a", b"b"]}, {"clicks": [0]}],
+                    {"query": [b"shoes"]},
+                ),
+                elwc([{"clicks": [2], "tokens": [b"c"]}], {"query": [b"hats"]}),
+            ],
+        )
+
+    def test_batch(self):
+        dataset = rp.tfrecords(self.path).parse_example_list(
+            {"query": rp.FixedLenFeature([], "string")},
+            {
+                "clicks": rp.FixedLenSequenceFeature([], "int64"),
+                "tokens": rp.RaggedFeature("bytes"),
+            },
+        )
+        ((context, lists),) = dataset.batch(2)
+        self.assertEqual(context["query"].tolist(), [b"shoes", b"hats"])
+        self.assertEqual(lists["clicks"].to_list(), [[1, 0], [2]])
+        self.assertEqual(lists["tokens"].to_list(), [[[b"a", b"b"], []], [[b"c"]]])
+        rows = [lists["clicks"].tolist() for _, lists in dataset]
+        self.assertEqual(rows, [[1, 0], [2]])
+
+    def test_features_that_schema_finds(self):
+        schema = rp.schema(self.path)
+        self.assertEqual(schema.kind, "ExampleListWithContext")
+        self.assertIn("in each of 1 to 2 examples", str(schema))
+        dataset = rp.tfrecords(self.path).parse_example_list(
+            schema.features(), schema.feature_lists()
+        )
+        (_, lists), _ = dataset
+        self.assertEqual(lists["clicks"].tolist(), [1, 0])
+        with self.assertRaisesRegex(rp.UnsupportedError, "call parse_example_list"):
+            rp.tfrecords(self.path).parse()
+
+    def test_an_example_without_a_fixed_feature(self):
+        dataset = rp.tfrecords(self.path).parse_example_list(
+            examples={"tokens": rp.FixedLenSequenceFeature([], "bytes")}
+        )
+        with self.assertRaisesRegex(rp.UnsupportedError, "tokens"):
+            list(dataset)
+
+    def test_plan(self):
+        """A state of one parser is none of the other."""
+        examples = {"clicks": rp.RaggedFeature("int64")}
+        of_lists = rp.tfrecords(self.path).parse_example_list(examples=examples).batch(1)
+        of_sequences = rp.tfrecords(self.path).parse_sequence_example(feature_lists=examples)
+        with iter(of_lists) as iterator:
+            next(iterator)
+            state = iterator.state_dict()
+        with iter(of_lists) as iterator:
+            iterator.load_state_dict(state)
+            self.assertEqual(next(iterator)[1]["clicks"].to_list(), [[[2]]])
+        with iter(of_sequences.batch(1)) as iterator, self.assertRaises(rp.Error):
+            iterator.load_state_dict(state)
+
+
+class Undecided(FilesTest):
+    def test_parse_without_features(self):
+        path = records.write(
+            self.folder / "x.tfrecord", [records.example({"label": [1]}) + b"\x2a\x01x"]
+        )
+        with self.assertRaisesRegex(rp.UnsupportedError, "1 undecided, the first an Example but"):
+            rp.tfrecords(path).parse()
+        self.assertIn("undecided: 1, the first an Example but", str(rp.schema(path)))
+        self.assertEqual(rp.schema(path, kind="example").kind, "Example")
+        features = rp.schema(path, kind="example").features()
+        (element,) = rp.tfrecords(path).parse(features)
+        self.assertEqual(element["label"], 1)
+        with self.assertRaisesRegex(ValueError, "kind is one of 'example'"):
+            rp.schema(path, kind="Example")
 
 
 if __name__ == "__main__":

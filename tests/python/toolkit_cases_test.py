@@ -86,6 +86,7 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
             "features": printed(report.fields),
             "feature_lists": printed(report.list_fields) or None,
             "left_out": report.left_out or None,
+            "undecided": self.undecided(report.undecided, report.undecided_because),
         }
 
     def stats(self, report):
@@ -95,11 +96,16 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
                 del one["int64"]["nan"]
         for one in found["feature_lists"].values():
             one["steps"] = one.pop("records")
+        undecided = self.undecided(found["undecided"], found.pop("undecided_because"))
         return {
             **found,
             "feature_lists": found["feature_lists"] or None,
             "left_out": found["left_out"] or None,
+            "undecided": undecided,
         }
+
+    def undecided(self, records, first):
+        return {"records": records, "first": first} if records else None
 
     def verify(self, report):
         reports = [as_json(file) for file in report]

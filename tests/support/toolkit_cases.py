@@ -364,6 +364,20 @@ features = {
         code={"python": "import tensorflow as tf\n\nfeatures = {\n}\n"})
     yield Case("Events", "schema", {"a": EVENT}, report={
         "records": 1, "kinds": {"Event": 1}, "kind": "Event", "features": {}})
+    yield Case("an Example and a field of another message", "schema", {"a": framed(EXTENDED)},
+               report={"kind": "unknown", "features": {}, "undecided": {
+                   "records": 1, "first": "an Example but for field 5 of an Example (byte 15)"},
+                   ...: ...})
+    id_one = {"id": {"kind": "int64", "values": 1, "share": 1.0}}
+    yield Case("the same, read as an Example", "schema", {"a": framed(EXTENDED)},
+               {"kind": "example"}, report={"kind": "Example", "features": id_one, ...: ...})
+    yield Case("an Example, read as none", "schema", {"a": framed(named_example({"id": [1]}))},
+               {"kind": "unknown"}, report={"kind": "unknown", "features": {}, ...: ...})
+    yield Case("lists of Examples", "schema", {"a": framed(EXAMPLE_LIST)}, report={
+        "kind": "ExampleListWithContext", "features": {
+            "query": {"kind": "bytes", "values": 1, "share": 1.0}},
+        "feature_lists": {"id": {"kind": "int64", "values": 1, "share": 1.0, "steps": 2}},
+        ...: ...})
     files = {"a": IDS, "b": gzip.compress(IDS)}
     for options, count in (({}, 40), ({"where": "id >= 7"}, 26), ({"limit": 0}, 0),
                            ({"where": "id >= 7", "limit": 4}, 4),
@@ -388,6 +402,12 @@ features = {
                error=("LimitExceededError", "more than the 10 allowed"))
 
 
+# An Example with a field that only some extended schema has, and an ExampleListWithContext.
+EXTENDED = named_example({"id": [1]}) + field(5, b"more")
+EXAMPLE_LIST = (field(1, named_example({"id": [1]})) + field(1, named_example({"id": [2]}))
+                + field(2, named_example({"query": ["shoes"]})))
+
+
 def selection_errors(function, content, **options):
     """Errors of the functions that read records."""
     for name, files, more, error in (
@@ -410,6 +430,12 @@ def quantiles(*values):
 
 
 def stats_cases():
+    for kind, with_features in ((None, 0), ("example", 1)):
+        yield Case(f"a field of another message, kind={kind}", "stats", {"a": framed(EXTENDED)},
+                   {"kind": kind} if kind else {},
+                   report={"records": 1, "with_features": with_features, ...: ...})
+    yield Case("lists of Examples", "stats", {"a": framed(EXAMPLE_LIST)}, {"where": "id == 2"},
+               report={"records": 1, "with_features": 1, ...: ...})
     yield Case("ints and bytes", "stats", {"a": framed(
         *(named_example({"label": [i % 4]}) for i in range(9)),
         named_example({"name": ["cat", b"\xff"]}))}, report={
@@ -485,6 +511,15 @@ def stats_cases():
 
 
 def convert_cases():
+    extended = framed(EXTENDED)
+    yield Case("an edit of a message with another field", "convert", {"a": extended},
+               {"rename": {"id": "x"}}, outputs={},
+               error=("DataLossError", "but an Example but for field 5 of an Example (byte 15)"))
+    yield Case("the same, read as an Example", "convert", {"a": extended},
+               {"rename": {"id": "x"}, "kind": "example"}, outputs={},
+               error=("UnsupportedError", "the edit would lose field 5 of an Example"))
+    yield Case("a selection of a message with another field", "convert", {"a": extended},
+               {"where": "id == 1", "kind": "example"}, outputs={"out": [EXTENDED]})
     ids = records_of(IDS)
     numbers = [str(i).encode() for i in range(20)]
     numbered = framed(*numbers)

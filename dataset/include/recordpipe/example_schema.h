@@ -109,6 +109,9 @@ using FeatureListSchema =
 struct SequenceExampleSchema {
   ExampleSchema context = {};
   FeatureListSchema feature_lists = {};
+  // The records are ExampleListWithContexts (of TensorFlow Ranking): a feature of the Examples is a
+  // feature list with a step for each Example, which is empty where the Example lacks it.
+  bool of_example_lists = false;
 };
 
 }  // namespace recordpipe

@@ -74,6 +74,7 @@ class SequenceExampleCollator {
  private:
   std::shared_ptr<const WantedFeatures> context_;
   std::shared_ptr<const WantedFeatures> feature_lists_;
+  bool of_example_lists_;
 };
 
 // Parses `records` into one batch, and reuses the memory of `reuse`.

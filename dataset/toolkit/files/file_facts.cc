@@ -21,8 +21,8 @@ constexpr uint64_t kFactsStopInterval = 4096;
 class FactFinder {
  public:
   FactFinder(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
-             const InputStatus& status)
-      : work_(work), reading_(reading), status_(status) {
+             const InputStatus& status, std::optional<MessageKind> kind)
+      : work_(work), reading_(reading), status_(status), message_(kind) {
     facts_.path = path;
   }
 
@@ -138,8 +138,9 @@ void FileFacts::merge(const FileFacts& other) {
 
 FileFacts find_file_facts(const FileWork& work, const std::string& path,
                           const RecordReadOptions& reading,
-                          const std::optional<InputStatus>& status) {
-  return FactFinder(work, path, reading, status ? *status : input_status(work, path)).find();
+                          const std::optional<InputStatus>& status,
+                          std::optional<MessageKind> kind) {
+  return FactFinder(work, path, reading, status ? *status : input_status(work, path), kind).find();
 }
 
 }  // namespace recordpipe

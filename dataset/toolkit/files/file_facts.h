@@ -38,9 +38,11 @@ inline constexpr uint64_t kSampledBytes = uint64_t{1} << 20;
 // For a plain file: reads the sample, and the record headers or only a matching index beside the
 // file. Reads any other file as a stream, and checks CRCs as `reading` says. Returns errors about
 // the file in `error`, with the facts found before the error; throws only Error{cancelled}.
-// `status`: input_status() of the file, if the caller has it already.
+// `status`: input_status() of the file, if the caller has it already. `kind`: the type of the
+// messages (default: as message_kind() says).
 FileFacts find_file_facts(const FileWork& work, const std::string& path,
                           const RecordReadOptions& reading,
-                          const std::optional<InputStatus>& status = {});
+                          const std::optional<InputStatus>& status = {},
+                          std::optional<MessageKind> kind = {});
 
 }  // namespace recordpipe

@@ -36,7 +36,7 @@ InferredSchema survey_schema(const FileWork& work, const std::vector<std::string
   pass_over_records<InferredSchema>([&] { return filter.next(read); },
                                     thread_count(options.threads),
                                     [&](const RecordBlock& block) {
-                                      MessageView message;
+                                      MessageView message(filter.kind());
                                       InferredSchema part;
                                       for (size_t i = 0; i < block.size(); ++i) {
                                         const NumberedRecord record = block[i];
@@ -51,7 +51,7 @@ InferredSchema survey_schema(const FileWork& work, const std::vector<std::string
                                       return true;
                                     },
                                     [&](const NumberedRecord& record) {
-                                      MessageView message;
+                                      MessageView message(filter.kind());
                                       message.read(record.data);
                                       if (!filter.matches(message, record)) return true;
                                       schema.add(message, record.data.size());
@@ -80,7 +80,7 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
   FirstNames present;
   work.begin("count");
   RecordsOfFiles records(work, paths, options.reading, thread_count(options.threads));
-  MessageView first;
+  MessageView first(filter.kind());
   const auto read = [&] {
     auto record = records.read();
     if (record && !names.empty() && !present.is_full()) {
@@ -92,7 +92,7 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
   pass_over_records<StatisticsBlock>(
       [&] { return filter.next(read); }, thread_count(options.threads),
       [&](const RecordBlock& block) {
-        MessageView message;
+        MessageView message(filter.kind());
         StatisticsBlock part;
         for (size_t i = 0; i < block.size(); ++i) {
           const NumberedRecord record = block[i];
@@ -109,7 +109,7 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
         return true;
       },
       [&](const NumberedRecord& record) {
-        MessageView message;
+        MessageView message(filter.kind());
         message.read(record.data);
         find_names(message, names, found);
         if (filter.matches(message, record)) all.add(message, only);

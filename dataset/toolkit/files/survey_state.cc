@@ -26,9 +26,15 @@ struct StatisticsArchive {
     archive(state, list.step);
   }
 
+  static void archive(auto& state, UndecidedRecords& undecided) {
+    state.number(undecided.count);
+    state.text(undecided.first);
+  }
+
   static void archive(auto& state, InferredSchema& schema) {
     state.number(schema.records);
     for (uint64_t& count : schema.by_kind) state.number(count);
+    archive(state, schema.undecided);
     state.number(schema.empty_records);
     state.number(schema.name_bytes);
     state.number(schema.left_out);
@@ -111,6 +117,8 @@ struct StatisticsArchive {
     state.number(statistics.records);
     state.number(statistics.with_features);
     state.number(statistics.sequences);
+    state.number(statistics.example_lists);
+    archive(state, statistics.undecided);
     state.number(statistics.name_bytes);
     state.number(statistics.left_out);
     state.number(statistics.most_numbers_);

@@ -194,6 +194,12 @@ std::string JsonExamples::record(std::string_view line, Place place) {
         {.kind = ErrorKind::unsupported,
          .reason = "an Event: only Examples can be made (export keeps Events as they are)"});
   }
+  if (has_features && value.find("record") && value.find("examples")) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason =
+                     "an ExampleListWithContext: only Examples and SequenceExamples can be made "
+                     "(export keeps such lists as they are)"});
+  }
   const bool is_shown = has_features || is_payload;
   survey_.add(is_shown ? JsonSurvey::Form::shown : JsonSurvey::Form::plain, place);
   if (is_payload) return bytes_of(*payload);

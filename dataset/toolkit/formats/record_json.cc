@@ -1,5 +1,8 @@
 #include "recordpipe/toolkit/record_json.h"
 
+#include <utility>
+#include <vector>
+
 #include "dataset/example/event_view.h"
 #include "recordpipe/error.h"
 
@@ -57,6 +60,28 @@ void append_step_kinds(std::span<const FeatureListView> lists, JsonText& json) {
   if (any) json.raw("}");
 }
 
+// `columns` are the features of an ExampleListWithContext's Examples.
+void append_examples(std::span<const FeatureListView> columns, JsonText& json) {
+  std::vector<std::vector<FeatureView>> steps(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    columns[i].for_each_step([&](const FeatureView& step) { steps[i].push_back(step); });
+  }
+  json.raw(", \"examples\": [");
+  for (size_t row = 0; !steps.empty() && row < steps.front().size(); ++row) {
+    json.raw(row > 0 ? ", {" : "{");
+    bool first = true;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (steps[i][row].kind() == FeatureKind::none) continue;
+      if (!std::exchange(first, false)) json.raw(", ");
+      json.string(columns[i].name());
+      json.raw(": ");
+      json.values(steps[i][row]);
+    }
+    json.raw("}");
+  }
+  json.raw("]");
+}
+
 void append_event(const EventView& event, JsonText& json) {
   json.raw(", \"event\": {\"wall_time\": ");
   json.number(event.wall_time);
@@ -103,6 +128,7 @@ void append_features_json(const MessageView& message, JsonText& json) {
   json.raw("\"features\": ");
   json.features(message.features());
   append_kinds(message.features(), json);
+  if (message.kind() == MessageKind::example_list) append_examples(message.feature_lists(), json);
   if (message.kind() != MessageKind::sequence_example) return;
   json.raw(", \"feature_lists\": ");
   json.feature_lists(message.feature_lists());
@@ -120,9 +146,16 @@ void append_record_json(const ShownRecord& shown, JsonText& json) {
   json.number(shown.number);
   json.raw(", \"offset\": ");
   json.number(shown.record.offset);
+  if (shown.content != nullptr) {
+    json.raw(", \"message\": ");
+    json.raw(*shown.content);
+    json.raw("}\n");
+    return;
+  }
   switch (shown.message.kind()) {
     case MessageKind::example:
     case MessageKind::sequence_example:
+    case MessageKind::example_list:
       json.raw(", ");
       append_features_json(shown.message, json);
       break;
@@ -134,6 +167,10 @@ void append_record_json(const ShownRecord& shown, JsonText& json) {
       }
       break;
     case MessageKind::unknown:
+      if (const std::string why = shown.message.undecided(); !why.empty()) {
+        json.raw(", \"undecided\": ");
+        json.string(why);
+      }
       append_payload(shown.record.data, json);
   }
   json.raw("}\n");

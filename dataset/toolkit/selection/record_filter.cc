@@ -15,8 +15,9 @@ NumberedRecord RecordNumbers::numbered(const Record& record) {
   return {record, next_++};
 }
 
-RecordFilter::RecordFilter(std::optional<Where> where, std::optional<uint64_t> limit)
-    : where_(std::move(where)), left_(limit) {}
+RecordFilter::RecordFilter(std::optional<Where> where, std::optional<uint64_t> limit,
+                           std::optional<MessageKind> kind)
+    : where_(std::move(where)), left_(limit), kind_(kind), message_(kind) {}
 
 std::optional<NumberedRecord> RecordFilter::next(
     const std::function<std::optional<Record>()>& read) {

@@ -33,7 +33,11 @@ class Selector {
  public:
   Selector(const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
            const std::function<void(RecordPieces, const NumberedRecord&)>& consume)
-      : read_(read), selection_(selection), names_(names_of(selection)), consume_(consume) {}
+      : read_(read),
+        selection_(selection),
+        names_(names_of(selection)),
+        consume_(consume),
+        message_(selection.edit.kind) {}
 
   SelectionReport run() {
     if (selection_.where || !selection_.edit.empty()) {
@@ -86,7 +90,7 @@ class Selector {
 
   SelectedBlock select(RecordBlock block) const {
     SelectedBlock selected{.block = std::move(block)};
-    MessageView message;
+    MessageView message(selection_.edit.kind);
     for (size_t i = 0; i < selected.block.size(); ++i) {
       const NumberedRecord record = selected.block[i];
       if (!is_wanted(record, message, selected.found)) continue;
@@ -130,7 +134,7 @@ class Selector {
   }
 
   bool take_large(const NumberedRecord& record) {
-    MessageView message;
+    MessageView message(selection_.edit.kind);
     if (is_wanted(record, message, report_.found)) {
       if (selection_.edit.empty()) {
         take(record, RecordPieces(&record.data, 1));

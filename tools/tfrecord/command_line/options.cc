@@ -111,13 +111,27 @@ void add_limit(ArgumentParser& app, std::optional<uint64_t>& limit) {
       .type_name("N");
 }
 
+void add_kind(ArgumentParser& app, std::optional<MessageKind>& kind) {
+  static const std::map<std::string, MessageKind, std::less<>> kNames(kMessageKindNames.begin(),
+                                                                      kMessageKindNames.end());
+  std::vector<std::string> choices;
+  for (const auto& [name, type] : kMessageKindNames) choices.emplace_back(name);
+  app.add_option_function(
+         "--kind", [&kind](const std::string& name) { kind = kNames.at(name); },
+         "Read every record as this type of message, as protobuf's parser does (default: the type "
+         "whose fields explain every byte); elwc is ExampleListWithContext, unknown has no "
+         "features")
+      .one_of(choices);
+}
+
 void add_filter(ArgumentParser& app, FilterArguments& arguments) {
+  add_kind(app, arguments.kind);
   add_where(app, arguments.where);
   add_limit(app, arguments.limit);
 }
 
 RecordFilter filter_of(const FilterArguments& arguments) {
-  return RecordFilter(where_of(arguments.where), arguments.limit);
+  return RecordFilter(where_of(arguments.where), arguments.limit, arguments.kind);
 }
 
 void add_table_format(ArgumentParser& app, TableArguments& arguments, const std::string& json) {

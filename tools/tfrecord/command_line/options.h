@@ -35,11 +35,15 @@ std::optional<Where> where_of(const std::string& expression);
 // Adds --limit; empty if it isn't given: no limit.
 void add_limit(ArgumentParser& app, std::optional<uint64_t>& limit);
 
+// Adds --kind; empty if it isn't given: MessageView finds out the type of each record.
+void add_kind(ArgumentParser& app, std::optional<MessageKind>& kind);
+
 struct FilterArguments {
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   std::optional<uint64_t> limit = {};
 };
-// Adds --where and --limit.
+// Adds --kind, --where and --limit.
 void add_filter(ArgumentParser& app, FilterArguments& arguments);
 RecordFilter filter_of(const FilterArguments& arguments);
 

@@ -39,6 +39,7 @@ struct ConvertArguments {
   ShardOutputArguments shards = {};
   bool shuffle = false;
   std::string temporary_directory = {};
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   std::optional<double> fraction = {};
   std::optional<uint64_t> sample_count = {};
@@ -97,6 +98,7 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
                                .edit = edit_of(arguments),
                                .threads = arguments.output.threads};
   selection.where = where_of(arguments.where);
+  selection.edit.kind = arguments.kind;
   return selection;
 }
 
@@ -162,6 +164,7 @@ std::string operation_of(const ConvertArguments& arguments) {
       {"input_compression", reading.compression ? static_cast<int>(*reading.compression) : -1},
       {"check_crc", reading.crc != CrcCheck::never},
       {"max_record_size", reading.max_record_size},
+      {"kind", arguments.kind ? to_string(*arguments.kind) : ""},
       {"where", arguments.where},
       {"sample", arguments.fraction.value_or(1)},
       {"seed", arguments.fraction ? arguments.seed : 0},
@@ -316,6 +319,7 @@ CommandAction define_convert(CommandApp& app) {
   app.add_option("--tmp-dir", arguments->temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
+  add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   app.add_option("--sample", arguments->fraction, "Take each record with this probability")
       .check(number_between(0, 1))

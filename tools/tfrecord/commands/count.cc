@@ -72,6 +72,7 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   RecordPrinter matches(context,
                         {.reading = arguments.inputs.reading,
                          .format = PrintFormat::none,
+                         .kind = arguments.filter.kind,
                          .where = std::move(where),
                          .limit = arguments.filter.limit,
                          .threads = arguments.threads},

@@ -27,6 +27,7 @@ struct DiffArguments {
   std::string b = {};
   std::string output = "-";
   RecordReadOptions reading = {};
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   std::optional<uint64_t> limit = {};
   bool recursive = false;
@@ -80,7 +81,10 @@ class Diff {
         a_(work_, input_a_, thread_count(arguments.threads) / 2),
         b_(work_, input_b_, thread_count(arguments.threads) / 2),
         output_(context, arguments.output),
-        where_(where_of(arguments.where)) {}
+        where_(where_of(arguments.where)),
+        selected_(arguments.kind),
+        message_a_(arguments.kind),
+        message_b_(arguments.kind) {}
 
   // Returns whether both sides are equal.
   bool run() {
@@ -237,6 +241,7 @@ CommandAction define_diff(CommandApp& app) {
                  "Maximum difference of numbers that count as equal")
       .check(number_between(0, std::numeric_limits<float>::max()))
       .type_name("X");
+  add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   app.add_option("--differences", arguments->differences, "Show the first K differences")
@@ -258,8 +263,8 @@ Command diff_command() {
       .description =
           R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
 values, values. Not compared: the order of a record's features, packed and unpacked lists,
-compression, and the division of records into files. Records that are neither Examples nor
-SequenceExamples are compared by their bytes. Memory: 64 MiB, and the largest record of each side.
+compression, and the division of records into files. Records that have anything else than features
+(other types of messages, unknown fields) are compared by their bytes. Memory: 64 MiB, and the largest record of each side.
 
 --json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown. a and b are the first

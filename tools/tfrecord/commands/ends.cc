@@ -21,6 +21,7 @@ struct EndArguments {
   bool quiet = false;
   bool json = false;
   std::vector<std::string> features = {};
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   DisplayArguments display = {};
 };
@@ -35,6 +36,7 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
                         {.reading = arguments.inputs.reading,
                          .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                          .text = {.colored = display.colored()},
+                         .kind = arguments.kind,
                          .features = {arguments.features.begin(), arguments.features.end()},
                          .where = where_of(arguments.where),
                          .file_limit = arguments.count,
@@ -81,6 +83,7 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
       .type_name("N")
       .show_default();
   app.add_flag("-q,--quiet", arguments->quiet, "Print no headings with file names");
+  add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   add_features(app, arguments->features, "Only these features");
   app.add_flag("--json", arguments->json, "Print a JSON object for each record");

@@ -30,6 +30,7 @@ struct ExportArguments {
   TargetOptions target = {};
   std::string delimiter = {};
   PixelArguments pixels = {};
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   std::vector<std::string> features = {};
   std::optional<uint64_t> limit = {};
@@ -80,12 +81,24 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
 
 void require_example(const ExportedRecord& record, const std::string& hint) {
   if (record.message.kind() == MessageKind::example) return;
+  const std::string why = record.message.undecided();
   throw Error({.kind = ErrorKind::unsupported,
-               .reason = fmt::format("record {} is not an Example", record.number),
+               .reason = fmt::format("record {} is {}", record.number,
+                                     why.empty() ? "not an Example" : why),
                .hint = hint});
 }
 
 namespace {
+
+// Throws if the features aren't the whole message.
+void require_exportable(const MessageView& message) {
+  const auto field = message.unread();
+  if (!field || field->is_replaced) return;
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = fmt::format("the export would lose {} (byte {} of the record)",
+                                     field->what, field->offset),
+               .hint = "without --kind, JSON lines keep such records as their bytes"});
+}
 
 ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
   const std::string format = format_of(arguments);
@@ -102,11 +115,12 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   const RecordSelection selection = {.where = where_of(arguments.where),
                                      .limit = arguments.limit,
+                                     .edit = {.kind = arguments.kind},
                                      .named = features,
                                      .threads = arguments.threads};
   const auto target =
       open_target(context, format, target_options(context.files, format, arguments));
-  MessageView message;
+  MessageView message(arguments.kind);
   SelectionReport report;
   FeatureNames found;
   InputProgress progress(context, "export", input.paths);
@@ -118,6 +132,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
           const auto data = pieces.front();
           message.read(data);
           find_names(message, features, found);
+          require_exportable(message);
           keep_features(message, features);
           visit(ExportedRecord{.number = number++, .data = data, .message = message});
         });
@@ -163,6 +178,7 @@ CommandAction define_export(CommandApp& app) {
                  "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .tsv, .npz, .tar "
                  "or FOLDER/)")
       .one_of({"json", "csv", "tsv", "npz", "images", "webdataset"});
+  add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");

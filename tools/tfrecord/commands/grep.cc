@@ -32,6 +32,7 @@ struct GrepArguments {
   bool quiet = false;
   bool inverts = false;
   std::optional<uint64_t> most = {};
+  std::optional<MessageKind> kind = {};
   bool json = false;
   std::vector<std::string> features = {};
   size_t threads = 0;
@@ -58,6 +59,7 @@ PrintOptions print_options(const GrepArguments& arguments, bool colored) {
   PrintOptions options = {.reading = arguments.inputs.reading,
                           .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                           .text = {.colored = colored, .names_place_first = true},
+                          .kind = arguments.kind,
                           .features = {arguments.features.begin(), arguments.features.end()},
                           .where = where_of_expression(arguments.expression),
                           .inverts_where = arguments.inverts,
@@ -166,6 +168,7 @@ CommandAction define_grep(CommandApp& app) {
   app.add_option("-m,--max-count", arguments->most, "Stop after N records of each file")
       .check(whole_number())
       .type_name("N");
+  add_kind(app, arguments->kind);
   add_features(app, arguments->features, "Print only these features");
   add_threads(app, arguments->threads);
   app.add_flag("--json", arguments->json, "Print JSON objects");

@@ -30,6 +30,7 @@ using Json = nlohmann::ordered_json;
 struct InfoArguments {
   InputArguments inputs = {};
   std::string output = "-";
+  std::optional<MessageKind> kind = {};
   TableArguments table = {};
   DisplayArguments display = {};
 };
@@ -64,6 +65,7 @@ void add_json(const FileFacts& facts, Json& json) {
   if (!facts.sample.feature_lists.empty()) {
     json["feature_lists"] = feature_lists_json(facts.sample);
   }
+  add_undecided(facts.sample.undecided, json);
   json["sampled_records"] = facts.sample.records;
 }
 
@@ -120,7 +122,7 @@ std::string details(const FileFacts& facts) {
                          : "of all records");
     out += features_text(facts.sample, "    ");
   }
-  return out;
+  return out + undecided_text(facts.sample.undecided, "  ");
 }
 
 std::vector<std::string> table_row(const FileFacts& file) {
@@ -226,7 +228,7 @@ ExitCode print_info(const CommandContext& context, const InfoArguments& argument
       [&](size_t number) { return turn_of_headers(work, paths[number]); },
       [&](FileShare share) {
         return find_file_facts(work, paths[share.number], arguments.inputs.reading,
-                               share.turn.status);
+                               share.turn.status, arguments.kind);
       },
       [&](const FileFacts& facts) {
         if (facts.error) {
@@ -279,6 +281,7 @@ Command info_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<InfoArguments>();
             add_inputs(app, arguments->inputs);
+            add_kind(app, arguments->kind);
             add_output(app, arguments->output);
             add_table_format(app, arguments->table, "Print a JSON object for each file");
             add_pager(app, arguments->display);

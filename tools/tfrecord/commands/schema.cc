@@ -22,8 +22,9 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind::sequence_example,
-                                               MessageKind::event, MessageKind::unknown};
+constexpr std::array<MessageKind, kMessageKinds> kKinds = {
+    MessageKind::example, MessageKind::sequence_example, MessageKind::example_list,
+    MessageKind::event, MessageKind::unknown};
 
 struct SchemaArguments {
   InputArguments inputs = {};
@@ -44,6 +45,7 @@ std::string as_json(const InferredSchema& schema) {
   json["features"] = features_json(schema);
   if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
   if (schema.left_out > 0) json["left_out"] = schema.left_out;
+  add_undecided(schema.undecided, json);
   return json_line(json);
 }
 
@@ -60,7 +62,7 @@ std::string as_text(const InferredSchema& schema) {
     out += fmt::format("  and features of other names, {} in all, which were not kept\n",
                        grouped(schema.left_out));
   }
-  return out;
+  return out + undecided_text(schema.undecided, "  ");
 }
 
 // "2 Example, 1 Event"
@@ -82,7 +84,9 @@ void require_decodable(const InferredSchema& schema) {
   throw Error(
       {.kind = ErrorKind::unsupported,
        .reason = fmt::format("no code can be generated for {}: {}",
-                             kind ? "records without features" : "records of several kinds",
+                             !kind                                ? "records of several kinds"
+                             : *kind == MessageKind::example_list ? "lists of Examples"
+                                                                  : "records without features",
                              kinds_text(schema)),
        .hint = kind ? "tfrecord show --json prints what is in them"
                     : "code is for Examples alone or SequenceExamples alone: give files of one "

@@ -31,6 +31,10 @@ struct ShowArguments {
   std::optional<uint64_t> record = {};
   std::string range = {};
   std::vector<std::string> features = {};
+  std::optional<MessageKind> kind = {};
+  std::string proto = {};
+  std::string message = {};
+  std::vector<std::string> proto_path = {};
   std::string where = {};
   std::optional<uint64_t> limit = {};
   size_t threads = 0;
@@ -75,10 +79,28 @@ RecordRange chosen_range(const ShowArguments& arguments) {
   return arguments.range.empty() ? RecordRange() : parse_range(arguments.range);
 }
 
+std::shared_ptr<const ProtoMessages> proto_messages(const ShowArguments& arguments) {
+  if (arguments.proto.empty() != arguments.message.empty()) {
+    throw UsageError("--proto FILE and --message NAME go together");
+  }
+  if (arguments.proto.empty()) {
+    if (!arguments.proto_path.empty()) throw UsageError("--proto-path belongs to --proto");
+    return nullptr;
+  }
+  if (arguments.kind) throw UsageError("--proto and --kind exclude each other");
+  if (!arguments.features.empty()) {
+    throw UsageError("--feature is for Examples, not for the messages of --proto");
+  }
+  return std::make_shared<const ProtoMessages>(arguments.proto, arguments.message,
+                                               arguments.proto_path);
+}
+
 PrintOptions print_options(const ShowArguments& arguments) {
   return {.reading = arguments.inputs.reading,
           .format = chosen_format(arguments),
+          .kind = arguments.kind,
           .features = {arguments.features.begin(), arguments.features.end()},
+          .proto = proto_messages(arguments),
           .where = where_of(arguments.where),
           .limit = arguments.limit,
           .threads = arguments.threads};
@@ -120,9 +142,18 @@ Infinity and -Infinity are written as Python's json module does. Bytes are {"bas
 they are text: valid UTF-8 without control characters other than tab, newline and carriage return.
 Features whose list is empty have their kind in "kinds": {NAME: "bytes", "float" or "int64"}. A
 SequenceExample's "features" are its context's, beside "feature_lists": {NAME: [[values of a step],
-...]}, where a step without a list is null; kinds of empty steps are in "step_kinds". An Event of TensorBoard is {"record", "offset", "event":
-{"wall_time", "step", "summary": [{"tag", "value"}]}}; any other record {"record", "offset",
-"payload"}, which is text or base64 as above.
+...]}, where a step without a list is null; kinds of empty steps are in "step_kinds". The "features"
+of an ExampleListWithContext (TensorFlow Ranking) are its context's, beside "examples": [{NAME:
+[values]}, ...]. An Event of TensorBoard is {"record", "offset", "event": {"wall_time", "step",
+"summary": [{"tag", "value"}]}}; any other record {"record", "offset", "payload"}, which is text or
+base64 as above. A record that is an Example but for some field has the reason in "undecided": with
+--kind example it is read as one, without this field.
+
+With --proto, records are messages of any type: text is protobuf's text format, and --json prints
+{"record", "offset", "message": {...}} as protobuf defines it; fields that the type lacks, which JSON
+leaves out, are counted in "unknown_fields". For --where, each field that is set is a feature, named
+by its path: --where "image.camera == 'FRONT' and time > 1507678826". Booleans are 0 and 1,
+enumerations their names, doubles are rounded to float. A record that is no such message is an error.
 
 Records are numbered from 0 in each file. In a plain file, --record and --range read no record
 before the first selected one: they use FILE.idx if it is beside the file and matches it, else the
@@ -132,6 +163,7 @@ constexpr char kShowExamples[] =
     R"(  tfrecord show train.tfrecords --limit 3
   tfrecord show train.tfrecords --record 41 --json
   tfrecord show 'train-*' --where 'label == 3 and len(box) > 0' --feature label
+  tfrecord show frames.tfrecord --proto dataset.proto --message Frame --limit 1
   tfrecord show train.tfrecords --range 100:200 --json | jq '.features.label[0]')";
 
 }  // namespace
@@ -157,6 +189,18 @@ Command show_command() {
                            "Only records FIRST to END - 1 of each file; either may be left out")
                 .type_name("FIRST:END");
             add_features(app, arguments->features, "Only these features");
+            add_kind(app, arguments->kind);
+            app.add_input(
+                   "--proto", arguments->proto,
+                   "Records are protobuf messages of another type, which this .proto file or "
+                   "compiled FileDescriptorSet describes")
+                .type_name("FILE");
+            app.add_option("--message", arguments->message, "The name of the type, for --proto")
+                .type_name("NAME");
+            app.add_option("--proto-path", arguments->proto_path,
+                           "Folder of the imports of --proto's FILE (default: its folder, and the "
+                           "current one); may be repeated")
+                .type_name("FOLDER");
             add_where(app, arguments->where);
             add_limit(app, arguments->limit);
             add_threads(app, arguments->threads);

@@ -30,6 +30,7 @@ namespace {
 struct ViewArguments {
   InputArguments inputs = {};
   std::string output = {};
+  std::optional<MessageKind> kind = {};
   std::string where = {};
   std::string image = {};
   PixelArguments pixels = {};
@@ -52,7 +53,8 @@ class View {
                  .largest = arguments.max_bytes / 8}),
         labels_(arguments.label, read_label_names(context.files, arguments.labels)),
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
-                arguments.max_bytes) {
+                arguments.max_bytes),
+        message_(arguments.kind) {
     where_ = where_of(arguments.where);
   }
 
@@ -236,6 +238,7 @@ Command view_command() {
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<ViewArguments>();
         add_inputs(app, arguments->inputs);
+        add_kind(app, arguments->kind);
         add_where(app, arguments->where);
         app.add_option("--limit", arguments->limit, "Show at most N of the selected records")
             .check(whole_number(1, 1'000'000))

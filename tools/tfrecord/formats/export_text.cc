@@ -26,6 +26,7 @@ class JsonTarget final : public ExportTarget {
     const MessageView& message = record.message;
     json_.raw("{\"record\": ");
     json_.number(record.number);
+    // Other types, of which the line would not be read again, are kept as their bytes.
     const bool has_features =
         message.kind() == MessageKind::example || message.kind() == MessageKind::sequence_example;
     if (has_features) {

@@ -1,12 +1,16 @@
 #include "tools/tfrecord/records/record_printer.h"
 
 #include <algorithm>
+#include <span>
+#include <sstream>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
+#include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 
@@ -24,7 +28,8 @@ RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options
                       options_.format == PrintFormat::text || options_.where ||
                       !options_.features.empty()),
       output_(output),
-      left_(options_.limit.value_or(UINT64_MAX)) {}
+      left_(options_.limit.value_or(UINT64_MAX)),
+      message_(options_.kind) {}
 
 uint64_t RecordPrinter::print_file(const std::string& path, std::string_view shown,
                                    InputProgress& progress, RecordRange range, uint64_t* last) {
@@ -48,14 +53,14 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
 
 bool RecordPrinter::selects(const NumberedRecord& record) {
   if (!options_.where) return true;
-  message_.read(record.data);
+  read_message(record, message_, example_);
   find_names(message_, options_.features, found_);
   return options_.where->matches(message_, record) != options_.inverts_where;
 }
 
 void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) {
   if (!options_.features.empty() && !present_.is_full()) {
-    message_.read(record.data);
+    read_message(record, message_, example_);
     present_.add(message_);
   }
   left_in_file_ = UINT64_MAX;
@@ -72,10 +77,57 @@ std::string RecordPrinter::require_possible(bool looked_at_all) const {
 std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {
   auto record = cursor.read();
   if (record && !options_.features.empty() && !present_.is_full()) {
-    message_.read(record->data);
+    read_message(*record, message_, example_);
     present_.add(message_);
   }
   return record;
+}
+
+namespace {
+
+// The error with the record's place.
+Error placed(const Error& error, const Record& record) {
+  return Error({.kind = error.kind(),
+                .path = std::string(record.path),
+                .offset = record.offset,
+                .reason = error.reason(),
+                .hint = error.hint()});
+}
+
+}  // namespace
+
+// `example` keeps the bytes of the message's features.
+void RecordPrinter::read_message(const Record& record, MessageView& message,
+                                 std::string& example) const {
+  if (!options_.proto) return message.read(record.data);
+  try {
+    example = options_.proto->as_example(record.data);
+  } catch (const Error& error) {
+    throw placed(error, record);
+  }
+  message.read(std::as_bytes(std::span(example)));
+}
+
+// The message as options_.proto prints it.
+std::string RecordPrinter::content_of(const NumberedRecord& record) const {
+  const ProtoMessages& proto = *options_.proto;
+  try {
+    if (options_.format == PrintFormat::json) {
+      size_t unknown_fields = 0;
+      std::string json = proto.json(record.data, unknown_fields);
+      if (unknown_fields > 0) {
+        json += ", \"unknown_fields\": " + std::to_string(unknown_fields);
+      }
+      return json;
+    }
+    if (options_.format != PrintFormat::text) return "";
+    std::string out = proto.type() + ", " + byte_count(record.data.size()) + "\n";
+    std::istringstream lines(proto.text(record.data));
+    for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
+    return out;
+  } catch (const Error& error) {
+    throw placed(error, record);
+  }
 }
 
 // Returns whether the message is selected; if it is, keeps only the requested features.
@@ -91,15 +143,18 @@ bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
 
 RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
                                                   std::string_view path) const {
-  MessageView message;
+  MessageView message(options_.kind);
   JsonText json;
   Printed printed;
+  std::string example;
   for (size_t i = 0; i < block.size(); ++i) {
     const NumberedRecord record = block[i];
-    if (reads_messages_) message.read(record.data);
+    if (reads_messages_) read_message(record, message, example);
     if (!wanted(record, message, printed.found)) continue;
-    const ShownRecord shown = {
+    ShownRecord shown = {
         .path = path, .number = record.number, .record = record, .message = message};
+    std::string content;
+    if (options_.proto) shown.content = &(content = content_of(record));
     if (options_.format == PrintFormat::json) {
       append_record_json(shown, json);
       printed.ends.push_back(json.text().size());
@@ -139,11 +194,13 @@ bool RecordPrinter::write(const Printed& printed) {
 }
 
 bool RecordPrinter::write_large(const NumberedRecord& record, std::string_view path) {
-  MessageView message;
-  message.read(record.data);
+  MessageView message(options_.kind);
+  std::string example;
+  read_message(record, message, example);
   if (!wanted(record, message, found_)) return true;
-  const ShownRecord shown = {
-      .path = path, .number = record.number, .record = record, .message = message};
+  ShownRecord shown = {.path = path, .number = record.number, .record = record, .message = message};
+  std::string content;
+  if (options_.proto) shown.content = &(content = content_of(record));
   if (options_.format == PrintFormat::json) {
     JsonText json([&](std::string_view piece) { output_.write(piece); });
     append_record_json(shown, json);

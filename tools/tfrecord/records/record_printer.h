@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "tools/tfrecord/io/input_progress.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_cursor.h"
+#include "tools/tfrecord/text/proto_messages.h"
 #include "tools/tfrecord/text/record_text.h"
 
 namespace recordpipe {
@@ -31,7 +33,10 @@ struct PrintOptions {
   RecordReadOptions reading = {};
   Format format = Format::text;
   RecordTextOptions text = {};
-  FeatureNames features = {};  // to print; default: all
+  std::optional<MessageKind> kind = {};  // of the messages; default: as message_kind() says
+  FeatureNames features = {};            // to print; default: all
+  // Records are messages of this type (default: of `kind`), and `where` is about its fields.
+  std::shared_ptr<const ProtoMessages> proto = {};
   std::optional<Where> where = {};
   bool inverts_where = false;               // print the records that `where` doesn't select
   std::optional<uint64_t> limit = {};       // of all files together
@@ -73,6 +78,8 @@ class RecordPrinter {
   struct Printed;
 
   std::optional<NumberedRecord> read(RecordCursor& cursor);
+  void read_message(const Record& record, MessageView& message, std::string& example) const;
+  std::string content_of(const NumberedRecord& record) const;
   bool wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const;
   Printed print_block(const RecordBlock& block, std::string_view path) const;
   void append(const ShownRecord& shown, std::string& out) const;
@@ -91,6 +98,7 @@ class RecordPrinter {
   FeatureNames found_;        // names of options_.features that occurred
   FirstNames present_;
   MessageView message_;  // used on the reading thread
+  std::string example_;  // of message_
 };
 
 }  // namespace recordpipe

@@ -109,8 +109,9 @@ std::string features_text(const ShownRecord& shown, bool colored) {
   for (const auto& [name, feature] : shown.message.features()) {
     table.add({name_text(name), std::string(json_kind(feature.kind())), values_line(feature)});
   }
+  const char* const what = shown.message.kind() == MessageKind::example_list ? "example" : "step";
   for (const FeatureListView& list : shown.message.feature_lists()) {
-    table.add({name_text(list.name()), "list", counted(list.size(), "step")});
+    table.add({name_text(list.name()), "list", counted(list.size(), what)});
     size_t i = 0;
     list.for_each_step([&](const FeatureView& step) {
       const size_t place = i++;
@@ -153,11 +154,14 @@ std::string record_text(const ShownRecord& shown, const RecordTextOptions& optio
                    Color::heading, colored) +
            ": ";
   }
-  out += fmt::format("{}, {}\n", to_string(shown.message.kind()),
-                     byte_count(shown.record.data.size()));
+  if (shown.content != nullptr) return out + *shown.content;
+  const std::string why = shown.message.undecided();
+  out += fmt::format("{}{}, {}\n", to_string(shown.message.kind()),
+                     why.empty() ? "" : " (" + why + ")", byte_count(shown.record.data.size()));
   switch (shown.message.kind()) {
     case MessageKind::example:
     case MessageKind::sequence_example:
+    case MessageKind::example_list:
       return out + features_text(shown, colored);
     case MessageKind::event:
       try {

@@ -61,10 +61,13 @@ std::string features_text(const InferredSchema& schema, std::string_view indent)
     table.add({name_text(name), std::string(json_kind(feature.kind())), values_text(feature),
                share_text(feature.with_list(), records)});
   }
+  const bool of_lists = schema.count(MessageKind::example_list) > 0;
+  const char* const one = of_lists ? "example" : "step";
+  const char* const many = of_lists ? "examples" : "steps";
   for (const auto& [name, list] : schema.feature_lists) {
     table.add({name_text(name), std::string(json_kind(list.step.kind())), values_text(list.step),
                share_text(list.records, records),
-               "in each of " + range_text(list.min_steps, list.max_steps, "step", "steps")});
+               "in each of " + range_text(list.min_steps, list.max_steps, one, many)});
   }
   return table.text(indent);
 }
@@ -214,10 +217,13 @@ std::string byte_lengths_text(const BytesStatistics& bytes) {
 }
 
 // Names the kinds of the records that may have features.
-std::string_view records_text(const FeatureStatistics& statistics) {
-  if (statistics.sequences == 0) return "Examples";
-  return statistics.sequences == statistics.with_features ? "SequenceExamples"
-                                                          : "Examples and SequenceExamples";
+std::string records_text(const FeatureStatistics& statistics) {
+  const uint64_t others = statistics.sequences + statistics.example_lists;
+  std::vector<std::string_view> kinds;
+  if (statistics.with_features > others || others == 0) kinds.emplace_back("Examples");
+  if (statistics.sequences > 0) kinds.emplace_back("SequenceExamples");
+  if (statistics.example_lists > 0) kinds.emplace_back("ExampleListWithContexts");
+  return fmt::format("{}", fmt::join(kinds, " and "));
 }
 
 std::string feature_text(std::string_view name, const ValueStatistics& values,
@@ -225,7 +231,8 @@ std::string feature_text(std::string_view name, const ValueStatistics& values,
   std::string out = fmt::format("  {}: {}", name_text(name), json_kind(values.shape.kind()));
   if (values.shape.with_list() > 0) out.append(", ").append(values_text(values.shape));
   if (steps) {
-    out += fmt::format(" in each of {} steps\n", grouped(values.shape.with_list()));
+    out += fmt::format(" in each of {} {}\n", grouped(values.shape.with_list()),
+                       all.example_lists > 0 ? "examples" : "steps");
   } else {
     out += fmt::format(" in {} of {}\n", share_text(values.shape.with_list(), all.with_features),
                        records_text(all));
@@ -237,6 +244,17 @@ std::string feature_text(std::string_view name, const ValueStatistics& values,
 }
 
 }  // namespace
+
+std::string undecided_text(const UndecidedRecords& undecided, std::string_view indent) {
+  if (undecided.count == 0) return "";
+  return fmt::format("{}undecided: {}, the first {}; --kind says what they are\n", indent,
+                     counted(undecided.count, "record"), undecided.first);
+}
+
+void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& json) {
+  if (undecided.count == 0) return;
+  json["undecided"] = {{"records", undecided.count}, {"first", undecided.first}};
+}
 
 std::string stats_as_text(const FeatureStatistics& statistics) {
   std::string out = counted(statistics.records, "record") + "\n";
@@ -256,7 +274,7 @@ std::string stats_as_text(const FeatureStatistics& statistics) {
         "with --feature\n",
         grouped(statistics.left_out));
   }
-  return out;
+  return out + undecided_text(statistics.undecided, "  ");
 }
 
 }  // namespace recordpipe

@@ -26,6 +26,11 @@ nlohmann::ordered_json features_json(const InferredSchema& schema);
 // "values".
 nlohmann::ordered_json feature_lists_json(const InferredSchema& schema);
 
+// A line that says why records are undecided; empty if none is.
+std::string undecided_text(const UndecidedRecords& undecided, std::string_view indent);
+// Adds "undecided": {"records", "first"} if any record is.
+void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& json);
+
 std::string stats_as_text(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

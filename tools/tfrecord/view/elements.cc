@@ -164,7 +164,9 @@ void write_card(const Card& card, JsonText& json) {
   writer.number("record", card.number);
   writer.number("offset", card.record.offset);
   writer.number("bytes", card.record.data.size());
-  writer.text("kind", to_string(card.message.kind()));
+  const std::string why = card.message.undecided();
+  writer.text("kind",
+              std::string(to_string(card.message.kind())) + (why.empty() ? "" : ": " + why));
   if (card.label) writer.text("label", *card.label);
   if (card.image) writer.image(*card.image);
   if (const auto event = event_of(card)) {

@@ -31,8 +31,10 @@ struct StatisticsOf {
   static constexpr size_t kMostNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
-  uint64_t with_features = 0;  // number of Examples and SequenceExamples
+  uint64_t with_features = 0;  // number of messages that have features (MessageView)
   uint64_t sequences = 0;      // number of SequenceExamples
+  uint64_t example_lists = 0;  // number of ExampleListWithContexts
+  UndecidedRecords undecided = {};
   std::map<std::string, Values, std::less<>> features = {};
   std::map<std::string, Values, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
@@ -70,7 +72,8 @@ inline const std::vector<double> kQuantilesShown = {0.01, 0.05, 0.25, 0.5, 0.75,
 
 // A JSON object on one line: {"records", "with_features", "features": {NAME: {"kind", "records",
 // "share", "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd",
-// "quantiles", ...}}}, "feature_lists"}. Infinities are written as in json_text.h.
+// "quantiles", ...}}}, "feature_lists", "left_out", "undecided": {"records", "first"}}, the last
+// three where there are any. Infinities are written as in json_text.h.
 std::string statistics_as_json(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

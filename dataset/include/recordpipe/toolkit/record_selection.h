@@ -32,7 +32,7 @@ struct RecordSelection {
   // The maximum number of selected records. Selects the first records that `fraction` and `where`
   // accept.
   std::optional<uint64_t> limit = {};
-  FeatureEdit edit = {};
+  FeatureEdit edit = {};  // its kind is also that of `where`
   // Skips records whose FeatureEdit::replace throws an Error, which is passed on, with the record's
   // path and offset; called on the calling thread, in the order of the records. Without it, the
   // error is thrown.

@@ -47,6 +47,15 @@ struct InferredFeatureList {
   void merge(const InferredFeatureList& other);
 };
 
+// The records of unknown type that are undecided (MessageView::undecided()).
+struct UndecidedRecords {
+  uint64_t count = 0;
+  std::string first = {};  // why the first of them is none
+
+  void add(const MessageView& message);
+  void merge(const UndecidedRecords& later);
+};
+
 // Merging partial schemas gives the same result as adding all records to one schema, as long as all
 // names are kept.
 struct InferredSchema {
@@ -56,17 +65,20 @@ struct InferredSchema {
   static constexpr size_t kMostNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
-  std::array<uint64_t, 4> by_kind = {};  // [MessageKind]
-  uint64_t empty_records = 0;            // of 0 bytes: valid as any message
+  std::array<uint64_t, kMessageKinds> by_kind = {};  // [MessageKind]
+  UndecidedRecords undecided = {};
+  uint64_t empty_records = 0;  // of 0 bytes: valid as any message
   std::map<std::string, InferredFeature, std::less<>> features = {};  // of Examples and contexts
   std::map<std::string, InferredFeatureList, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
   uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
 
   uint64_t count(MessageKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  // The number of records that may have features: Examples and SequenceExamples.
+  // The number of records that may have features: Examples, SequenceExamples and
+  // ExampleListWithContexts.
   uint64_t with_features() const {
-    return count(MessageKind::example) + count(MessageKind::sequence_example);
+    return count(MessageKind::example) + count(MessageKind::sequence_example) +
+           count(MessageKind::example_list);
   }
   // The number of values for parsers, if it is fixed (at least 1): each of the records
   // with_features(), or each step of the feature list, has a list of this length. For other

@@ -36,7 +36,8 @@
 //
 // In a SequenceExample, a name refers to a feature of the context, or if there is none, to a
 // feature list. The values of a feature list are the values of all steps, and its len() is the
-// number of steps. Records of other types have no features.
+// number of steps. In an ExampleListWithContext, the Examples are the steps. Records of other types
+// have no features.
 #pragma once
 
 #include <cstdint>
@@ -124,8 +125,9 @@ class Where {
 class RecordFilter {
  public:
   // `where`: the records to select (default: all). `limit`: the maximum number of selected records
-  // (default: no limit).
-  explicit RecordFilter(std::optional<Where> where = {}, std::optional<uint64_t> limit = {});
+  // (default: no limit). `kind`: the type of the messages (default: as message_kind() says).
+  explicit RecordFilter(std::optional<Where> where = {}, std::optional<uint64_t> limit = {},
+                        std::optional<MessageKind> kind = {});
 
   // true if the limit has been reached.
   bool is_full() const { return left_ == 0; }
@@ -138,10 +140,12 @@ class RecordFilter {
   // Must be called after all inputs. Returns the result of Where::require_possible().
   [[nodiscard]] std::string require_possible() const;
   const std::optional<Where>& where() const { return where_; }
+  std::optional<MessageKind> kind() const { return kind_; }
 
  private:
   std::optional<Where> where_;
   std::optional<uint64_t> left_;
+  std::optional<MessageKind> kind_;
   RecordNumbers numbers_;
   MessageView message_;
 };

@@ -45,10 +45,15 @@ void read_messages(WireReader reader, uint32_t field, Visit visit) {
   }
 }
 
+// What is called for fields that a message lacks, by default.
+struct SkipSilently {
+  void operator()() const {}
+};
+
 // Calls visit for the values of a list: with a span per bytes value, with an int64_t per int64, and
-// with spans of one or more little-endian floats.
-template <FeatureKind kind, typename Visit>
-void read_list(WireReader list, Visit visit) {
+// with spans of one or more little-endian floats; and on_other() for any other field.
+template <FeatureKind kind, typename Visit, typename OnOther = SkipSilently>
+void read_list(WireReader list, Visit visit, OnOther on_other = {}) {
   while (!list.done()) {
     const uint32_t tag = list.read_tag();
     if (tag == length_delimited_tag(kListValue)) {
@@ -70,6 +75,7 @@ void read_list(WireReader list, Visit visit) {
       list.read_fixed32();
       if constexpr (kind == FeatureKind::floats) visit(value.first(sizeof(float)));
     } else {
+      on_other();
       list.skip(tag);
     }
   }
@@ -79,9 +85,9 @@ inline float load_float(const std::byte* from) {
   return std::bit_cast<float>(load_little_endian<uint32_t>(from));
 }
 
-// Calls visit(kind, list) for each list of a Feature, in order.
-template <typename Visit>
-void read_feature(WireReader feature, Visit visit) {
+// Calls visit(kind, list) for each list of a Feature, in order, and on_other() for any other field.
+template <typename Visit, typename OnOther = SkipSilently>
+void read_feature(WireReader feature, Visit visit, OnOther on_other = {}) {
   while (!feature.done()) {
     const uint32_t tag = feature.read_tag();
     switch (tag) {
@@ -95,6 +101,7 @@ void read_feature(WireReader feature, Visit visit) {
         visit(FeatureKind::int64s, feature.read_message());
         break;
       default:
+        on_other();
         feature.skip(tag);
     }
   }
@@ -152,26 +159,35 @@ std::string_view check_entry(WireReader entry, OnValue on_value) {
 }
 
 inline void FeatureSize::add(WireReader piece) {
-  read_feature(piece, [&](FeatureKind list_kind, WireReader list) {
-    if (list_kind != kind) *this = {.kind = list_kind, .replaced = kind != FeatureKind::none};
+  const auto on_other = [&] { has_other = true; };
+  const auto on_list = [&](FeatureKind list_kind, WireReader list) {
+    if (list_kind != kind) {
+      *this = {.kind = list_kind,
+               .replaced = kind != FeatureKind::none,
+               .has_other = has_other || kind != FeatureKind::none};
+    }
     if (kind == FeatureKind::bytes) {
-      read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
+      const auto visit = [&](std::span<const std::byte> value) {
         ++values;
         bytes += value.size();
         last = value;
-      });
+      };
+      read_list<FeatureKind::bytes>(list, visit, on_other);
     } else if (kind == FeatureKind::floats) {
-      read_list<FeatureKind::floats>(list, [&](std::span<const std::byte> packed) {
+      const auto visit = [&](std::span<const std::byte> packed) {
         values += packed.size() / sizeof(float);
         if (!packed.empty()) last = packed.last(sizeof(float));
-      });
+      };
+      read_list<FeatureKind::floats>(list, visit, on_other);
     } else {
-      read_list<FeatureKind::int64s>(list, [&](int64_t value) {
+      const auto visit = [&](int64_t value) {
         ++values;
         last_int64 = value;
-      });
+      };
+      read_list<FeatureKind::int64s>(list, visit, on_other);
     }
-  });
+  };
+  read_feature(piece, on_list, on_other);
 }
 
 // Returns nullopt if the values are not valid.

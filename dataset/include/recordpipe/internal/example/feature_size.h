@@ -16,6 +16,8 @@ struct FeatureSize {
   size_t bytes = 0;  // total size of bytes values
   // Whether the feature had earlier lists of another kind, whose values are replaced.
   bool replaced = false;
+  // Whether it has anything that is not among the values: unknown fields, replaced lists.
+  bool has_other = false;
   // The last value, so that a single value needs no second pass.
   std::span<const std::byte> last = {};  // a bytes value, or the four bytes of a float
   int64_t last_int64 = 0;

@@ -38,6 +38,8 @@ constexpr WireType wire_type(uint32_t tag) { return static_cast<WireType>(tag & 
 inline constexpr uint32_t kExampleFeatures = 1;
 inline constexpr uint32_t kSequenceContext = 1;
 inline constexpr uint32_t kSequenceFeatureLists = 2;
+inline constexpr uint32_t kListExamples = 1;  // of an ExampleListWithContext
+inline constexpr uint32_t kListContext = 2;
 inline constexpr uint32_t kFeaturesEntry = 1;
 inline constexpr uint32_t kFeatureListsEntry = 1;
 inline constexpr uint32_t kEntryKey = 1;

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Tests that no data of a record is lost because it is taken for another type of message."""
+import base64
+import json
+import unittest
+
+from tfrecord_test_case import TfrecordTest, example, int64_feature, named_example
+
+from example_bytes import field, varint  # tfrecord_test_case knows where
+
+NAME = b"12306251798468767010_560_000_580_000"
+EXAMPLE = named_example({"label": [3], "name": ["cat"]})
+EXTENDED = EXAMPLE + field(5, b"more")  # an Example of a schema with an extension
+PLACE = len(EXAMPLE)
+WHY = f"an Example but for field 5 of an Example (byte {PLACE})"
+
+
+def frame(image):
+    """A frame of a driving data set: a context with a name, a time, images."""
+    context = field(1, NAME)
+    return (field(1, context) + b"\x10" + varint(1507678826875435)
+            + field(4, b"\x08\x01" + field(2, image)))
+
+
+def example_list(*examples, context=None):
+    """An ExampleListWithContext."""
+    return (b"".join(field(1, one) for one in examples)
+            + (b"" if context is None else field(2, context)))
+
+
+LIST = example_list(named_example({"clicks": [1], "price": [0.5]}),
+                    named_example({"price": [2.0, 4.0]}),
+                    context=named_example({"query": ["shoes"]}))
+
+
+class OtherMessages(TfrecordTest):
+    # The name parses as fields of a map entry.
+    WHY = "an Example but for field 6 of a map entry (byte 4)"
+
+    def setUp(self):
+        super().setUp()
+        self.write("a", frame(b"first image"))
+        self.write("b", frame(b"other image"))
+
+    def test_diff_sees_every_byte(self):
+        self.assertEqual(self.start("diff", "a", "a").returncode, 0)
+        text = self.start("diff", "a", "b")
+        self.assertEqual(text.returncode, 1)
+        self.assertIn("1 of 1 record differ", text.stdout.decode())
+        *differences, _ = self.json("diff", "a", "b", "--json", status=1)
+        self.assertEqual([one["difference"] for one in differences], ["bytes"])
+
+    def test_export_keeps_all_or_refuses(self):
+        self.summary("export", "a", "-o", "a.jsonl")
+        line = json.loads((self.folder / "a.jsonl").read_text())
+        self.assertEqual(base64.b64decode(line["payload"]["base64"]), frame(b"first image"))
+        self.summary("create", "a.jsonl", "-o", "again")
+        self.assertEqual(self.start("diff", "a", "again").returncode, 0)
+        for name in ("c.csv", "c.npz", "c.tar", "c/"):
+            why = "none of the features image" if name == "c/" else f"record 0 is {self.WHY}"
+            with self.subTest(name=name):
+                self.assertIn(why, self.run_it("export", "a", "-o", name, status=2))
+                self.assertFalse((self.folder / name).exists())
+
+    def test_is_unknown_everywhere(self):
+        self.assertEqual(self.json("show", "a", "--json")[0].keys(),
+                         {"record", "offset", "undecided", "payload"})
+        self.assertEqual(self.json("schema", "a", "--json")[0]["kind"], "unknown")
+        self.assertIn("1 of them no Example", self.run_it("stats", "a"))
+        self.assertEqual(self.json("info", "a", "--json")[0]["kind"], "unknown")
+
+    def test_edits_refuse(self):
+        error = self.run_it("convert", "a", "-o", "c", "--rename", "x=y", status=2)
+        self.assertIn(f"neither an Example nor a SequenceExample (but {self.WHY})", error)
+        self.write("c", b"\x08\x01")
+        error = self.run_it("convert", "c", "-o", "d", "--rename", "x=y", status=2)
+        self.assertIn("neither an Example nor a SequenceExample (but unknown)", error)
+
+
+class Undecided(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", EXAMPLE, EXTENDED)
+        self.write("b", EXAMPLE, EXAMPLE + field(5, b"less"))
+
+    def test_says_why(self):
+        known, undecided = self.json("show", "a", "--json")
+        self.assertIn("features", known)
+        self.assertEqual(undecided["undecided"], WHY)
+        self.assertIn(f"unknown ({WHY}), {len(EXTENDED)} bytes", self.run_it("show", "a"))
+        expected = {"records": 1, "first": WHY}
+        for command in ("schema", "stats", "info"):
+            with self.subTest(command=command):
+                self.assertEqual(self.json(command, "a", "--json")[0]["undecided"], expected)
+                self.assertIn(f"undecided: 1 record, the first {WHY}; --kind",
+                              self.run_it(command, "a"))
+        self.run_it("view", "a", "-o", "a.html")
+        self.assertIn(WHY, (self.folder / "a.html").read_text())
+
+    def test_diff(self):
+        *differences, _ = self.json("diff", "a", "b", "--json", status=1)
+        self.assertEqual([(one["record"], one["difference"]) for one in differences],
+                         [(1, "bytes")])
+        # Also where the kind is given: the features are equal, the field isn't.
+        *differences, _ = self.json("diff", "a", "b", "--json", "--kind", "example", status=1)
+        self.assertEqual([(one["record"], one["difference"]) for one in differences],
+                         [(1, "bytes")])
+
+    def test_edits_and_exports_keep_or_refuse(self):
+        self.assertIn(f"(but {WHY})",
+                      self.run_it("convert", "a", "-o", "c", "--rename", "label=id", status=2))
+        error = self.run_it("convert", "a", "-o", "c", "--rename", "label=id", "--kind", "example",
+                            status=2)
+        self.assertIn("the edit would lose field 5 of an Example", error)
+        self.assertIn(f"record 1 is {WHY}",
+                      self.run_it("export", "a", "-o", "a.csv", status=2))
+        for name in ("a.csv", "a.jsonl"):
+            error = self.run_it("export", "a", "-o", name, "--kind", "example", status=2)
+            self.assertIn(f"the export would lose field 5 of an Example (byte {PLACE} of the "
+                          "record)", error)
+            self.assertFalse((self.folder / name).exists())
+
+    def test_kind_given_by_hand(self):
+        lines = self.json("show", "a", "--json", "--kind", "example")
+        self.assertEqual([line["features"]["label"] for line in lines], [[3], [3]])
+        self.assertEqual(self.json("schema", "a", "--json", "--kind", "example")[0]["kind"],
+                         "Example")
+        for command in ("count", "show", "grep"):
+            arguments = ["a", "--where", "label == 3"] if command != "grep" else ["label == 3", "a"]
+            found = self.run_it(command, *arguments, "--kind", "example")
+            self.assertNotEqual(found, self.run_it(command, *arguments), command)
+        # The other way: an Example that is none.
+        self.assertEqual(self.json("show", "a", "--json", "--kind", "unknown")[0].keys(),
+                         {"record", "offset", "payload"})
+        self.summary("convert", "a", "-o", "c", "--where", "label == 3", "--kind", "example")
+        self.assertEqual((self.folder / "c").read_bytes(), (self.folder / "a").read_bytes())
+
+    def test_values_that_a_later_one_replaces(self):
+        """Protobuf's parser takes the last of two features with a name."""
+        self.write("c", example(a=int64_feature(1)) + example(a=int64_feature(2)))
+        self.assertEqual(self.json("show", "c", "--json")[0]["undecided"],
+                         'an Example but for a second feature "a" (byte 6)')
+        self.assertEqual(self.json("show", "c", "--json", "--kind", "example")[0]["features"],
+                         {"a": [2]})
+        self.summary("convert", "c", "-o", "d", "--rename", "a=b", "--kind", "example")
+        self.assertEqual(self.json("show", "d", "--json")[0]["features"], {"b": [2]})
+
+
+class ExampleLists(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", LIST, example_list(named_example({"clicks": [0]})))
+
+    def test_show(self):
+        first, second = self.json("show", "a", "--json")
+        self.assertEqual(first["features"], {"query": ["shoes"]})
+        self.assertEqual(first["examples"], [{"clicks": [1], "price": [0.5]}, {"price": [2, 4]}])
+        self.assertEqual((second["features"], second["examples"]), ({}, [{"clicks": [0]}]))
+        self.assertIn("ExampleListWithContext", self.run_it("show", "a"))
+
+    def test_schema_and_stats(self):
+        schema, = self.json("schema", "a", "--json")
+        self.assertEqual(schema["kind"], "ExampleListWithContext")
+        self.assertEqual(schema["features"]["query"]["share"], 0.5)
+        self.assertEqual(schema["feature_lists"]["clicks"],
+                         {"kind": "int64", "values": 1, "share": 1.0, "steps": {"min": 1, "max": 2}})
+        self.assertIn("in each of 1 to 2 examples", self.run_it("schema", "a"))
+        self.assertIn("lists of Examples", self.run_it("schema", "a", "--cpp", status=2))
+        stats, = self.json("stats", "a", "--json")
+        self.assertEqual(stats["with_features"], 2)
+        self.assertEqual(stats["feature_lists"]["price"]["float"]["max"], 4)
+        self.assertIn("ExampleListWithContexts", self.run_it("stats", "a"))
+
+    def test_where(self):
+        for where, expected in (("price > 3", 1), ("clicks == 0", 1), ("len(clicks) == 2", 1),
+                                ("query == 'shoes'", 1), ("has(clicks)", 2)):
+            self.assertEqual(self.run_it("count", "a", "--where", where).split()[0], str(expected))
+
+    def test_diff(self):
+        self.write("b", LIST.replace(b"shoes", b"boots"),
+                   example_list(named_example({"clicks": [0]})))
+        *differences, _ = self.json("diff", "a", "b", "--json", status=1)
+        self.assertEqual([one["feature"] for one in differences], ["query"])
+        self.write("c", LIST + field(1, b""), example_list(named_example({"clicks": [0]})))
+        self.assertEqual(self.start("diff", "a", "c").returncode, 1)
+
+    def test_export_keeps_them(self):
+        self.summary("export", "a", "-o", "a.jsonl")
+        self.summary("create", "a.jsonl", "-o", "again")
+        self.assertEqual((self.folder / "again").read_bytes(), (self.folder / "a").read_bytes())
+        shown = self.run_it("show", "a", "--json")
+        (self.folder / "shown.jsonl").write_text(shown)
+        self.assertIn("an ExampleListWithContext",
+                      self.run_it("create", "shown.jsonl", "-o", "no", status=2))
+        self.assertIn("record 0 is not an Example", self.run_it("export", "a", "-o", "a.csv", status=2))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Tests tfrecord show --proto: records of a type that the user describes."""
+import shutil
+import struct
+import subprocess
+import unittest
+
+from tfrecord_test_case import TfrecordTest
+
+from example_bytes import field, varint  # tfrecord_test_case knows where
+
+SOURCE = """
+syntax = "proto3";
+package drive;
+import "common/image.proto";
+message Frame {
+  Context context = 1;
+  int64 time = 2;
+  repeated Image images = 4;
+  double speed = 5;
+  map<string, bool> flags = 6;
+}
+message Context { string name = 1; }
+"""
+IMAGE = """
+syntax = "proto3";
+package drive;
+enum Camera { UNKNOWN = 0; FRONT = 1; REAR = 2; }
+message Image { Camera camera = 1; bytes image = 2; }
+"""
+
+
+def frame(time, *cameras, speed=1.5, more=b""):
+    images = b"".join(field(4, b"\x08" + varint(camera) + field(2, b"\xff\x00"))
+                      for camera in cameras)
+    flag = field(6, field(1, b"night") + b"\x10\x01")
+    return (field(1, field(1, b"drive-7")) + b"\x10" + varint(time) + images + b"\x29"
+            + struct.pack("<d", speed) + flag + more)
+
+
+class Proto(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        if b"without Protocol Buffers" in self.start("show", "x", "--proto", "x.proto",
+                                                     "--message", "M").stderr:
+            self.skipTest("tfrecord was built without Protocol Buffers")
+        (self.folder / "common").mkdir()
+        (self.folder / "frame.proto").write_text(SOURCE)
+        (self.folder / "common/image.proto").write_text(IMAGE)
+        self.write("a", frame(5, 1, 2), frame(9, 2, speed=-2.0))
+        self.proto = ["--proto", "frame.proto", "--message", "Frame"]
+
+    def test_json(self):
+        first, second = self.json("show", "a", *self.proto, "--json")
+        self.assertEqual(first, {
+            "record": 0, "offset": 0,
+            "message": {"context": {"name": "drive-7"}, "time": "5", "speed": 1.5,
+                        "images": [{"camera": "FRONT", "image": "/wA="},
+                                   {"camera": "REAR", "image": "/wA="}],
+                        "flags": {"night": True}}})
+        self.assertEqual(second["message"]["time"], "9")
+
+    def test_text(self):
+        text = self.run_it("show", "a", *self.proto, "--record", "1")
+        self.assertIn("drive.Frame, ", text)
+        self.assertIn('\n  context {\n    name: "drive-7"\n  }\n  time: 9\n', text)
+
+    def test_where(self):
+        for where, records in (("images.camera == 'FRONT'", [0]), ("time > 5", [1]),
+                               ("speed < 0 or flags.value == 0", [1]), ("len(images.image) == 2", [0]),
+                               ("context.name == 'drive-7'", [0, 1])):
+            with self.subTest(where=where):
+                shown = self.json("show", "a", *self.proto, "--json", "--where", where)
+                self.assertEqual([line["record"] for line in shown], records)
+        error = self.run_it("show", "a", *self.proto, "--where", "x == 1", status=2)
+        self.assertRegex(error, "x, which no record has; there are .*context.name")
+
+    def test_descriptor_set(self):
+        if not shutil.which("protoc"):
+            self.skipTest("no protoc")
+        subprocess.run(["protoc", "--include_imports", "--descriptor_set_out=set.pb",
+                        "frame.proto"], cwd=self.folder, check=True)
+        compiled = ["--proto", "set.pb", "--message", "drive.Frame"]
+        self.assertEqual(self.run_it("show", "a", *compiled, "--json"),
+                         self.run_it("show", "a", *self.proto, "--json"))
+
+    def test_imports_elsewhere(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub/frame.proto").write_text(SOURCE)
+        shutil.move(self.folder / "common", self.folder / "sub2")
+        (self.folder / "imports").mkdir()
+        shutil.move(self.folder / "sub2", self.folder / "imports/common")
+        given = ["--proto", "sub/frame.proto", "--message", "Frame"]
+        error = self.run_it("show", "a", *given, status=2)
+        self.assertIn("image.proto", error)
+        self.assertIn("--proto-path", error)
+        self.assertEqual(len(self.json("show", "a", *given, "--proto-path", "imports", "--json")), 2)
+
+    def test_unknown_fields_are_counted(self):
+        self.write("b", frame(5, more=field(15, b"later")))
+        line, = self.json("show", "b", *self.proto, "--json")
+        self.assertEqual(line["unknown_fields"], 1)
+        self.assertIn('15: "later"', self.run_it("show", "b", *self.proto))
+
+    def test_errors(self):
+        self.write("c", b"\xff\xff\xff")
+        (self.folder / "bad.proto").write_text('syntax = "proto3";\nmessage M { int32 }\n')
+        (self.folder / "set").write_bytes(b"no set")
+        for arguments, words in (
+                (["c", *self.proto], "c: not a drive.Frame"),
+                (["a", "--proto", "frame.proto"], "--proto FILE and --message NAME go together"),
+                (["a", "--proto", "no.proto", "--message", "M"], "no.proto: no such file"),
+                (["a", "--proto", "bad.proto", "--message", "M"], "bad.proto:2:"),
+                (["a", "--proto", "set", "--message", "M"], "neither a .proto file nor a"),
+                (["a", "--proto", "frame.proto", "--message", "N"],
+                 "no message N; there are drive.Frame, drive.Context"),
+                (["a", *self.proto, "--kind", "example"], "exclude each other")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(words, self.run_it("show", *arguments, status=2))
+
+
+if __name__ == "__main__":
+    unittest.main()

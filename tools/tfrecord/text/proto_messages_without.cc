@@ -1,0 +1,27 @@
+// show --proto in programs that are built without Protocol Buffers, as those of wheels: refused.
+#include "recordpipe/error.h"
+#include "tools/tfrecord/text/proto_messages.h"
+
+namespace recordpipe {
+
+struct ProtoMessages::State {
+  std::string type;
+};
+
+ProtoMessages::ProtoMessages(const std::string& path, const std::string& /*type*/,
+                             const std::vector<std::string>& /*folders*/) {
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = path,
+               .reason = "this program was built without Protocol Buffers, as those of all wheels",
+               .hint = "build it with libprotobuf-dev, or decode the output of show --format raw "
+                       "with protoc --decode"});
+}
+ProtoMessages::~ProtoMessages() = default;
+
+// Never called: there are no objects.
+const std::string& ProtoMessages::type() const { return state_->type; }
+std::string ProtoMessages::json(std::span<const std::byte>, size_t&) const { return {}; }
+std::string ProtoMessages::text(std::span<const std::byte>) const { return {}; }
+std::string ProtoMessages::as_example(std::span<const std::byte>) const { return {}; }
+
+}  // namespace recordpipe
