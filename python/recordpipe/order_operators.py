@@ -24,7 +24,9 @@ class OrderOperators(Operators):
             buffer_size: elements are drawn from a buffer of this size. Without it, all elements
                 are shuffled, in O(1) memory: this requires random access, which plain TFRecord
                 files have.
-            seed: the order depends on the seed and the epoch only.
+            seed: the order depends on the seed, the epoch and the number of elements only:
+                ``zip()`` of two Datasets that are shuffled with one seed pairs what belongs
+                together. Two shuffles, one behind the other, need two seeds.
         """
         if isinstance(buffer_size, bool):  # torch's shuffle=True would be a buffer of one element
             raise TypeError("buffer_size is a number; shuffle(seed=...) shuffles all elements")
@@ -57,7 +59,8 @@ class OrderOperators(Operators):
     def skip(self, count: int) -> Dataset:
         """Yields all elements after the first ``count``, which are not computed.
 
-        -1 skips all, as in tf.data.
+        -1 skips all, as in tf.data. A file that ends with an error there is still an error, if
+        several are interleaved.
         """
         if count == -1:
             return self.take(0)
@@ -72,6 +75,9 @@ class OrderOperators(Operators):
         size: ``batch(64)`` of each of 4, ``batch(128)`` of each of 2. Workers that divide whole
         batches, or single elements, place it last (only prefetch may follow): states can then be
         restored by any number of workers, and without shard.
+
+        A file that ends with an error, of ``tfrecords(paths, cycle_length=2)`` or
+        :meth:`interleave`, is an error of all workers; behind :meth:`ignore_errors`, all count it.
 
         Only the elements of this shard are computed, also by map and batch before it. Place it
         before prefetch, cache, filter, flat_map, unbatch, scan and window: these need the elements

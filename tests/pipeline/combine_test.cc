@@ -70,6 +70,29 @@ TEST(Combined, NoTwoElementsDrawTheSame) {
   EXPECT_EQ(zipped.size(), 200u);
 }
 
+TEST(Combined, AnOrderIsTheSameWhereverItIsDrawn) {
+  const auto source = range(50);
+  const std::vector<Dataset<int64_t>> ordered{
+      source.shuffle(9, 7), source.global_shuffle(7),
+      sample_from_datasets<int64_t>({source, range(100, 150)}, {1, 2}, 7)};
+  const auto first = [](const std::tuple<int64_t, int64_t>& pair) { return std::get<0>(pair); };
+  const auto second = [](const std::tuple<int64_t, int64_t>& pair) { return std::get<1>(pair); };
+  for (const auto& dataset : ordered) {
+    for (const uint64_t epoch : {0, 1, 9}) {
+      const auto in_epoch = [&](const auto& made) { return collect(made.epoch(epoch)); };
+      const std::vector<int64_t> alone = in_epoch(dataset);
+      std::vector<int64_t> twice = alone;
+      twice.insert(twice.end(), alone.begin(), alone.end());
+      EXPECT_EQ(in_epoch(dataset.concatenate(dataset)), twice);
+      const auto other = source.repeat().shuffle(4, 1);
+      EXPECT_EQ(in_epoch(zip(other, dataset).map(second)), alone);
+      EXPECT_EQ(in_epoch(zip(zip(dataset, other).map(first), other).map(first)), alone);
+      EXPECT_EQ(in_epoch(zip(dataset.repeat(2), other).map(first)), in_epoch(dataset.repeat(2)));
+      EXPECT_EQ(in_epoch(sample_from_datasets<int64_t>({other, dataset}, {0, 1}, 3)), alone);
+    }
+  }
+}
+
 TEST(Zip, EndsWithTheShortest) {
   const auto letters = from_vector<char>({'a', 'b', 'c'});
   const std::vector<std::tuple<char, int64_t>> expected{{'a', 7}, {'b', 8}};

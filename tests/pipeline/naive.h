@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/engine/epoch.h"
 #include "recordpipe/internal/permutation.h"
 #include "recordpipe/internal/ticket.h"
 #include "recordpipe/philox.h"
@@ -23,8 +24,12 @@ namespace recordpipe::naive {
 
 using internal::child_id;
 using internal::ElementId;
+using internal::ends_source;
+using internal::Epoch;
 using internal::input_epoch;
+using internal::kEndOfSource;
 using internal::nested_epoch;
+using internal::order_key;
 
 // An element; or, if `error` isn't empty, the error that is thrown in its place.
 template <class T>
@@ -46,8 +51,17 @@ struct Elements {
   }
 };
 
+// The epoch of a pass, and whether an ignore_errors follows.
+struct At : Epoch {
+  At(Epoch epoch, bool skipped = false) : Epoch(epoch), errors_are_skipped(skipped) {}
+  At(uint64_t epoch) : Epoch(epoch) {}
+  At input(uint64_t i) const { return {input_epoch(*this, i), errors_are_skipped}; }
+
+  bool errors_are_skipped = false;
+};
+
 template <class T>
-using Pass = std::function<Elements<T>(uint64_t epoch)>;
+using Pass = std::function<Elements<T>(const At& at)>;
 
 template <class T>
 class Pipeline {
@@ -77,7 +91,7 @@ class Pipeline {
 
   template <class P>
   Pipeline filter(P predicate) const {
-    return derived<T>([=](Elements<T> in, uint64_t) {
+    return derived<T>([=](Elements<T> in, const At&) {
       std::erase_if(in.items,
                     [&](const auto& item) { return item.error.empty() && !predicate(item.value); });
       return in;
@@ -85,19 +99,25 @@ class Pipeline {
   }
 
   Pipeline ignore_errors() const {
-    return derived<T>([](Elements<T> in, uint64_t) {
-      std::erase_if(in.items, [](const Item<T>& item) { return !item.error.empty(); });
-      return in;
-    });
+    return Pipeline(
+        [pass = pass_](const At& at) {
+          Elements<T> in = pass({at, true});
+          std::erase_if(in.items, [](const Item<T>& item) { return !item.error.empty(); });
+          return in;
+        },
+        random_operators_);
   }
 
   template <class F>
   auto flat_map(F function) const {
     using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
-    return map(function).template derived<U>([](Elements<std::vector<U>> in, uint64_t) {
+    return map(function).template derived<U>([](Elements<std::vector<U>> in, const At&) {
       Elements<U> out{.error = in.error};
       for (Item<std::vector<U>>& item : in.items) {
-        if (!item.error.empty()) out.items.push_back({child_id(item.id, 0), {}, item.error});
+        if (!item.error.empty()) {
+          const uint64_t index = ends_source(item.id) ? kEndOfSource : 0;
+          out.items.push_back({child_id(item.id, index), {}, item.error});
+        }
         uint64_t place = 0;
         for (U& value : item.value) {
           out.items.push_back({child_id(item.id, place++), std::move(value)});
@@ -111,7 +131,7 @@ class Pipeline {
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length) const {
     using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
-    return derived<U>([=](Elements<T> in, uint64_t) {
+    return derived<U>([=](Elements<T> in, const At& at) {
       struct Open {
         std::vector<Item<U>> items;
         size_t next = 0;
@@ -123,12 +143,13 @@ class Pipeline {
            turn = (turn + 1) % cycle_length) {
         while (!cycle[turn] && next_input < in.items.size()) {
           const Item<T>& input = in.items[next_input++];
-          const ElementId failure_id = child_id(input.id, UINT64_MAX);
+          const ElementId failure_id = child_id(input.id, kEndOfSource);
           if (!input.error.empty()) {
             out.items.push_back({failure_id, {}, input.error});
             continue;
           }
-          Elements<U> elements = function(input.value).pass(child_id(input.id, 0).epoch);
+          Elements<U> elements =
+              function(input.value).pass()({child_id(input.id, 0).epoch, at.errors_are_skipped});
           for (Item<U>& item : elements.items) {
             item.id.epoch = derive_key(item.id.epoch, 0x696E707574);
           }
@@ -158,7 +179,7 @@ class Pipeline {
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<F, State, T>::second_type;
-    return derived<U>([=](Elements<T> in, uint64_t) {
+    return derived<U>([=](Elements<T> in, const At&) {
       Elements<U> out{.error = in.error};
       State state = initial;
       for (const Item<T>& item : in.items) {
@@ -173,16 +194,7 @@ class Pipeline {
   }
 
   Pipeline<std::vector<T>> window(size_t size, size_t shift, bool drop_remainder = false) const {
-    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
-      Elements<std::vector<T>> out{.error = in.error};
-      const bool whole_only = drop_remainder || !in.error.empty();
-      for (size_t first = 0; first < in.items.size(); first += shift) {
-        const size_t end = std::min(in.items.size(), first + size);
-        if (whole_only && end < first + size) break;
-        out.items.push_back(together({epoch, out.items.size()}, in, first, end));
-      }
-      return out;
-    });
+    return grouped(size, shift, drop_remainder, false);
   }
 
   // length: T -> size_t
@@ -190,11 +202,12 @@ class Pipeline {
   Pipeline<std::vector<T>> bucket_by_sequence_length(F length, std::vector<size_t> boundaries,
                                                      std::vector<size_t> batch_sizes,
                                                      bool drop_remainder) const {
-    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
+    return derived<std::vector<T>>([=](Elements<T> in, const At& at) {
       Elements<std::vector<T>> out{.error = in.error};
       std::vector<Elements<T>> buckets(batch_sizes.size());
       const auto yield = [&](Elements<T>& from) {
-        out.items.push_back(together({epoch, out.items.size()}, from, 0, from.items.size()));
+        out.items.push_back(together({at.ids, out.items.size()}, from, 0, from.items.size()));
+        keep_end(out.items.back(), from, 0, from.items.size());
         from.items.clear();
       };
       for (const Item<T>& item : in.items) {
@@ -219,7 +232,7 @@ class Pipeline {
   template <class F>
   Pipeline<std::vector<T>> pack_sequences(F size, size_t length, size_t open_rows,
                                           bool truncate) const {
-    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
+    return derived<std::vector<T>>([=](Elements<T> in, const At& at) {
       struct Row {
         Elements<T> sequences;
         size_t used = 0;
@@ -227,7 +240,8 @@ class Pipeline {
       Elements<std::vector<T>> out{.error = in.error};
       std::vector<Row> rows;
       const auto yield = [&](const Elements<T>& row) {
-        out.items.push_back(together({epoch, out.items.size()}, row, 0, row.items.size()));
+        out.items.push_back(together({at.ids, out.items.size()}, row, 0, row.items.size()));
+        keep_end(out.items.back(), row, 0, row.items.size());
       };
       for (Item<T>& item : in.items) {
         const size_t values = item.error.empty() ? size(item.value) : 0;
@@ -240,21 +254,21 @@ class Pipeline {
           continue;
         }
         const size_t taken = std::min(values, length);
-        size_t at = 0;
-        while (at < rows.size() && rows[at].used + taken > length) ++at;
-        if (at == rows.size()) {
+        size_t place = 0;
+        while (place < rows.size() && rows[place].used + taken > length) ++place;
+        if (place == rows.size()) {
           if (rows.size() == open_rows) {
             yield(rows.front().sequences);
             rows.erase(rows.begin());
           }
           rows.emplace_back();
-          at = rows.size() - 1;
+          place = rows.size() - 1;
         }
-        rows[at].sequences.items.push_back(item);
-        rows[at].used += taken;
-        if (rows[at].used == length) {
-          yield(rows[at].sequences);
-          rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(at));
+        rows[place].sequences.items.push_back(item);
+        rows[place].used += taken;
+        if (rows[place].used == length) {
+          yield(rows[place].sequences);
+          rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(place));
         }
       }
       for (const Row& row : rows) {
@@ -265,15 +279,15 @@ class Pipeline {
   }
 
   Pipeline<std::vector<T>> batch(size_t batch_size, bool drop_remainder = false) const {
-    return window(batch_size, batch_size, drop_remainder);
+    return grouped(batch_size, batch_size, drop_remainder, true);
   }
 
   Pipeline cache() const {
     return Pipeline(
-        [pass = pass_](uint64_t epoch) {
-          Elements<T> elements = pass(0);
+        [pass = pass_](const At& at) {
+          Elements<T> elements = pass({0, at.errors_are_skipped});
           for (Item<T>& item : elements.items) {
-            item.id.epoch = nested_epoch(epoch, item.id.epoch);
+            item.id.epoch = nested_epoch(at.ids, item.id.epoch);
           }
           return elements;
         },
@@ -285,9 +299,9 @@ class Pipeline {
   }
 
   Pipeline shuffle(size_t buffer_size, uint64_t seed) const {
-    const uint64_t key = derive_key(seed, random_operators_);
+    const uint64_t key = order_key(seed);
     return derived<T>(
-        [=](Elements<T> in, uint64_t epoch) {
+        [=](Elements<T> in, const At& at) {
           Elements<T> out{.error = in.error};
           std::vector<Item<T>> buffer;
           size_t next = 0;
@@ -297,12 +311,13 @@ class Pipeline {
           for (uint64_t k = 0; !buffer.empty(); ++k) {
             // Each output element waits for one input element.
             if (next == in.items.size() && !in.error.empty()) break;
-            const uint32_t at = Random(key, epoch, k).below(static_cast<uint32_t>(buffer.size()));
-            out.items.push_back(buffer[at]);
+            const uint32_t drawn =
+                Random(key, at.order, k).below(static_cast<uint32_t>(buffer.size()));
+            out.items.push_back(buffer[drawn]);
             if (next < in.items.size()) {
-              buffer[at] = in.items[next++];
+              buffer[drawn] = in.items[next++];
             } else {
-              buffer[at] = buffer.back();
+              buffer[drawn] = buffer.back();
               buffer.pop_back();
             }
           }
@@ -313,9 +328,9 @@ class Pipeline {
 
   Pipeline concatenate(const Pipeline& next) const {
     return Pipeline(
-        [first = pass_, second = next.pass_](uint64_t epoch) {
-          Elements<T> out = first(input_epoch(epoch, 0));
-          if (out.error.empty()) out.append(second(input_epoch(epoch, 1)));
+        [first = pass_, second = next.pass_](const At& at) {
+          Elements<T> out = first(at.input(0));
+          if (out.error.empty()) out.append(second(at.input(1)));
           return out;
         },
         std::max(random_operators_, next.random_operators_));
@@ -325,16 +340,18 @@ class Pipeline {
   auto zip(const Pipeline<U>& other) const {
     using Pair = std::tuple<T, U>;
     return Pipeline<Pair>(
-        [first = pass_, second = other.pass()](uint64_t epoch) {
-          const Elements<T> a = first(input_epoch(epoch, 0));
-          const Elements<U> b = second(input_epoch(epoch, 1));
+        [first = pass_, second = other.pass()](const At& at) {
+          const Elements<T> a = first(at.input(0));
+          const Elements<U> b = second(at.input(1));
           const size_t size = std::min(a.items.size(), b.items.size());
           Elements<Pair> out{.error = a.items.size() == size ? a.error : b.error};
           for (size_t i = 0; i < size; ++i) {
             const Item<T>& x = a.items[i];
             const Item<U>& y = b.items[i];
-            out.items.push_back(
-                {{epoch, i}, {x.value, y.value}, x.error.empty() ? y.error : x.error});
+            const bool is_end = ends_source(x.id) || ends_source(y.id);
+            out.items.push_back({{at.ids, is_end ? kEndOfSource : i},
+                                 {x.value, y.value},
+                                 x.error.empty() ? y.error : x.error});
           }
           return out;
         },
@@ -345,19 +362,19 @@ class Pipeline {
   Pipeline sample(const Pipeline& other, std::array<uint64_t, 2> weights, uint64_t seed,
                   bool stop_on_empty) const {
     const uint64_t operators = std::max(random_operators_, other.random_operators_);
-    const uint64_t key = derive_key(seed, operators);
+    const uint64_t key = order_key(seed);
     return Pipeline(
-        [=, passes = std::array{pass_, other.pass_}](uint64_t epoch) {
+        [=, passes = std::array{pass_, other.pass_}](const At& at) {
           std::array<Elements<T>, 2> inputs;
-          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
-          std::array<size_t, 2> at{};
+          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](at.input(i));
+          std::array<size_t, 2> next{};
           std::array<uint64_t, 2> left = weights;
           Elements<T> out;
           for (uint64_t draw = 0; left[0] + left[1] > 0; ++draw) {
-            Random random(key, epoch, draw);
+            Random random(key, at.order, draw);
             const size_t input = random.below64(left[0] + left[1]) < left[0] ? 0 : 1;
-            if (at[input] < inputs[input].items.size()) {
-              out.items.push_back(inputs[input].items[at[input]++]);
+            if (next[input] < inputs[input].items.size()) {
+              out.items.push_back(inputs[input].items[next[input]++]);
             } else if (stop_on_empty || !inputs[input].error.empty()) {
               out.error = inputs[input].error;
               break;
@@ -373,11 +390,11 @@ class Pipeline {
   Pipeline choose(const Pipeline& other, const Pipeline<int64_t>& choices,
                   bool stop_on_empty) const {
     return Pipeline(
-        [=, passes = std::array{pass_, other.pass_}](uint64_t epoch) {
+        [=, passes = std::array{pass_, other.pass_}](const At& at) {
           std::array<Elements<T>, 2> inputs;
-          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
-          const Elements<int64_t> choice = choices.pass(input_epoch(epoch, 2));
-          std::array<size_t, 2> at{};
+          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](at.input(i));
+          const Elements<int64_t> choice = choices.pass()(at.input(2));
+          std::array<size_t, 2> next{};
           std::array<bool, 2> ended{};
           Elements<T> out{.error = choice.error};
           for (const Item<int64_t>& chosen : choice.items) {
@@ -391,8 +408,8 @@ class Pipeline {
               continue;
             }
             const auto input = static_cast<size_t>(chosen.value);
-            if (at[input] < inputs[input].items.size()) {
-              out.items.push_back(inputs[input].items[at[input]++]);
+            if (next[input] < inputs[input].items.size()) {
+              out.items.push_back(inputs[input].items[next[input]++]);
               continue;
             }
             ended[input] = true;
@@ -407,20 +424,23 @@ class Pipeline {
   }
 
   Pipeline shard(size_t num_shards, size_t index, bool drop_remainder = false) const {
-    return derived<T>([=](Elements<T> in, uint64_t) {
+    return derived<T>([=](Elements<T> in, const At& at) {
       Elements<T> out{.error = in.error};
-      if (drop_remainder) in.items.resize(in.items.size() / num_shards * num_shards);
-      for (size_t i = index; i < in.items.size(); i += num_shards) out.items.push_back(in.items[i]);
+      const size_t whole = in.items.size() / num_shards * num_shards;
+      for (size_t i = 0; i < in.items.size(); ++i) {
+        const bool is_own = i % num_shards == index && (!drop_remainder || i < whole);
+        if (is_own || must_be_yielded(in.items[i], at)) out.items.push_back(in.items[i]);
+      }
       return out;
     });
   }
 
   // The input has random access, so its pass has no error at the end.
   Pipeline global_shuffle(uint64_t seed) const {
-    const uint64_t key = derive_key(seed, random_operators_);
+    const uint64_t key = order_key(seed);
     return derived<T>(
-        [=](const Elements<T>& in, uint64_t epoch) {
-          const Permutation order(in.items.size(), derive_key(key, epoch));
+        [=](const Elements<T>& in, const At& at) {
+          const Permutation order(in.items.size(), derive_key(key, at.order));
           Elements<T> out;
           for (size_t i = 0; i < in.items.size(); ++i) out.items.push_back(in.items[order(i)]);
           return out;
@@ -430,7 +450,7 @@ class Pipeline {
 
   auto enumerate(int64_t start = 0) const {
     using Pair = std::pair<int64_t, T>;
-    return derived<Pair>([=](Elements<T> in, uint64_t) {
+    return derived<Pair>([=](Elements<T> in, const At&) {
       Elements<Pair> out{.error = in.error};
       int64_t number = start;
       for (Item<T>& item : in.items) {
@@ -442,10 +462,10 @@ class Pipeline {
 
   Pipeline repeat(uint64_t count) const {
     return Pipeline(
-        [=, pass = pass_](uint64_t outer) {
+        [=, pass = pass_](const At& at) {
           Elements<T> out;
           for (uint64_t i = 0; i < count && out.error.empty(); ++i) {
-            out.append(pass(nested_epoch(outer, i)));
+            out.append(pass({nested_epoch(at, i), at.errors_are_skipped}));
           }
           return out;
         },
@@ -453,7 +473,7 @@ class Pipeline {
   }
 
   Pipeline take(size_t count) const {
-    return derived<T>([=](Elements<T> in, uint64_t) {
+    return derived<T>([=](Elements<T> in, const At&) {
       if (count <= in.items.size()) in.error.clear();
       in.items.resize(std::min(in.items.size(), count));
       return in;
@@ -461,10 +481,12 @@ class Pipeline {
   }
 
   Pipeline skip(size_t count) const {
-    return derived<T>([=](Elements<T> in, uint64_t) {
-      const size_t skipped = std::min(in.items.size(), count);
-      in.items.erase(in.items.begin(), in.items.begin() + static_cast<std::ptrdiff_t>(skipped));
-      return in;
+    return derived<T>([=](Elements<T> in, const At& at) {
+      Elements<T> out{.error = in.error};
+      for (size_t i = 0; i < in.items.size(); ++i) {
+        if (i >= count || must_be_yielded(in.items[i], at)) out.items.push_back(in.items[i]);
+      }
+      return out;
     });
   }
 
@@ -484,10 +506,10 @@ class Pipeline {
     return out;
   }
 
-  // change: (Elements<T>, uint64_t epoch) -> Elements<U>
+  // change: (Elements<T>, const At&) -> Elements<U>
   template <class U, class F>
   Pipeline<U> derived(F change, uint64_t more_random_operators = 0) const {
-    return Pipeline<U>([=, pass = pass_](uint64_t epoch) { return change(pass(epoch), epoch); },
+    return Pipeline<U>([=, pass = pass_](const At& at) { return change(pass(at), at); },
                        random_operators_ + more_random_operators);
   }
 
@@ -496,7 +518,7 @@ class Pipeline {
   template <class U, class F>
   Pipeline<U> each(F function, uint64_t more_random_operators = 0) const {
     return derived<U>(
-        [=](const Elements<T>& in, uint64_t) {
+        [=](const Elements<T>& in, const At&) {
           Elements<U> out{.error = in.error};
           for (const Item<T>& item : in.items) {
             out.items.push_back({item.id, {}, item.error});
@@ -510,6 +532,37 @@ class Pipeline {
           return out;
         },
         more_random_operators);
+  }
+
+  // Groups of `size` elements; `keeps_ends`: that stand for a lost source like one of theirs.
+  Pipeline<std::vector<T>> grouped(size_t size, size_t shift, bool drop_remainder,
+                                   bool keeps_ends) const {
+    return derived<std::vector<T>>([=](Elements<T> in, const At& at) {
+      Elements<std::vector<T>> out{.error = in.error};
+      for (size_t first = 0; first < in.items.size(); first += shift) {
+        const size_t end = std::min(in.items.size(), first + size);
+        if (end < first + size) {
+          bool is_lost = false;
+          for (size_t i = first; i < end; ++i) {
+            is_lost = is_lost || (keeps_ends && must_be_yielded(in.items[i], at));
+          }
+          if (!in.error.empty() || (drop_remainder && !is_lost)) break;
+        }
+        out.items.push_back(together({at.ids, out.items.size()}, in, first, end));
+        if (keeps_ends) keep_end(out.items.back(), in, first, end);
+      }
+      return out;
+    });
+  }
+
+  static bool must_be_yielded(const Item<T>& item, const At& at) {
+    return ends_source(item.id) && !at.errors_are_skipped;
+  }
+
+  static void keep_end(Item<std::vector<T>>& out, const Elements<T>& in, size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) {
+      if (ends_source(in.items[i].id)) out.id.index = kEndOfSource;
+    }
   }
 
   // Combines the elements in [first, end) into one, with the first of their errors, if any.
@@ -530,9 +583,9 @@ class Pipeline {
 // Yields `values`, then ends with `error` unless it is empty.
 template <class T>
 Pipeline<T> from_vector(std::vector<T> values, std::string error = {}) {
-  return Pipeline<T>([values = std::move(values), error = std::move(error)](uint64_t epoch) {
+  return Pipeline<T>([values = std::move(values), error = std::move(error)](const At& at) {
     Elements<T> out{.error = error};
-    for (size_t i = 0; i < values.size(); ++i) out.items.push_back({{epoch, i}, values[i]});
+    for (size_t i = 0; i < values.size(); ++i) out.items.push_back({{at.ids, i}, values[i]});
     return out;
   });
 }

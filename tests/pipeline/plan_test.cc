@@ -58,11 +58,11 @@ class SteppedPlan final : public Plan {
     return step.stop;
   }
 
-  void do_restart(uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restart(Epoch epoch) override {
+    epoch_ = epoch.ids;
     at_ = next_ = done_ = 0;
   }
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     if (PlanNumbers(state, 0).next() != 0) fail_state();
     do_restart(epoch);
   }

@@ -127,12 +127,12 @@ class ScriptedPlan final : public Plan {
     return outcome(here);
   }
 
-  void do_restart(uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restart(Epoch epoch) override {
+    epoch_ = epoch.ids;
     next_ = 0;
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     do_restart(epoch);
     next_ = PlanNumbers(state, 0).next(script_.size);
   }

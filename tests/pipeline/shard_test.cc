@@ -4,17 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "recordpipe/dataset.h"
+#include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/range.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"
@@ -294,6 +298,76 @@ TEST(Shard, GoesOnAnywhere) {
   expect_resumes_anywhere(on_the_way.with_options({.chunk_size = 3}), on_any_machine(on_the_way));
   expect_resumes_anywhere(on_the_way.batch(4).with_options({.chunk_size = 3}),
                           on_any_machine(on_the_way.batch(4)));
+}
+
+// Inputs of ten numbers, of which the one that begins at `bad` ends with an error after three.
+Dataset<int64_t> interleaved(int64_t bad, size_t cycle_length) {
+  const auto open = [bad](int64_t first) {
+    return from_generator([=] {
+      return [first, bad, next = int64_t{0}]() mutable -> std::optional<int64_t> {
+        if (first == bad && next == 3) {
+          throw Error({.kind = ErrorKind::corrupted, .reason = "cut off"});
+        }
+        return next < 10 ? std::optional(first + next++) : std::nullopt;
+      };
+    });
+  };
+  return range(0, 50, 10).interleave(open, cycle_length, 2);
+}
+
+// Elements before the error, if there is one.
+template <class T>
+std::pair<size_t, std::string> run(const Dataset<T>& dataset) {
+  size_t count = 0;
+  auto iterator = dataset.iterate();
+  try {
+    while (iterator.next()) ++count;
+  } catch (const Error& error) {
+    return {count, error.reason()};
+  }
+  return {count, ""};
+}
+
+TEST(Shard, AnInputThatEndsWithAnErrorIsAnErrorOfEveryWorker) {
+  for (const size_t cycle_length : {1, 2, 5}) {
+    for (const size_t chunk_size : {1, 3, 64}) {
+      const auto all = interleaved(10, cycle_length).with_options({.chunk_size = chunk_size});
+      for (const size_t workers : {1, 2, 3, 9, 60}) {
+        for (size_t index = 0; index < workers; ++index) {
+          const auto fails = [&](const auto& dataset) { return run(dataset).second == "cut off"; };
+          EXPECT_TRUE(fails(all.shard(workers, index)));
+          EXPECT_TRUE(fails(all.shard(workers, index, DropRemainder::yes)));
+          EXPECT_TRUE(fails(all.shard(workers, index).prefetch(2)));
+          EXPECT_TRUE(fails(all.batch(2).shard(workers, index)));
+          EXPECT_TRUE(fails(zip(all, range(100)).shard(workers, index)));
+          EXPECT_TRUE(fails(all.filter([](int64_t x) { return x >= 0; }).shard(workers, index)));
+          EXPECT_TRUE(
+              fails(all.flat_map([](int64_t x) { return std::vector{x}; }).shard(workers, index)));
+          EXPECT_TRUE(fails(all.skip(index)));
+          EXPECT_TRUE(fails(all.skip(40)));
+          EXPECT_TRUE(fails(all.skip(2).shard(workers, index)));
+          EXPECT_TRUE(fails(all.batch(workers, DropRemainder::yes)));
+        }
+      }
+    }
+  }
+}
+
+TEST(Shard, WorkersThatIgnoreErrorsCountALostInputAndLoseNothingElse) {
+  const auto all = interleaved(10, 3);
+  for (const size_t workers : {1, 2, 3}) {
+    std::vector<int64_t> elements;
+    for (size_t index = 0; index < workers; ++index) {
+      auto iterator = all.shard(workers, index).ignore_errors().iterate();
+      while (const int64_t* const element = iterator.next()) elements.push_back(*element);
+      EXPECT_EQ(iterator.skipped().count, 1u);
+    }
+    EXPECT_EQ(elements.size(), 43u);
+    EXPECT_EQ(std::set<int64_t>(elements.begin(), elements.end()).size(), 43u);
+  }
+  auto skipping = all.skip(30).ignore_errors().iterate();
+  while (skipping.next()) continue;
+  EXPECT_EQ(skipping.skipped().count, 1u);
 }
 
 }  // namespace

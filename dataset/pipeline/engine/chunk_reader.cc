@@ -19,12 +19,12 @@ Failures ChunkReader::take_failures(size_t count) const {
   return taken;
 }
 
-void ChunkReader::restart(uint64_t epoch) {
+void ChunkReader::restart(Epoch epoch) {
   forget();
   executor_.restart(epoch);
 }
 
-void ChunkReader::restore(const PlanState& state, uint64_t epoch) {
+void ChunkReader::restore(const PlanState& state, Epoch epoch) {
   forget();
   executor_.restore(state, epoch);
 }

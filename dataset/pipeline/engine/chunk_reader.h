@@ -62,8 +62,8 @@ class ChunkReader {
   // the current chunk.
   void keep_places() { keeps_places_ = true; }
 
-  void restart(uint64_t epoch);
-  void restore(const PlanState& state, uint64_t epoch);
+  void restart(Epoch epoch);
+  void restore(const PlanState& state, Epoch epoch);
   Stop advance(uint64_t count, uint64_t& passed);
   void request_stop() { executor_.request_stop(); }
 

@@ -66,7 +66,7 @@ Chunk Executor::next_with_failures() {
           workspace.producer->wanted(),      workspace.producer->sizes()};
 }
 
-void Executor::restore(const PlanState& state, uint64_t epoch) {
+void Executor::restore(const PlanState& state, Epoch epoch) {
   finish();
   position_ = planned_ = 0;
   stage_.plan->restore(state, epoch);
@@ -106,7 +106,7 @@ void Executor::request_stop() {
   stage_.plan->request_stop();
 }
 
-void Executor::restart(uint64_t epoch) {
+void Executor::restart(Epoch epoch) {
   finish();
   stage_.plan->restart(epoch);
   position_ = planned_ = 0;

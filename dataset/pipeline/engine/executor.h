@@ -73,7 +73,7 @@ class Executor {
   void release(uint64_t position) { snapshots_.release(position); }
 
   // Moves to a saved position; throws Error{invalid_argument} if it can't be reached.
-  void restore(const PlanState& state, uint64_t epoch);
+  void restore(const PlanState& state, Epoch epoch);
   // Skips `count` elements without computing them, like advance_all(). Must precede the first
   // next() since the last restart or restore.
   Stop advance(uint64_t count, uint64_t& passed);
@@ -82,7 +82,7 @@ class Executor {
   // restart() and restore().
   void request_stop();
   // Finishes and drops the chunks in flight, so that their tickets are released, and starts again.
-  void restart(uint64_t epoch);
+  void restart(Epoch epoch);
 
  private:
   void finish();

@@ -43,6 +43,11 @@ uint64_t Node::random_operators() const {
   return most;
 }
 
+bool Node::may_lose_sources() const {
+  return std::ranges::any_of(inputs_,
+                             [](const NodePtr& input) { return input->may_lose_sources(); });
+}
+
 std::vector<Stage> MultiNode::make_inputs(const StageContext& context) const {
   std::vector<Stage> stages;
   for (const NodePtr& input : inputs()) stages.push_back(input->make_stage(context));

@@ -46,12 +46,15 @@ class Node {
   // Describes the operator and its inputs.
   PlanDescription describe() const;
   // The number of operators up to this one that draw random numbers. It separates the random
-  // streams of two shuffles with the same seed. For several inputs, the maximum: inputs may share a
-  // stream, because each input has its own epoch.
+  // numbers that two maps with the same seed draw for an element; orders depend on the seed only
+  // (order_key). For several inputs, the maximum: inputs may share a stream, because each input has
+  // its own epoch of ids.
   virtual uint64_t random_operators() const;
   // The name of the first operator, up to and including this one, that supports only sequential
   // access; empty if all operators support random access (Plan::tickets_at).
   virtual std::string sequential_operator() const { return describe_operator().name; }
+  // Whether elements may stand for a lost source (lost_sources.h).
+  virtual bool may_lose_sources() const;
   // The number of elements of a pass.
   virtual Cardinality cardinality() const { return kUnknownCardinality; }
 

@@ -101,12 +101,12 @@ void Plan::forget() {
   error_ = nullptr;
 }
 
-void Plan::restart(uint64_t epoch) {
+void Plan::restart(Epoch epoch) {
   forget();
   do_restart(epoch);
 }
 
-void Plan::restore(const PlanState& state, uint64_t epoch) {
+void Plan::restore(const PlanState& state, Epoch epoch) {
   forget();
   try {
     do_restore(state, epoch);
@@ -158,7 +158,7 @@ void fail_state() {
                .hint = "restore it into the pipeline it was saved from"});
 }
 
-void restore_place(Plan& plan, const PlanState& state, uint64_t epoch) {
+void restore_place(Plan& plan, const PlanState& state, Epoch epoch) {
   plan.restore(state, epoch);
   uint64_t passed = 0;
   try {

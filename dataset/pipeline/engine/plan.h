@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "dataset/pipeline/engine/epoch.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/plan_state.h"
 #include "recordpipe/internal/ticket.h"
@@ -92,7 +93,7 @@ class Plan {
   virtual void discard(std::span<const Ticket> tickets) = 0;
 
   // Starts again from the first element.
-  void restart(uint64_t epoch);
+  void restart(Epoch epoch);
 
   // Whether the current position can be saved. If not, planning one more element with Wait::yes
   // leads to a position that can be saved.
@@ -102,7 +103,7 @@ class Plan {
   // Like restart(epoch), then moves to the saved position, but doesn't skip the state.passed_over
   // elements: use restore_place(), which does. Throws Error{invalid_argument} if the state is not a
   // state of this plan. After an error, only restart() and restore() may follow.
-  void restore(const PlanState& state, uint64_t epoch);
+  void restore(const PlanState& state, Epoch epoch);
 
   // Makes plan() return soon, because the elements are no longer needed. Undone by restart() and
   // restore().
@@ -119,8 +120,8 @@ class Plan {
   // Skips up to `count` > 0 elements. As it proceeds, it adds their number to `passed`, which is 0
   // at first.
   virtual Stop do_advance(uint64_t count, uint64_t& passed);
-  virtual void do_restart(uint64_t epoch) = 0;
-  virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
+  virtual void do_restart(Epoch epoch) = 0;
+  virtual void do_restore(const PlanState& state, Epoch epoch) = 0;
   // From any thread.
   virtual void do_request_stop() {}
   virtual void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out);
@@ -152,7 +153,7 @@ Stop plan_all(Plan& plan, TicketSink& out, Wait wait);
 Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed);
 
 // Moves a plan to a saved position; throws Error{invalid_argument} if it can't be reached.
-void restore_place(Plan& plan, const PlanState& state, uint64_t epoch);
+void restore_place(Plan& plan, const PlanState& state, Epoch epoch);
 
 // A plan that reorders its input's elements without changing them: tickets pass through it.
 class OrderPlan : public Plan {

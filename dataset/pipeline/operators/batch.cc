@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/pipeline/engine/lost_sources.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/ref_store.h"
 #include "dataset/pipeline/operators/batching.h"
@@ -20,11 +21,12 @@ namespace {
 class BatchPlan final : public OrderPlan {
  public:
   BatchPlan(std::unique_ptr<Plan> input_plan, std::shared_ptr<Batching> shared, size_t batch_size,
-            bool drop_remainder)
+            bool drop_remainder, const LostSources& lost)
       : OrderPlan(std::move(input_plan)),
         shared_(std::move(shared)),
         batch_size_(batch_size),
-        drop_remainder_(drop_remainder) {}
+        drop_remainder_(drop_remainder),
+        lost_(lost) {}
 
   void discard(std::span<const Ticket> tickets) override {
     discard_batches(tickets, shared_->groups, input());
@@ -46,9 +48,12 @@ class BatchPlan final : public OrderPlan {
   Stop do_plan(TicketSink& out, Wait wait) override {
     while (!out.is_full()) {
       const Stop stop = gather(out.count() == 0 ? wait : Wait::no);
-      const bool is_last = stop == Stop::end && !members_.empty() && !drop_remainder_;
+      const bool is_last = stop == Stop::end && !members_.empty() && !drops_last();
       if (members_.size() == batch_size_ || is_last) {
-        out.push({{epoch_, next_++}, shared_->groups.put(members_)});
+        const bool is_end =
+            lost_.may_come() && std::ranges::any_of(members_, ends_source, &Ticket::id);
+        out.push({{epoch_, is_end ? kEndOfSource : next_}, shared_->groups.put(members_)});
+        ++next_;
         members_.clear();
       }
       if (stop == Stop::end) forget();
@@ -58,6 +63,7 @@ class BatchPlan final : public OrderPlan {
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
+    if (drop_remainder_ && lost_.may_come()) return Plan::do_advance(count, passed);
     // Limited to avoid an overflow: any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / batch_size_) * batch_size_;
     uint64_t rows = members_.size();  // less than batch_size_, and so less than wanted
@@ -76,17 +82,17 @@ class BatchPlan final : public OrderPlan {
     }
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget();
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     next_ = 0;
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     forget();
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     next_ = numbers.next();
     restore_place(input(), numbers.input(), epoch);
   }
@@ -112,6 +118,13 @@ class BatchPlan final : public OrderPlan {
     return stop;
   }
 
+  // Whether the incomplete batch at the end is left out.
+  bool drops_last() const {
+    return drop_remainder_ && std::ranges::none_of(members_, [&](const Ticket& ticket) {
+             return lost_.must_be_yielded(ticket);
+           });
+  }
+
   void forget() {
     input().discard(members_);
     members_.clear();
@@ -123,6 +136,7 @@ class BatchPlan final : public OrderPlan {
   std::shared_ptr<Batching> shared_;
   const size_t batch_size_;
   const bool drop_remainder_;
+  const LostSources lost_;
   TicketGroup members_;  // the batch being gathered
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;
@@ -161,7 +175,8 @@ class BatchNode final : public UnaryNode {
     const auto shared = std::make_shared<Batching>(rows, *collator_, element());
     // A chunk holds several small batches, or a single large batch, divided into parts.
     const size_t chunk_size = std::max<size_t>(1, rows.chunk_size / batch_size_);
-    return {std::make_unique<BatchPlan>(std::move(rows.plan), shared, batch_size_, drop_remainder_),
+    return {std::make_unique<BatchPlan>(std::move(rows.plan), shared, batch_size_, drop_remainder_,
+                                        LostSources(input(), context)),
             batch_work(shared), chunk_size};
   }
 

@@ -94,13 +94,13 @@ class CachePlan final : public Plan {
     }
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     if (was_stopped_.exchange(false)) started_ = false;
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     at_ = 0;
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 0);
     do_restart(epoch);
     at_ = numbers.next();

@@ -41,8 +41,8 @@ class ChoicePlan final : public StorePlan {
 
  protected:
   Stop do_plan(TicketSink&, Wait) override { return end_or_stop(); }
-  void do_restart(uint64_t epoch) override { reader_.restart(epoch); }
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restart(Epoch epoch) override { reader_.restart(epoch); }
+  void do_restore(const PlanState& state, Epoch epoch) override {
     reader_.restore(PlanNumbers(state, 1).input(), epoch);
   }
   void do_request_stop() override { reader_.request_stop(); }
@@ -88,13 +88,13 @@ class ChoosePlan final : public MergePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     has_ended_.assign(datasets(), false);
     all_ended_ = false;
     restart_inputs(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, input_count());
     for (size_t i = 0; i < datasets(); ++i) has_ended_[i] = numbers.next_bool();
     all_ended_ = numbers.next_bool();

@@ -74,12 +74,12 @@ class ConcatenatePlan final : public MergePlan {
     }
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     at_ = 0;
     restart_inputs(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, input_count());
     at_ = numbers.next(input_count());
     restore_inputs(numbers, epoch);

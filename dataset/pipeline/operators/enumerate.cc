@@ -128,12 +128,12 @@ class EnumeratePlan final : public OrderPlan {
     refs_->put(numbered_, out);
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     next_ = 0;
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     next_ = numbers.next();
     restore_place(input(), numbers.input(), epoch);

@@ -138,14 +138,14 @@ class FileCachePlan final : public Plan {
     return passed < count ? end_or_stop() : Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     writer_.reset();
     started_ = false;
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     at_ = 0;
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     const uint64_t at = PlanNumbers(state, 0).next();
     do_restart(epoch);
     if (at == 0) return;

@@ -70,8 +70,8 @@ class FilterPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override { reader_.restart(epoch); }
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restart(Epoch epoch) override { reader_.restart(epoch); }
+  void do_restore(const PlanState& state, Epoch epoch) override {
     reader_.restore(PlanNumbers(state, 1).input(), epoch);
   }
   void do_request_stop() override { reader_.request_stop(); }

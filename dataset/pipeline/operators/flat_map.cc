@@ -36,12 +36,12 @@ class FlattenPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     place_ = 0;
     vectors_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     place_ = numbers.next();
     vectors_.restore(numbers.input(), epoch);
@@ -54,7 +54,8 @@ class FlattenPlan final : public StorePlan {
   void plan_one(TicketSink& out) {
     const ElementId parent = vectors_.id();
     if (auto error = vectors_.take_error()) {
-      out.push({child_id(parent, 0), store().put_failure(std::move(error))});
+      const uint64_t place = ends_source(parent) ? kEndOfSource : 0;
+      out.push({child_id(parent, place), store().put_failure(std::move(error))});
     } else {
       const VectorOps& ops = *vectors_.element().vector;
       void* const vector = vectors_.value();

@@ -35,13 +35,13 @@ class GeneratorPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     generator_.reset();
     index_ = 0;
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     const uint64_t made = PlanNumbers(state, 0).next();
     do_restart(epoch);
     uint64_t passed = 0;

@@ -48,14 +48,14 @@ class GlobalShufflePlan final : public OrderPlan {
     return passed < count ? Stop::end : Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restart(Epoch epoch) override {
+    epoch_ = epoch.order;
     next_ = 0;
     permutation_.reset();
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 0);
     do_restart(epoch);
     next_ = numbers.next();
@@ -87,7 +87,7 @@ class GlobalShuffleNode final : public UnaryNode {
     return {"global_shuffle", {{"seed", seed_}}};
   }
   Stage build_stage(const StageContext& context) const override {
-    return reordered<GlobalShufflePlan>(context, derive_key(seed_, input().random_operators()));
+    return reordered<GlobalShufflePlan>(context, order_key(seed_));
   }
 
  private:

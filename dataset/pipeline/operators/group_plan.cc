@@ -41,7 +41,10 @@ Stop GroupPlan::do_plan(TicketSink& out, Wait wait) {
   while (!out.is_full()) {
     if (!complete_.empty()) {
       held_ -= complete_.front().members.size();
-      out.push({{epoch_, next_++}, shared_->groups.put(complete_.front().members)});
+      TicketGroup& members = complete_.front().members;
+      const bool is_end = members.size() == 1 && ends_source(members.front().id);
+      out.push({{epoch_, is_end ? kEndOfSource : next_}, shared_->groups.put(members)});
+      ++next_;
       complete_.pop_front();
     } else if (row_at_ < rows_.size()) {
       add_row();
@@ -88,7 +91,7 @@ void GroupPlan::add_row() {
   }
 }
 
-void GroupPlan::forget(uint64_t epoch) {
+void GroupPlan::forget(Epoch epoch) {
   const auto discard_members = [&](const Group& group) { input().discard(group.members); };
   std::ranges::for_each(complete_, discard_members);
   for_each_open(discard_members);
@@ -100,18 +103,18 @@ void GroupPlan::forget(uint64_t epoch) {
   row_at_ = again_at_ = 0;
   taken_ = 0;
   input_ended_ = false;
-  epoch_ = epoch;
+  epoch_ = epoch.ids;
   next_ = 0;
   held_ = 0;
   charge_.set(0);
 }
 
-void GroupPlan::do_restart(uint64_t epoch) {
+void GroupPlan::do_restart(Epoch epoch) {
   forget(epoch);
   input().restart(epoch);
 }
 
-void GroupPlan::do_restore(const PlanState& state, uint64_t epoch) {
+void GroupPlan::do_restore(const PlanState& state, Epoch epoch) {
   PlanNumbers numbers(state, 1);
   forget(epoch);
   next_ = numbers.next();

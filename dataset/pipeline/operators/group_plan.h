@@ -57,14 +57,14 @@ class GroupPlan : public OrderPlan {
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override;
   Stop do_plan(TicketSink& out, Wait wait) override;
-  void do_restart(uint64_t epoch) override;
-  void do_restore(const PlanState& state, uint64_t epoch) override;
+  void do_restart(Epoch epoch) override;
+  void do_restore(const PlanState& state, Epoch epoch) override;
 
  private:
   const MeasuredPlan& measured() const { return static_cast<const MeasuredPlan&>(input()); }
   Stop fetch(Wait wait);
   void add_row();
-  void forget(uint64_t epoch);
+  void forget(Epoch epoch);
 
   static constexpr size_t kStep = 256;
 

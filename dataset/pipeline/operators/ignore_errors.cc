@@ -54,12 +54,12 @@ class IgnoreErrorsPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget();
     reader_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     forget();
     seen_ = numbers.next();
@@ -136,7 +136,9 @@ class IgnoreErrorsNode final : public UnaryNode {
              {"rate_after", options_.rate_after}}};
   }
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
+    StageContext of_input = context;
+    of_input.errors_are_skipped = true;
+    Stage stage = input().make_stage(of_input);
     const size_t chunk_size = stage.chunk_size;
     return make_store_stage<IgnoreErrorsPlan>(element(), chunk_size, std::move(stage), options_,
                                               context);

@@ -71,13 +71,13 @@ class IndexedPlan final : public Plan {
     for (size_t i = 0; i < places.size(); ++i) out[i] = ticket(places[i]);
   }
 
-  void do_restart(uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restart(Epoch epoch) override {
+    epoch_ = epoch.ids;
     next_ = 0;
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restore(const PlanState& state, Epoch epoch) override {
+    epoch_ = epoch.ids;
     next_ = PlanNumbers(state, 0).next(size_);
   }
 

@@ -86,12 +86,12 @@ class InterleavePlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget();
     inputs_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     if (state.inputs.empty()) fail_state();
     PlanNumbers numbers(state, state.inputs.size());
     forget();
@@ -264,7 +264,7 @@ class InterleavePlan final : public StorePlan {
   }
 
   Ticket failing(const ElementId& opener, std::exception_ptr error) {
-    return {child_id(opener, UINT64_MAX), store().put_failure(std::move(error))};
+    return {child_id(opener, kEndOfSource), store().put_failure(std::move(error))};
   }
 
   void close(Place& place) {
@@ -284,7 +284,7 @@ class InterleavePlan final : public StorePlan {
 
   // Moves inputs_ to the element `offset` elements after the state `base`; without a restore if
   // possible, because a restore may take long.
-  void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
+  void go_to(const PlanState& base, uint64_t offset, Epoch epoch) {
     const uint64_t first = inputs_.position();
     const uint64_t wanted = base.passed_over + offset;
     if (!input_chunk_.empty() && wanted >= first + input_at_ &&
@@ -336,6 +336,7 @@ class InterleaveNode final : public UnaryNode {
         name_(std::move(name)),
         cycle_length_(cycle_length),
         block_length_(block_length) {}
+  bool may_lose_sources() const override { return true; }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -43,10 +43,8 @@ class MeasuredPlan final : public StorePlan {
 
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override;
-  void do_restart(uint64_t epoch) override { reader_.restart(epoch); }
-  void do_restore(const PlanState& state, uint64_t epoch) override {
-    reader_.restore(state, epoch);
-  }
+  void do_restart(Epoch epoch) override { reader_.restart(epoch); }
+  void do_restore(const PlanState& state, Epoch epoch) override { reader_.restore(state, epoch); }
   void do_request_stop() override { reader_.request_stop(); }
 
  private:

@@ -119,7 +119,7 @@ Planned MergePlan::plan_input(size_t input, TicketSink& out, size_t room, Wait w
   return planned;
 }
 
-void MergePlan::restart_inputs(uint64_t epoch) {
+void MergePlan::restart_inputs(Epoch epoch) {
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->restart(input_epoch(epoch, i));
 }
 
@@ -127,7 +127,7 @@ void MergePlan::save_inputs(PlanState& state) const {
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->save(state.inputs[i]);
 }
 
-void MergePlan::restore_inputs(const PlanNumbers& numbers, uint64_t epoch) {
+void MergePlan::restore_inputs(const PlanNumbers& numbers, Epoch epoch) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     restore_place(*inputs_[i], numbers.input(i), input_epoch(epoch, i));
   }

@@ -44,9 +44,9 @@ class MergePlan : public Plan {
   void label(std::span<Ticket> tickets, size_t input);
   // Plans up to `room` tickets of an input, and records that they belong to this input.
   Planned plan_input(size_t input, TicketSink& out, size_t room, Wait wait);
-  void restart_inputs(uint64_t epoch);
+  void restart_inputs(Epoch epoch);
   void save_inputs(PlanState& state) const;
-  void restore_inputs(const PlanNumbers& numbers, uint64_t epoch);
+  void restore_inputs(const PlanNumbers& numbers, Epoch epoch);
 
  private:
   std::vector<std::unique_ptr<Plan>> inputs_;

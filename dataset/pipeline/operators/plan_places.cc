@@ -78,12 +78,12 @@ Stop ChosenFirstPlan::do_plan(TicketSink& out, Wait wait) {
   return planned.stop;
 }
 
-void ChosenFirstPlan::do_restart(uint64_t epoch) {
+void ChosenFirstPlan::do_restart(Epoch epoch) {
   forget();
   input().restart(epoch);
 }
 
-void ChosenFirstPlan::do_restore(const PlanState& state, uint64_t epoch) {
+void ChosenFirstPlan::do_restore(const PlanState& state, Epoch epoch) {
   PlanNumbers numbers(state, 0);
   do_restart(epoch);
   const uint64_t next = numbers.next();

@@ -35,8 +35,8 @@ class ChosenFirstPlan final : public OrderPlan {
  protected:
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override { charge_.open(account); }
   Stop do_plan(TicketSink& out, Wait wait) override;
-  void do_restart(uint64_t epoch) override;
-  void do_restore(const PlanState& state, uint64_t epoch) override;
+  void do_restart(Epoch epoch) override;
+  void do_restore(const PlanState& state, Epoch epoch) override;
 
  private:
   void forget();

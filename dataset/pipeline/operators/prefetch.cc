@@ -81,12 +81,12 @@ class PrefetchPlan final : public StorePlan {
     }
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     reset();
     executor_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     reset();
     PlanState place = state;
     place.passed_over = 0;  // restore_place() skips these elements here

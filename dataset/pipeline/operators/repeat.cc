@@ -51,14 +51,14 @@ class RepeatPlan final : public OrderPlan {
     return end_or_stop();
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     epoch_ = epoch;
     pass_ = 0;
     empty_pass_ = true;
     input().restart(nested_epoch(epoch_, 0));
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     epoch_ = epoch;
     pass_ = numbers.next(last_pass());
@@ -82,7 +82,7 @@ class RepeatPlan final : public OrderPlan {
   }
 
   const int64_t count_;  // -1: infinite
-  uint64_t epoch_ = 0;
+  Epoch epoch_;
   uint64_t pass_ = 0;
   bool empty_pass_ = true;
 };

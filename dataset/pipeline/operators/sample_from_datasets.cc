@@ -48,16 +48,16 @@ class SamplePlan final : public MergePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
-    epoch_ = epoch;
+  void do_restart(Epoch epoch) override {
+    epoch_ = epoch.order;
     draws_ = 0;
     left_ = weights_;
     restart_inputs(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, input_count());
-    epoch_ = epoch;
+    epoch_ = epoch.order;
     draws_ = numbers.next();
     for (size_t i = 0; i < left_.size(); ++i) left_[i] = numbers.next_bool() ? weights_[i] : 0;
     restore_inputs(numbers, epoch);
@@ -134,8 +134,8 @@ class SampleNode final : public MultiNode {
              {"stop_on_empty_dataset", stop_on_empty_}}};
   }
   Stage build_stage(const StageContext& context) const override {
-    const uint64_t key = derive_key(seed_, MultiNode::random_operators());
-    return make_merge_stage<SamplePlan>(make_inputs(context), weights_, key, stop_on_empty_);
+    return make_merge_stage<SamplePlan>(make_inputs(context), weights_, order_key(seed_),
+                                        stop_on_empty_);
   }
 
  private:

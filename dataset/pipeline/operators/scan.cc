@@ -50,12 +50,12 @@ class ScanPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     state_ = function_.start();
     reader_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     state_ = function_.start();
     if (state_->words() > 0) {
       PlanNumbers numbers(state, 1);

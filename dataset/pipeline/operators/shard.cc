@@ -1,5 +1,7 @@
 // shard: yields the elements of one of several workers (Dataset::shard documents the guarantees).
 //
+// An input of interleave that ends with an error is an error of all workers (lost_sources.h).
+//
 // Saved state: the position in the input, always between two groups, so the same for all workers.
 // Directly before batch (with only maps in between), num_shards and index are not part of the plan,
 // and the compared batch size is that of all workers together. A state saved by one of 4 workers
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/engine/lost_sources.h"
 #include "dataset/pipeline/engine/node.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
@@ -25,16 +28,20 @@ namespace {
 
 class ShardPlan final : public OrderPlan {
  public:
-  ShardPlan(std::unique_ptr<Plan> input, size_t num_shards, size_t index, bool drop_remainder)
+  ShardPlan(std::unique_ptr<Plan> input, size_t num_shards, size_t index, bool drop_remainder,
+            const LostSources& lost)
       : OrderPlan(std::move(input)),
         num_shards_(num_shards),
         index_(index),
-        drop_remainder_(drop_remainder) {}
+        drop_remainder_(drop_remainder),
+        lost_(lost) {}
 
   uint64_t size() override { return own(input().size()); }
 
   // A position inside a group can't be saved.
-  bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
+  bool can_save() const override {
+    return members_.empty() && chosen_.empty() && OrderPlan::can_save();
+  }
   // Only the input's state, because its passed_over counts the input's elements, not this plan's.
   void save(PlanState& state) const override { input().save(state.reset(1).inputs[0]); }
 
@@ -42,20 +49,25 @@ class ShardPlan final : public OrderPlan {
   Stop do_plan(TicketSink& out, Wait wait) override {
     while (out.count() == 0) {
       Stop stop = Stop::none;
-      try {
-        stop = gather(out.room().size(), wait);
-      } catch (...) {
-        keep_last(out);  // an error comes after the elements before it in its group
-        throw;
+      if (chosen_.empty()) {
+        try {
+          stop = gather(out.room().size(), wait);
+        } catch (...) {
+          keep_last();  // an error comes after the elements before it in its group
+          yield(out);
+          throw;
+        }
+        keep_own();
+        if (stop == Stop::end) keep_last();
       }
-      keep_own(out);
-      if (stop == Stop::end) keep_last(out);
-      if (stop != Stop::none) return stop;
+      yield(out);
+      if (stop != Stop::none) return chosen_.empty() ? stop : Stop::none;
     }
     return Stop::none;
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
+    if (lost_.may_come()) return Plan::do_advance(count, passed);
     // Limited to avoid an overflow: any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / num_shards_) * num_shards_;
     uint64_t inputs = members_.size();  // less than num_shards_, and so less than wanted
@@ -76,12 +88,12 @@ class ShardPlan final : public OrderPlan {
     input().tickets_at(places_, out);
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget();
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     forget();
     restore_place(input(), numbers.input(), epoch);
@@ -95,7 +107,9 @@ class ShardPlan final : public OrderPlan {
 
   void forget() {
     input().discard(members_);
+    input().discard(chosen_);
     members_.clear();
+    chosen_.clear();
   }
 
   // Adds tickets to members_, up to the end of `groups` groups.
@@ -113,29 +127,30 @@ class ShardPlan final : public OrderPlan {
     }
   }
 
-  // Writes this shard's ticket of each complete group to `out`.
-  void keep_own(TicketSink& out) {
-    const size_t complete = members_.size() / num_shards_ * num_shards_;
+  // Chooses this shard's ticket of each complete group.
+  void keep_own() { keep(members_.size() / num_shards_ * num_shards_, true); }
+
+  // Like keep_own(), for a group that will not be completed.
+  void keep_last() { keep(members_.size(), own(members_.size()) > 0); }
+
+  // Chooses this shard's tickets of the first `count` members, and discards the others.
+  void keep(size_t count, bool with_own) {
     unwanted_.clear();
-    for (size_t i = 0; i < complete; ++i) {
-      if (i % num_shards_ == index_) {
-        out.push(members_[i]);
-      } else {
-        unwanted_.push_back(members_[i]);
-      }
+    for (size_t i = 0; i < count; ++i) {
+      const bool is_own = with_own && i % num_shards_ == index_;
+      const bool is_kept = is_own || lost_.must_be_yielded(members_[i]);
+      (is_kept ? chosen_ : unwanted_).push_back(members_[i]);
     }
     input().discard(unwanted_);
-    members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(complete));
+    members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  // Like keep_own(), for a group that will not be completed. There is room: at most as many groups
-  // were requested as fit, and this one is incomplete.
-  void keep_last(TicketSink& out) {
-    if (own(members_.size()) > 0) {
-      out.push(members_[index_]);
-      members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(index_));
-    }
-    forget();
+  // Moves chosen tickets to `out`. All of them fit, unless sources were lost.
+  void yield(TicketSink& out) {
+    const size_t count = std::min(chosen_.size(), out.room().size());
+    std::ranges::copy(std::span(chosen_).first(count), out.room().begin());
+    out.take(count);
+    chosen_.erase(chosen_.begin(), chosen_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   static constexpr size_t kStep = 4096;
@@ -143,7 +158,9 @@ class ShardPlan final : public OrderPlan {
   const size_t num_shards_;
   const size_t index_;
   const bool drop_remainder_;
+  const LostSources lost_;
   std::vector<Ticket> members_;  // tickets of groups; between calls, of one incomplete group
+  std::vector<Ticket> chosen_;   // to be yielded; between calls, only if sources were lost
   std::vector<Ticket> unwanted_;
   std::vector<uint64_t> places_;  // scratch memory of tickets_at()
 };
@@ -174,7 +191,8 @@ class ShardNode final : public UnaryNode {
     return plan;
   }
   Stage build_stage(const StageContext& context) const override {
-    return reordered<ShardPlan>(context, num_shards_, index_, drop_remainder_);
+    return reordered<ShardPlan>(context, num_shards_, index_, drop_remainder_,
+                                LostSources(input(), context));
   }
 
  private:

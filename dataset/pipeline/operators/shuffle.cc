@@ -69,12 +69,12 @@ class ShufflePlan final : public OrderPlan {
     return buffer_.empty() ? Stop::end : Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget(epoch);
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 0);
     do_restart(epoch);
     drawn_ = numbers.next();
@@ -93,7 +93,7 @@ class ShufflePlan final : public OrderPlan {
   }
 
  private:
-  void forget(uint64_t epoch) {
+  void forget(Epoch epoch) {
     input().discard(buffer_);
     input().discard(std::span(inputs_).subspan(input_at_, input_count_ - input_at_));
     buffer_.clear();
@@ -101,7 +101,7 @@ class ShufflePlan final : public OrderPlan {
     input_at_ = input_count_ = 0;
     input_ended_ = false;
     drawn_ = taken_ = 0;
-    epoch_ = epoch;
+    epoch_ = epoch.order;
   }
 
   // Plans the tickets for places_, all below `taken`, again, in the order of the input.
@@ -169,8 +169,7 @@ class ShuffleNode final : public UnaryNode {
     return {"shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}}};
   }
   Stage build_stage(const StageContext& context) const override {
-    const uint64_t key = derive_key(seed_, input().random_operators());
-    return reordered<ShufflePlan>(context, buffer_size_, key);
+    return reordered<ShufflePlan>(context, buffer_size_, order_key(seed_));
   }
 
  private:

@@ -4,10 +4,14 @@
 // random access if the input has it. Saved state: the number of elements taken or skipped, and the
 // input's position.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/engine/lost_sources.h"
 #include "dataset/pipeline/engine/node.h"
 #include "recordpipe/internal/operators.h"
 
@@ -26,16 +30,20 @@ class CountPlan : public OrderPlan {
   }
 
  protected:
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
+    forget();
     counted_ = 0;
     input().restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
+    forget();
     counted_ = numbers.next(count_);
     restore_place(input(), numbers.input(), epoch);
   }
+
+  virtual void forget() {}
 
   const uint64_t count_;
   uint64_t counted_ = 0;  // elements taken or skipped
@@ -81,7 +89,9 @@ class TakePlan final : public CountPlan {
 
 class SkipPlan final : public CountPlan {
  public:
-  using CountPlan::CountPlan;
+  SkipPlan(std::unique_ptr<Plan> input, uint64_t count, const LostSources& lost)
+      : CountPlan(std::move(input), count), lost_(lost) {}
+  bool can_save() const override { return kept_.empty() && CountPlan::can_save(); }
   static Cardinality cardinality(const Node& input, uint64_t count) {
     const Cardinality all = input.cardinality();
     return all < 0 ? all : known_cardinality(all - std::min<uint64_t>(count, all));
@@ -94,13 +104,21 @@ class SkipPlan final : public CountPlan {
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override {
     if (counted_ < count_ && wait == Wait::no) return Stop::would_wait;  // advance() may wait
-    if (const Stop stop = skip(); stop != Stop::none) return stop;
+    if (const Stop stop = skip(); stop != Stop::none && kept_.empty()) return stop;
+    if (!kept_.empty()) {
+      const size_t count = std::min(kept_.size(), out.room().size());
+      std::ranges::copy(std::span(kept_).first(count), out.room().begin());
+      out.take(count);
+      kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(count));
+      return Stop::none;
+    }
     const Planned planned = input().plan(out.room(), wait);
     out.take(planned.count);
     return planned.stop;
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
+    if (lost_.may_come()) return Plan::do_advance(count, passed);
     if (const Stop stop = skip(); stop != Stop::none) return stop;
     return advance_all(input(), count, passed);
   }
@@ -114,10 +132,38 @@ class SkipPlan final : public CountPlan {
  private:
   // Skips the first `count_` elements without computing them.
   Stop skip() {
+    if (lost_.may_come()) return skip_one_by_one();
     const Stop stop = advance_all(input(), count_ - counted_, counted_);
     return counted_ == count_ ? Stop::none : stop;
   }
 
+  // Keeps the elements that stand for lost sources.
+  Stop skip_one_by_one() {
+    while (counted_ < count_) {
+      std::array<Ticket, 256> tickets;
+      const auto wanted =
+          static_cast<size_t>(std::min<uint64_t>(tickets.size(), count_ - counted_));
+      const Planned planned = input().plan(std::span(tickets).first(wanted), Wait::yes);
+      counted_ += planned.count;
+      for (const Ticket& ticket : std::span(tickets).first(planned.count)) {
+        if (lost_.must_be_yielded(ticket)) {
+          kept_.push_back(ticket);
+        } else {
+          input().discard({&ticket, 1});
+        }
+      }
+      if (planned.stop != Stop::none && counted_ < count_) return planned.stop;
+    }
+    return Stop::none;
+  }
+
+  void forget() override {
+    input().discard(kept_);
+    kept_.clear();
+  }
+
+  const LostSources lost_;
+  std::vector<Ticket> kept_;      // of the skipped elements, those that are yielded
   std::vector<uint64_t> places_;  // scratch memory of tickets_at()
 };
 
@@ -133,7 +179,11 @@ class CountNode final : public UnaryNode {
  protected:
   PlanDescription describe_operator() const override { return {name_, {{"count", count_}}}; }
   Stage build_stage(const StageContext& context) const override {
-    return reordered<P>(context, count_);
+    if constexpr (std::is_same_v<P, SkipPlan>) {
+      return reordered<P>(context, count_, LostSources(input(), context));
+    } else {
+      return reordered<P>(context, count_);
+    }
   }
 
  private:

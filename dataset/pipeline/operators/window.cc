@@ -51,12 +51,12 @@ class WindowPlan final : public StorePlan {
     return Stop::none;
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     forget(epoch);
     reader_.restart(epoch);
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 1);
     forget(epoch);
     next_ = numbers.next();
@@ -137,11 +137,11 @@ class WindowPlan final : public StorePlan {
     return store().put(window_.data());
   }
 
-  void forget(uint64_t epoch) {
+  void forget(Epoch epoch) {
     first_ = count_ = 0;
     failures_.clear();
     unwanted_ = 0;
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     next_ = 0;
   }
 

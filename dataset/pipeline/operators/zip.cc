@@ -139,7 +139,10 @@ class ZipPlan final : public Plan {
     }
     const std::span<Ticket> tickets = out.room().first(wanted);
     zip(tickets);
-    for (Ticket& ticket : tickets) ticket.id = {epoch_, next_++};
+    for (Ticket& ticket : tickets) {
+      ticket.id = {epoch_, ends_source(ticket.id) ? kEndOfSource : next_};
+      ++next_;
+    }
     for (const auto& input : inputs_) input->places.release(next_);
     out.take(wanted);
     return Stop::none;
@@ -180,18 +183,18 @@ class ZipPlan final : public Plan {
     for (size_t i = 0; i < places.size(); ++i) out[i].id = {epoch_, places[i]};
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     discard_ahead();
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     next_ = 0;
     for (size_t k = 0; k < inputs_.size(); ++k) inputs_[k]->plan->restart(input_epoch(epoch, k));
     start_places();
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, inputs_.size());
     discard_ahead();
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     next_ = numbers.next();
     for (size_t k = 0; k < inputs_.size(); ++k) {
       restore_place(*inputs_[k]->plan, numbers.input(k), input_epoch(epoch, k));
@@ -240,6 +243,10 @@ class ZipPlan final : public Plan {
       std::vector<Ticket>& ahead = inputs_[k]->ahead;
       for (size_t i = 0; i < out.size(); ++i) scratch_[i][k] = ahead[i];
       ahead.erase(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(out.size()));
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      const auto end = std::ranges::find_if(scratch_[i], ends_source, &Ticket::id);
+      out[i].id = end == scratch_[i].end() ? ElementId{} : end->id;
     }
     groups_->put(scratch_, out);
   }

@@ -32,6 +32,11 @@ constexpr ElementId child_id(const ElementId& parent, uint64_t place) {
   return {derive_key(derive_key(parent.epoch, 0x6368696C64), parent.index), place};
 }
 
+// The index of a failing element that stands for the rest of a source, which is lost: an input of
+// interleave that ended with an error. Operators that make one element of several keep it.
+inline constexpr uint64_t kEndOfSource = UINT64_MAX;
+constexpr bool ends_source(const ElementId& id) { return id.index == kEndOfSource; }
+
 // Returns the epoch of input `input` of an operator with several inputs (concatenate, zip) in epoch
 // `outer`. Elements of different inputs have different ids, even if the inputs read the same
 // source.

@@ -1,0 +1,44 @@
+// Where an operator leaves out elements: the failing elements that stand for a lost source.
+//
+// An input of interleave or flat_map that ends with an error becomes one failing element; all that
+// the input would have yielded is missing. An operator that leaves this element out, as a worker's
+// shard leaves out those of other workers, would lose the rest of the source without a word.
+#pragma once
+
+#include <memory>
+
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/skip_log.h"
+#include "dataset/pipeline/engine/stage_context.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/ticket.h"
+
+namespace recordpipe::internal {
+
+class LostSources {
+ public:
+  LostSources(const Node& input, const StageContext& context)
+      : may_come_(input.may_lose_sources()),
+        skipped_(context.errors_are_skipped ? context.skipped : nullptr) {}
+
+  // Whether the input may have such elements; otherwise, they need not be looked for.
+  bool may_come() const { return may_come_; }
+
+  // Whether the element of a ticket that the operator leaves out must be yielded all the same. If
+  // an ignore_errors follows, it only counts as skipped.
+  bool must_be_yielded(const Ticket& ticket) const {
+    if (!may_come_ || !ends_source(ticket.id)) return false;
+    if (!skipped_) return true;
+    skipped_->add(Error({.kind = ErrorKind::corrupted,
+                         .reason = "an input of interleave or flat_map has ended with an error, in "
+                                   "an element that is left out here (by shard, skip or batch); "
+                                   "the rest of the input is missing"}));
+    return false;
+  }
+
+ private:
+  bool may_come_;
+  std::shared_ptr<SkipLog> skipped_;
+};
+
+}  // namespace recordpipe::internal
