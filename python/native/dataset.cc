@@ -144,10 +144,16 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
         {.kind = ErrorKind::invalid_argument,
          .reason = is_tfds ? "tfds() has parsed the records already" : "parse() comes only once"});
   }
+  if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) {
+    // Bytes, perhaps: of interleave(tfrecords), or of a function that unpacks records.
+    return PythonDataset(objects->with<Record>(internal::map(objects->node(), python_to_records(),
+                                                             internal::element_ops<Record>(), {})),
+                         std::move(spec));
+  }
   if (!std::holds_alternative<Dataset<Record>>(elements_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "parse() needs the bytes of records",
-                 .hint = "call it before map, batch and other operators that change elements"});
+                 .hint = "call it before batch and other operators that change elements"});
   }
   return PythonDataset(elements_, std::move(spec));
 }
@@ -288,6 +294,16 @@ PythonDataset PythonDataset::enumerate(int64_t start) const {
     return PythonObject(nb::make_tuple(numbered.first, numbered.second.get()),
                         numbered.second.origin());
   }));
+}
+
+PythonDataset PythonDataset::with_origin() const {
+  if (!rows() && !std::holds_alternative<Dataset<Record>>(elements_) &&
+      !std::holds_alternative<Dataset<PythonObject>>(elements_)) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "with_origin: a batch doesn't come from one record",
+                 .hint = "call it before batch()"});
+  }
+  return PythonDataset(mapped(objects(), python_with_origin()));
 }
 
 PythonDataset PythonDataset::zip(const std::vector<PythonDataset>& datasets, SharedObject collect) {

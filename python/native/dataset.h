@@ -65,6 +65,7 @@ class PythonDataset {
   PythonDataset window(size_t size, std::optional<size_t> shift, bool drop_remainder,
                        SharedObject collect) const;
   PythonDataset enumerate(int64_t start) const;
+  PythonDataset with_origin() const;
   static PythonDataset zip(const std::vector<PythonDataset>& datasets, SharedObject collect);
   // Elements that are not plain records have no encoding in a file.
   PythonDataset cache(std::string path) const;
@@ -113,6 +114,8 @@ class PythonDataset {
                      std::holds_alternative<Dataset<rlds::Step>>(elements_));
   }
   Dataset<PythonObject> objects() const;
+  // Whether elements are single steps of episodes.
+  bool has_steps() const { return std::holds_alternative<Dataset<rlds::Step>>(elements_); }
 
  private:
   // Calls make() with the records with a pending parse: as a Dataset<Record>, or, if images have

@@ -91,6 +91,22 @@ PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& p
       list_files(*files, strings(paths)).interleave(open, cycle_length, block_length));
 }
 
+PythonDataset integers(int64_t begin, int64_t end, int64_t step) {
+  return PythonDataset(range(begin, end, step).map([](int64_t number) {
+    const GilScope gil;
+    return PythonObject(nb::int_(number));
+  }));
+}
+
+// `paths`: of record_paths().
+PythonDataset paths_of_files(const SharedFiles& files, const std::vector<FilePath>& paths) {
+  return PythonDataset(
+      list_files(*files, strings(paths)).map([shared = files.shared](const std::string& path) {
+        const GilScope gil;
+        return PythonObject(nb::cast(FilePath{path}));
+      }));
+}
+
 // `contents`: a digest of the values, for the plan; or empty.
 PythonDataset from_list(const nb::list& list, const std::string& contents) {
   std::vector<PythonObject> values;
@@ -240,6 +256,8 @@ void define_dataset(nb::module_& module) {
                                         packing(open_rows, truncate), shared(std::move(pack)));
            })
       .def("enumerate", &PythonDataset::enumerate)
+      .def("with_origin", &PythonDataset::with_origin)
+      .def("has_steps", &PythonDataset::has_steps)
       .def("cache",
            [](Self self, const std::optional<FilePath>& path, uint64_t max_bytes) {
              if (path) return self.cache(path->bytes);
@@ -300,6 +318,8 @@ void define_dataset(nb::module_& module) {
   module.def("record_paths", &record_paths);
   module.def("tfrecords", &tfrecords);
   module.def("from_list", &from_list);
+  module.def("range", &integers);
+  module.def("list_files", &paths_of_files);
   module.def("from_generator", &generator);
   module.def("sample", &PythonDataset::sample);
   module.def("choose", &PythonDataset::choose);

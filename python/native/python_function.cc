@@ -5,6 +5,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/file_path.h"
 #include "python/native/gil.h"
 #include "python/native/random_generator.h"
 #include "recordpipe/error.h"
@@ -93,6 +94,61 @@ class PythonFlatMap final : public MapFunction {
  private:
   PythonFunction function_;
   NewIterators iterators_;
+};
+
+class WithOrigin final : public MapFunction {
+ public:
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<PythonObject*>(inputs);
+    auto* const out = static_cast<PythonObject*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
+        [&](size_t i) {
+          const Origin& origin = in[i].origin();
+          if (!origin.path) {
+            throw Error({.kind = ErrorKind::unsupported,
+                         .reason = "with_origin: an element that doesn't come from one record",
+                         .hint = "call it behind tfrecords() or parse(), before batch()"});
+          }
+          out[i] = PythonObject(nb::make_tuple(in[i].get(), FilePath{*origin.path}, origin.number),
+                                origin);
+        });
+  }
+  std::vector<Parameter> parameters() const override { return {}; }
+};
+
+class ObjectsToRecords final : public MapFunction {
+ public:
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<PythonObject*>(inputs);
+    auto* const out = static_cast<Record*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) { out[i] = to_record(std::move(in[i])); });
+  }
+  std::vector<Parameter> parameters() const override { return {}; }
+
+ private:
+  // The record shares the memory of the bytes.
+  static Record to_record(PythonObject object) {
+    const nb::object value = object.get();
+    if (!nb::isinstance<nb::bytes>(value)) {
+      PyErr_Format(PyExc_TypeError, "parse() needs the bytes of a record, not %.100S",
+                   nb::object(value.type().attr("__name__")).ptr());
+      throw nb::python_error();
+    }
+    const nb::bytes bytes(value);
+    const auto* const data = static_cast<const std::byte*>(bytes.data());
+    const auto owner = std::make_shared<const PythonObject>(std::move(object));
+    const Origin& origin = owner->origin();
+    return {.data = {data, bytes.size()},
+            .offset = origin.offset,
+            .path = origin.path ? std::string_view(*origin.path) : std::string_view(),
+            .owner = std::shared_ptr<const std::byte[]>(owner, data),
+            .number = origin.number};
+  }
 };
 
 class PythonInterleave final : public MapFunction {
@@ -326,6 +382,10 @@ std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function,
 std::unique_ptr<MapFunction> python_collate(PythonFunction function) {
   return std::make_unique<Collate>(std::move(function));
 }
+
+std::unique_ptr<MapFunction> python_with_origin() { return std::make_unique<WithOrigin>(); }
+
+std::unique_ptr<MapFunction> python_to_records() { return std::make_unique<ObjectsToRecords>(); }
 
 std::unique_ptr<MapFunction> records_to_python() { return std::make_unique<RecordsToPython>(); }
 

@@ -68,6 +68,12 @@ std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function,
 // function(list of elements) -> batch.
 std::unique_ptr<internal::MapFunction> python_collate(PythonFunction function);
 
+// element -> (element, path, number of the record in the file); Error{unsupported} for an element
+// that comes from no record.
+std::unique_ptr<internal::MapFunction> python_with_origin();
+// bytes -> Record; TypeError for other objects.
+std::unique_ptr<internal::MapFunction> python_to_records();
+
 // Conversions of elements to Python objects.
 std::unique_ptr<internal::MapFunction> records_to_python();
 std::unique_ptr<internal::MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,

@@ -55,7 +55,7 @@ std::string record_note(const Origin& origin) {
 
 Origin origin_of(const Record& record, std::shared_ptr<const std::string>& last) {
   if (!last || *last != record.path) last = std::make_shared<const std::string>(record.path);
-  return {last, record.offset};
+  return {last, record.offset, record.number};
 }
 
 PythonObject to_python(const Record& record, std::shared_ptr<const std::string>& last) {

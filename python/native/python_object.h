@@ -18,6 +18,7 @@ namespace nb = nanobind;
 struct Origin {
   std::shared_ptr<const std::string> path;  // of the file; null for elements of other sources
   uint64_t offset = 0;
+  uint64_t number = 0;  // of the record in the file
 };
 
 // For the note of an exception about an element with this origin; empty if it has no path.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recordpipe import grouping, stack
+from recordpipe.found_features import ragged_features
 from recordpipe.function_identity import named
 from recordpipe.operators import Operators
 
@@ -24,8 +25,9 @@ class BatchOperators(Operators):
         """Combines ``batch_size`` elements into one, with a new first dimension.
 
         After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
-        length. Other elements: numbers, arrays, strings and bytes are stacked to arrays; dicts,
-        tuples and lists of such values member by member.
+        length, also behind :meth:`filter`. Other elements: numbers, arrays, strings and bytes are
+        stacked to arrays, and Raggeds to a Ragged of them; dicts, tuples and lists of such values
+        member by member.
 
         Args:
             drop_remainder: leaves out the last batch if it is smaller.
@@ -33,7 +35,9 @@ class BatchOperators(Operators):
         return self._derive(
             "batch",
             (batch_size, drop_remainder),
-            lambda: self._native.batch(batch_size, drop_remainder, stack.stack, named("")),
+            lambda: self._native.batch(
+                batch_size, drop_remainder, stack.stack_of(ragged_features(self)), named("")
+            ),
         )
 
     def padded_batch(
@@ -44,7 +48,8 @@ class BatchOperators(Operators):
         After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
 
         Args:
-            padding: default: 0, or ``b""`` for bytes.
+            padding: a value, or a dict of values by feature. Default, also of features that the
+                dict leaves out: 0, or ``b""`` for bytes. A number is not for features of bytes.
         """
         return self._derive(
             "padded_batch",

@@ -8,7 +8,7 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe.dataset import Dataset, make_dataset
-from recordpipe.image import channel_values, known_image_dtype, known_layout
+from recordpipe.image import channel_values, known_image_dtype, known_layout, scale_of
 
 __all__ = ["cifar10_batches"]
 
@@ -31,7 +31,7 @@ def cifar10_batches(
     layout: str = "NHWC",
     mean: float | Sequence[float] = 0.0,
     std: float | Sequence[float] = 1.0,
-    scale: float = 1.0,
+    scale: float | None = None,
     per_image_standardization: bool = False,
     num_shards: int = 0,
     shard_index: int = 0,
@@ -70,6 +70,7 @@ def cifar10_batches(
     if shuffle not in ("none", "buffer", "global"):
         raise ValueError(f'shuffle is "none", "buffer" or "global", not {shuffle!r}')
     means, stds = _of_channels(mean), _of_channels(std)
+    factor = scale_of(means, stds, scale)
     described = native.cifar10_batches(
         native.cifar10_files(os.fspath(data_dir), subset),
         batch_size,
@@ -84,7 +85,7 @@ def cifar10_batches(
         per_image_standardization,
         means,
         stds,
-        scale,
+        factor,
         num_shards,
         shard_index,
         prefetch,

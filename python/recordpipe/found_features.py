@@ -32,6 +32,7 @@ __all__ = [
     "features_of",
     "find_features",
     "parsed_source",
+    "ragged_features",
     "watched",
 ]
 
@@ -79,6 +80,25 @@ def features_of(dataset: Dataset) -> dict[str, Feature] | None:
         if name != "batch" and name not in _ORDER:
             return None
     return None
+
+
+def ragged_features(dataset: Any) -> frozenset[str]:
+    """The features of the parse() behind ``dataset`` whose single elements differ in length.
+
+    Those of :func:`features_of`, also behind filter(), whose elements are those of its input.
+    """
+    step: Dataset | None = dataset
+    while step is not None:
+        step, name, arguments = _call_of(step)
+        if name == "parse":
+            return frozenset(
+                name
+                for name, feature in arguments[0].items()
+                if feature._native(name)[1].startswith("ragged")
+            )
+        if name != "filter" and name not in _ORDER:
+            break
+    return frozenset()
 
 
 @dataclass(frozen=True)

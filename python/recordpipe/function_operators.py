@@ -118,6 +118,16 @@ class FunctionOperators(Operators):
             name=name,
         )
 
+    def with_origin(self) -> Dataset:
+        """Yields tuples of the element, the path of its file, and its record's number in the file.
+
+        For elements of one record: behind :func:`tfrecords`, :meth:`parse` and operators that order
+        or choose elements, also functions in Python; before :meth:`batch`. Numbers are counted from
+        0; of :func:`tfds` from the first record of the split in the file. Elements that come from
+        no record raise :class:`UnsupportedError`.
+        """
+        return self._derive("with_origin", (), self._native.with_origin)
+
     def enumerate(self, start: int = 0) -> Dataset:
         """Yields tuples of a number, counted from ``start``, and the element."""
         return self._derive("enumerate", (start,), lambda: self._native.enumerate(start))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from recordpipe import _native as native
 from recordpipe import stack
 from recordpipe.function_identity import Identity, identity_of, named
-from recordpipe.ragged import Ragged, padding_of
+from recordpipe.ragged import Ragged, padding_for
 
 __all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues", "padded_batches"]
 
@@ -26,18 +26,25 @@ def padded_batches(
 ) -> native.Dataset:
     """What padded_batch() yields."""
     if not dataset.is_parsed():
-        padded = stack.PaddedStack(lambda _: padding)
+        padded = stack.PaddedStack(padding)
         return dataset.batch(batch_size, drop_remainder, padded, _options(padding_values=padding))
 
-    def pad(batch: Any) -> Any:
+    def pad(batch: Any, key: str = "") -> Any:
         if isinstance(batch, Ragged):
-            return batch.to_padded(padding)
+            return _padded(batch, key, padding)
         if isinstance(batch, dict):
-            return {name: pad(column) for name, column in batch.items()}
+            return {name: pad(column, name) for name, column in batch.items()}
         return tuple(map(pad, batch)) if isinstance(batch, tuple) else batch
 
     batches = dataset.batch(batch_size, drop_remainder, stack.stack, named(""))
     return batches.map(pad, _options(padding_values=padding))
+
+
+def _padded(rows: Ragged, key: str, padding: Any, length: int | None = None) -> npt.NDArray[Any]:
+    innermost = rows.values
+    while isinstance(innermost, Ragged):
+        innermost = innermost.values
+    return rows.to_padded(padding_for(key, innermost, padding), length)
 
 
 class Buckets:
@@ -122,7 +129,7 @@ class Buckets:
         longest = int(rows.row_lengths().max())
         if length is not None and longest > length:
             raise ValueError(f"key {name!r}: a row of {longest} values, padded to {length}")
-        return rows.to_padded(self._padding_of(name), length)
+        return _padded(rows, name, self._padding, length)
 
     def _shape(self, name: str) -> Sequence[int | None]:
         shapes = self._shapes
@@ -134,11 +141,6 @@ class Buckets:
             return [None if size in (None, -1) else operator.index(size) for size in shapes]
         return [None if shapes == -1 else operator.index(shapes)]
 
-    def _padding_of(self, name: str) -> Any:
-        if isinstance(self._padding, Mapping):
-            return self._padding.get(name)
-        return self._padding
-
     def _stack(self, rows: list[Any]) -> Any:
         size = self._size(max(self._length_of(row) for row in rows)) if self._to_boundary else None
 
@@ -147,7 +149,7 @@ class Buckets:
             shape += [None] * (dimensions - len(shape))
             return [size if i == 0 and given is None else given for i, given in enumerate(shape)]
 
-        return stack.PaddedStack(self._padding_of, sizes)(rows)
+        return stack.PaddedStack(self._padding, sizes)(rows)
 
 
 class Packing:
@@ -246,10 +248,7 @@ class Packing:
             )
             sizes = cut
         used = len(values)
-        padding = self._padding
-        if isinstance(padding, Mapping):
-            padding = padding.get(name)
-        padding = padding_of(values.dtype, padding)
+        padding = padding_for(name, values, self._padding)
         row = np.full((length, *values.shape[1:]), padding, dtype=values.dtype)
         row[:used] = values
         segment_ids = np.zeros(length, np.int32)

@@ -4,7 +4,7 @@ ds = (rp.tfrecords("train-*.tfrecord")
         .parse({"image": rp.FixedLenFeature([], "bytes"),
                 "label": rp.FixedLenFeature([], "int64")})
         .decode_image("image", channels=3)
-        .random_resized_crop("image", 224, seed=7)
+        .random_resized_crop("image", 224, flip=True, seed=7)
         .normalize("image", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), scale=1 / 255)
         .image_format("image", layout="NCHW")
         .shuffle(seed=7)
@@ -54,6 +54,7 @@ class ImageOperators:
     """
 
     __slots__ = ()
+    _native: native.Dataset
 
     def _image(
         self,
@@ -147,12 +148,18 @@ class ImageOperators:
             layout=layout,
         )
 
-    def pad_crop_flip(self, feature: str, pad: int = 4, *, seed: int = 0) -> Dataset:
+    def pad_crop_flip(
+        self, feature: str, pad: int = 4, *, seed: int = 0, flip_steps: bool = False
+    ) -> Dataset:
         """Pads with ``pad`` zeros on each side, crops the old size at random, and flips.
 
         This is the usual distortion for CIFAR (He et al. 2015). The flip is horizontal, with a
         probability of 1/2.
+
+        Args:
+            flip_steps: as of :meth:`random_resized_crop`.
         """
+        _check_flip(self._native, "pad_crop_flip", flip_steps)
         if not 0 <= pad <= _MAX_SIZE:
             raise ValueError(f"pad is 0 to {_MAX_SIZE}, not {pad!r}")
         return self._image(
@@ -161,6 +168,7 @@ class ImageOperators:
             lambda dataset: native.pad_crop_flip(dataset, feature, pad, seed),
             random=True,
             seed=seed,
+            flip_steps=flip_steps,
         )
 
     def crop_flip_color(
@@ -174,6 +182,7 @@ class ImageOperators:
         min_contrast: float = 0.2,
         max_contrast: float = 1.8,
         standardize: bool = True,
+        flip_steps: bool = False,
     ) -> Dataset:
         """Crops and flips at random, changes brightness and contrast, and standardises.
 
@@ -187,7 +196,9 @@ class ImageOperators:
             min_contrast, max_contrast: the distance from the channel's mean is multiplied by a
                 number between them.
             standardize: to mean 0 and standard deviation 1, as tf.image.per_image_standardization.
+            flip_steps: as of :meth:`random_resized_crop`.
         """
+        _check_flip(self._native, "crop_flip_color", flip_steps)
         _check_size(height, width)
         return self._image(
             "crop_flip_color",
@@ -209,6 +220,7 @@ class ImageOperators:
             min_contrast=min_contrast,
             max_contrast=max_contrast,
             standardize=standardize,
+            flip_steps=flip_steps,
         )
 
     def random_resized_crop(
@@ -220,12 +232,13 @@ class ImageOperators:
         seed: int = 0,
         scale: tuple[float, float] = (0.08, 1.0),
         ratio: tuple[float, float] = (3 / 4, 4 / 3),
-        flip: bool = True,
+        flip: bool = False,
+        flip_steps: bool = False,
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
         rounded: bool = True,
     ) -> Dataset:
-        """Crops an area at random, resizes it, and flips (torchvision's RandomResizedCrop).
+        """Crops an area at random, and resizes it (torchvision's RandomResizedCrop).
 
         The crop's area is uniform in ``scale``, and its ratio in the logarithm of ``ratio``; if it
         doesn't fit, it is drawn again, up to ten times; then it is the centre.
@@ -234,13 +247,18 @@ class ImageOperators:
             height, width: of the result. Default of width: the height.
             scale: of the crop's area, as a part of the image's, above 0 and at most 1.
             ratio: of the crop's width to its height, before it is resized.
-            flip: whether to mirror left and right, with a probability of 1/2.
+            flip: whether to mirror left and right, with a probability of 1/2, as torchvision's
+                RandomHorizontalFlip after it.
+            flip_steps: permits a flip behind :meth:`steps`, where it raises ValueError: the actions
+                and states of a step are not mirrored.
             interpolation, antialias, rounded: as of :meth:`resize`.
         """
         wide = height if width is None else width
         _check_size(height, wide)
         known = _known_interpolation(interpolation)
         scales, ratios = _range("scale", scale), _range("ratio", ratio)
+        if flip:
+            _check_flip(self._native, "random_resized_crop", flip_steps)
         return self._image(
             "random_resized_crop",
             (feature, height, wide),
@@ -262,6 +280,7 @@ class ImageOperators:
             scale=scales,
             ratio=ratios,
             flip=flip,
+            flip_steps=flip_steps,
             interpolation=known,
             antialias=antialias,
             rounded=rounded,
@@ -388,7 +407,7 @@ class ImageOperators:
         mean: float | Sequence[float] = 0.0,
         std: float | Sequence[float] = 1.0,
         *,
-        scale: float = 1.0,
+        scale: float | None = None,
     ) -> Dataset:
         """Makes (value * scale - mean) / std of each value of 0 to 255, in float32.
 
@@ -397,12 +416,15 @@ class ImageOperators:
 
         Args:
             mean, std: one number, or one for each channel.
+            scale: default 1. Where no mean and no std is above 1, as those of torchvision's models,
+                it must be given: ValueError.
         """
         means, stds = channel_values(mean), channel_values(std)
+        factor = scale_of(means, stds, scale)
         return self._image(
             "normalize",
             (feature, means, stds),
-            lambda dataset: native.normalize(dataset, feature, means, stds, scale),
+            lambda dataset: native.normalize(dataset, feature, means, stds, factor),
             scale=scale,
         )
 
@@ -496,6 +518,27 @@ def channel_values(values: float | Sequence[float]) -> list[float]:
     if isinstance(values, (int, float)):
         return [float(values)]
     return [float(value) for value in values]
+
+
+def scale_of(means: list[float], stds: list[float], scale: float | None) -> float:
+    """Returns the scale of a normalisation; raises ValueError where it must be given."""
+    if scale is not None:
+        return scale
+    changes = any(means) or any(std not in (0, 1) for std in stds)  # native code refuses 0
+    if changes and all(abs(value) <= 1 for value in means + stds):
+        raise ValueError(
+            f"mean {means} and std {stds} are of values from 0 to 1, and those of images are 0 to "
+            "255: pass scale=1 / 255 (1 / 65535 for uint16), or scale=1 if they are meant so"
+        )
+    return 1.0
+
+
+def _check_flip(dataset: native.Dataset, operator: str, flip_steps: bool) -> None:
+    if dataset.has_steps() and not flip_steps:
+        raise ValueError(
+            f"{operator} mirrors images at random, but not the actions and states of their steps; "
+            "leave the flip out, or pass flip_steps=True if no feature tells left from right"
+        )
 
 
 def known_image_dtype(

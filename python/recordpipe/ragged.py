@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any
 
@@ -81,7 +81,7 @@ class Ragged:
         lengths = self.row_lengths()
         if length is None:
             length = int(lengths.max(initial=0))
-        padding = padding_of(values.dtype, padding)
+        padding = padding_of(values, padding)
         dense = np.full((len(self), length, *values.shape[1:]), padding, dtype=values.dtype)
         column = np.arange(length)
         used = column < lengths[:, None]
@@ -125,13 +125,22 @@ class Ragged:
         self.values, self.row_splits = state
 
 
-def padding_of(dtype: np.dtype[Any], padding: Any) -> Any:
-    """Returns what fills up arrays of ``dtype``: ``padding``; if it is None, 0 or ``b""``.
+def padding_of(values: npt.NDArray[Any], padding: Any) -> Any:
+    """Returns what fills up ``values``: ``padding``; if it is None, 0, ``b""`` or ``""``.
 
-    Raises ValueError if the dtype can't hold the value, as .5 among integers.
+    Raises ValueError if it isn't of their type, as .5 among integers, or an integer among bytes.
     """
+    dtype = values.dtype
+    if dtype.hasobject:
+        kinds = {type(value) for value in values.reshape(-1)} or {bytes}
+        if padding is None:
+            return "" if kinds == {str} else b""
+        if kinds <= {bytes, str} and type(padding) not in kinds:
+            names = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"padding {padding!r} is no {names}")
+        return padding
     if padding is None:
-        return b"" if dtype.hasobject else 0
+        return 0
     try:
         with np.errstate(all="ignore"):
             held = np.asarray(padding).astype(dtype)
@@ -140,6 +149,21 @@ def padding_of(dtype: np.dtype[Any], padding: Any) -> Any:
         )
     except (OverflowError, TypeError, ValueError):
         fits = False
-    if not (fits or dtype.hasobject):
+    if not fits:
         raise ValueError(f"padding {padding!r} is no {dtype} value")
     return padding
+
+
+def padding_for(key: str, values: npt.NDArray[Any], padding: Any) -> Any:
+    """Returns what fills up the values of a feature, of ``padding`` for all or a dict by feature.
+
+    A number for all is for features of numbers: those of bytes get their default.
+    """
+    if isinstance(padding, Mapping):
+        padding = padding.get(key)
+    elif key and values.dtype.hasobject and isinstance(padding, (int, float, np.number)):
+        padding = None
+    try:
+        return padding_of(values, padding)
+    except ValueError as error:
+        raise ValueError(f"key {key!r}: {error}" if key else f"elements: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from recordpipe import _native
@@ -74,9 +74,9 @@ class StepAccess:
 
 
 class ListAccess:
-    """The elements of from_list()."""
+    """The elements of from_list() and range()."""
 
-    def __init__(self, elements: list[Any]) -> None:
+    def __init__(self, elements: Sequence[Any]) -> None:
         self._elements = elements
 
     def __len__(self) -> int:

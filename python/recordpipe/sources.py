@@ -16,10 +16,14 @@ from recordpipe.function_identity import identity_of
 from recordpipe.inputs import Paths, paths_of
 from recordpipe.random_access import ListAccess, RandomAccess
 
+_python_range = range
+
 __all__ = [
     "choose_from_datasets",
     "from_generator",
     "from_list",
+    "list_files",
+    "range",
     "sample_from_datasets",
     "tfrecords",
     "zip",
@@ -79,6 +83,31 @@ def tfrecords(
     if cycle_length == 1:
         access = RandomAccess(lambda: native.RecordFiles(on, files, check_crc, format))
     return make_dataset(described, tfrecords, (files,), keywords, access=access)
+
+
+def range(*bounds: int) -> Dataset:
+    """Yields integers: ``range(end)``, ``range(begin, end)`` or ``range(begin, end, step)``.
+
+    The same as of Python's ``range``. Random access for ``shuffle()`` without a buffer.
+    """
+    numbers = _python_range(*bounds)
+    described = native.range(numbers.start, numbers.stop, numbers.step)
+    return make_dataset(described, range, bounds, {}, access=ListAccess(numbers))
+
+
+def list_files(paths: Paths, *, recursive: bool = False, filesystem: Any = None) -> Dataset:
+    """Yields the paths of files, which :func:`tfrecords` reads.
+
+    ``rp.list_files("train-*").shuffle(seed=7).interleave(rp.tfrecords, 16)`` reads 16 files at a
+    time, in another order in each epoch. A state compares the files.
+
+    Args:
+        paths, recursive, filesystem: as of :func:`tfrecords`; found now.
+    """
+    on = files_on(filesystem)
+    files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
+    keywords = {} if filesystem is None else {"filesystem": filesystem}
+    return make_dataset(native.list_files(on, files), list_files, (files,), keywords)
 
 
 def from_list(elements: Sequence[Any]) -> Dataset:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from recordpipe.ragged import Ragged, padding_of
+from recordpipe.ragged import Ragged, padding_for
 
-__all__ = ["PaddedStack", "stack", "unstack"]
+__all__ = ["PaddedStack", "stack", "stack_of", "unstack"]
 
 
 def stack(rows: list[Any]) -> Any:
@@ -20,14 +20,14 @@ def stack(rows: list[Any]) -> Any:
 class PaddedStack:
     """stack() of arrays of different shapes, filled up with a padding value.
 
-    ``padding`` and ``sizes`` are called for each key, "" for elements that are no dicts:
-    ``padding(key)`` returns the value (None: 0, or ``b""``), and ``sizes(key, dimensions)`` the
-    size to which each dimension is filled up (None: the largest).
+    ``padding`` is a value, or a dict by key (None: 0, or ``b""``). ``sizes(key, dimensions)``, with
+    the key "" for elements that are no dicts, returns the size to which each dimension is filled up
+    (None: the largest).
     """
 
     def __init__(
         self,
-        padding: Callable[[str], Any],
+        padding: Any,
         sizes: Callable[[str, int], list[int | None]] = lambda _, dimensions: [None] * dimensions,
     ) -> None:
         self._padding = padding
@@ -48,12 +48,44 @@ class PaddedStack:
         if any(most > size for size, most in zip(shape, largest, strict=True)):
             raise ValueError(f"{_named(key)}: rows of up to {largest}, padded to {shape}")
         dtype = np.result_type(*arrays)
-        padding = padding_of(dtype, self._padding(key))
+        values = (
+            np.concatenate([array.reshape(-1) for array in arrays]) if dtype.hasobject else None
+        )
+        padding = padding_for(key, np.empty(0, dtype) if values is None else values, self._padding)
         batch = np.full((len(arrays), *shape), padding, dtype=dtype)
         for row, array in enumerate(arrays):
             place: tuple[Any, ...] = (row, *(slice(size) for size in array.shape))
             batch[place] = array
         return batch
+
+
+class RaggedStack:
+    """stack() of dicts of which some features have rows of any length: they become Raggeds."""
+
+    def __init__(self, features: frozenset[str]) -> None:
+        self._features = features
+
+    def __call__(self, rows: list[Any]) -> Any:
+        return _combine(rows, self._stack, "")
+
+    def _stack(self, rows: list[Any], key: str) -> Any:
+        return ragged(rows) if key in self._features else _stack_values(rows, key)
+
+
+def stack_of(ragged_features: frozenset[str]) -> Callable[[list[Any]], Any]:
+    return RaggedStack(ragged_features) if ragged_features else stack
+
+
+def ragged(rows: list[Any]) -> Ragged:
+    """Rows of different lengths, arrays or Raggeds, one after another."""
+    splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    if not isinstance(rows[0], Ragged):
+        return Ragged(np.concatenate(rows), splits)
+    # The values of a Ragged that is a slice begin at its first split.
+    inner = [row.values[row.row_splits[0] : row.row_splits[-1]] for row in rows]
+    lengths = np.concatenate([row.row_lengths() for row in rows])
+    values = ragged(inner).values
+    return Ragged(Ragged(values, np.cumsum([0, *lengths], dtype=np.int64)), splits)
 
 
 def _named(key: str) -> str:
@@ -93,18 +125,16 @@ def _combine(rows: list[Any], leaf: Any, key: str) -> Any:
 
 
 def _stack_values(rows: list[Any], key: str) -> Any:
-    first = rows[0]
     if any(isinstance(row, (bytes, str)) for row in rows):
         for row in rows:
             _check_type(row, (bytes, str), rows, key)
         batch = np.empty(len(rows), dtype=object)
         batch[:] = rows
         return batch
-    if isinstance(first, Ragged):
-        raise ValueError(
-            f"{_named(key)}: rows are Raggeds; batch() before functions in Python, or call "
-            "to_padded() in them"
-        )
+    if any(isinstance(row, Ragged) for row in rows):
+        for row in rows:
+            _check_type(row, Ragged, rows, key)
+        return ragged(rows)
     try:
         arrays = [np.asarray(row) for row in rows]
         dtypes = {row.dtype for row in rows if isinstance(row, (np.ndarray, np.generic))}

@@ -171,12 +171,58 @@ class Dataset(FilesTest):
         batch = next(iter(rows.padded_batch(3, padding=-1)))
         self.assertEqual(batch["tokens"].tolist(), [[-1, -1], [0, -1], [0, 1]])
         self.assertEqual(batch["id"].tolist(), [0, 1, 2])
+        rp.write_tfrecords(
+            self.folder / "names", [{"tokens": [1]}, {"tokens": [], "name": [b"a", b"b"]}]
+        )
+        parsed = rp.tfrecords(self.folder / "names").parse(features | {"id": features["tokens"]})
+        for made in (parsed, parsed.filter(lambda row: True)):
+            batch = next(iter(made.padded_batch(2, padding=-1)))
+            self.assertEqual(batch["tokens"].tolist(), [[1], [-1]])
+            self.assertEqual(batch["name"].tolist(), [[b"", b""], [b"a", b"b"]])
+            batch = next(iter(made.padded_batch(2, padding={"name": b"?"})))
+            self.assertEqual(batch["tokens"].tolist(), [[1], [0]])
+            self.assertEqual(batch["name"].tolist(), [[b"?", b"?"], [b"a", b"b"]])
+            with self.assertRaisesRegex(ValueError, "'name': padding -1 is no bytes"):
+                next(iter(made.padded_batch(2, padding={"name": -1})))
         batch = next(iter(rows.padded_batch(3)))
         self.assertEqual(batch["tokens"].tolist(), [[0, 0], [0, 0], [0, 1]])
         self.assertEqual(batch["name"].tolist(), [[b"name 0"], [b"name 1"], [b"name 2"]])
         state = iter(rows.padded_batch(3, padding=1)).state_dict()
         with self.assertRaises(rp.InvalidArgumentError):
             iter(rows.padded_batch(3, padding=2)).load_state_dict(state)
+
+    def test_batches_of_parsed_records_behind_a_filter(self):
+        rp.write_tfrecords(
+            self.folder / "tensors",
+            [
+                {
+                    "id": [i],
+                    "tokens": [*range(i % 3)],
+                    "name": [b"n"] * (i % 2),
+                    "tensor": rp.serialize_tensor(np.ones((i % 4, 2), np.float32)),
+                }
+                for i in range(7)
+            ],
+        )
+        features = {
+            "id": rp.FixedLenFeature([], "int64"),
+            "tokens": rp.RaggedFeature("int64"),
+            "name": rp.VarLenFeature("bytes"),
+            "tensor": rp.TensorFeature([None, 2], "float32"),
+        }
+        rows = rp.tfrecords(self.folder / "tensors").parse(features)
+        for kept in (rows.filter(lambda row: True), rows.shuffle(1).filter(bool).take(7)):
+            for found, expected in rp.zip(kept.batch(3), rows.batch(3)):
+                self.assertEqual([*found], [*expected])
+                np.testing.assert_array_equal(found["id"], expected["id"])
+                for name in ("tokens", "name", "tensor"):
+                    self.assertEqual(found[name], expected[name])
+                    self.assertEqual(found[name].dtype, expected[name].dtype)
+
+    def test_rows_that_are_raggeds_are_stacked(self):
+        one = rp.Ragged(np.arange(3), np.array([0, 2, 3]))
+        both = next(iter(rp.from_list([one, one[:1]]).batch(2)))
+        self.assertEqual(both.to_list(), [[[0, 1], [2]], [[0, 1]]])
 
     def test_padding_that_the_values_cannot_be(self):
         for values, padding in (

@@ -135,9 +135,9 @@ class RandomResizedCrop(Images):
         rows = self.parsed([png(image) for image in square], "square").decode_image("image")
         (whole,) = rows.resize("image", 16).batch(20)
         everything = {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)}
-        (plain,) = rows.random_resized_crop("image", 16, flip=False, **everything).batch(20)
+        (plain,) = rows.random_resized_crop("image", 16, **everything).batch(20)
         np.testing.assert_array_equal(plain["image"], whole["image"])
-        (flipped,) = rows.random_resized_crop("image", 16, **everything).batch(20)
+        (flipped,) = rows.random_resized_crop("image", 16, flip=True, **everything).batch(20)
         mirrored = 0
         for got, expected in zip(flipped["image"], whole["image"], strict=True):
             if np.array_equal(got, expected[:, ::-1]):
@@ -176,7 +176,7 @@ class RandomResizedCrop(Images):
         files = sorted((pathlib.Path(__file__).parents[2] / "data/images").iterdir())
         values = [files[i % len(files)].read_bytes() for i in range(150)]
         rows = self.parsed(values).shuffle(32, seed=3).repeat(2).decode_image("image")
-        rows = rows.random_resized_crop("image", 224, seed=7)
+        rows = rows.random_resized_crop("image", 224, flip=True, seed=7)
         rows = rows.normalize("image", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), scale=1 / 255)
         total = 0
         for batch in rows.image_format("image", layout="NCHW").batch(64, drop_remainder=True):

@@ -97,10 +97,10 @@ class Sequences(FilesTest):
             np.testing.assert_array_equal(dataset[i][1]["frames"], lists["frames"])
             self.assertEqual(dataset.__getitems__([i])[0][1]["words"], lists["words"])
 
-    def test_rows_of_raggeds_are_not_stacked(self):
+    def test_rows_of_raggeds_become_a_ragged(self):
         dataset = rp.tfrecords(self.path).parse_sequence_example({}, {"words": LISTS["words"]})
-        with self.assertRaisesRegex(ValueError, "words.*Raggeds"):
-            list(dataset.map(lambda row: row).batch(2))
+        for found, expected in rp.zip(dataset.map(lambda row: row).batch(2), dataset.batch(2)):
+            self.assertEqual(found[1]["words"], expected[1]["words"])
 
     def test_missing_lists(self):
         def parsed(**options):

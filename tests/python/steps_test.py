@@ -293,6 +293,25 @@ class Images(rlds.StepsTest):
         single = operators(self.steps(), "observation/image")[9]
         np.testing.assert_array_equal(single["observation"]["image"], expected[9])
 
+    def test_a_flip_of_images_whose_actions_stay_is_refused(self):
+        steps = self.steps().decode_image("observation/image")
+        key = "observation/image"
+        for call, width in (
+            (lambda **o: steps.random_resized_crop(key, 12, 16, flip=True, **o), 16),
+            (lambda **o: steps.pad_crop_flip(key, 1, **o), 16),
+            (lambda **o: steps.crop_flip_color(key, 8, 8, **o), 8),
+        ):
+            with self.assertRaisesRegex(ValueError, "mirrors.*flip_steps=True"):
+                call()
+            images = next(iter(call(flip_steps=True).batch(2)))["observation"]["image"]
+            self.assertEqual(images.shape[2], width)
+        everything = {"scale": (1.0, 1.0), "ratio": (4 / 3, 4 / 3)}
+        cropped = steps.random_resized_crop(key, 12, 16, **everything).batch(200)
+        whole = steps.batch(200)
+        np.testing.assert_array_equal(
+            next(iter(cropped))["observation"]["image"], next(iter(whole))["observation"]["image"]
+        )
+
     def test_padding_with_zeros(self):
         steps = self.steps(offsets={"observation": [-1, 0]}, pad="zero")
         with self.assertRaisesRegex(rp.InvalidArgumentError, "resize"):

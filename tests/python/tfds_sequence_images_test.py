@@ -148,7 +148,7 @@ class SequenceImages(FilesTest):
         self.assertEqual(whole[1:], [b["views"].values.tobytes() for b in resumed])
 
     def test_without_a_size(self):
-        ds = self.tfds().normalize("fixed", 1.0, 2.0).normalize("steps/view", 1.0)
+        ds = self.tfds().normalize("fixed", 1.0, 2.0).normalize("steps/view", 1.0, scale=1)
         (batch,) = ds.batch(len(LENGTHS))
         plain = [sets.pixels(6, 5, i) for i in range(len(LENGTHS))]
         self.assertEqual(batch["fixed"].shape, (len(LENGTHS), 2, 6, 5, 3))

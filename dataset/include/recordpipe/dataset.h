@@ -184,8 +184,8 @@ class Dataset {
   }
 
   // Shuffles with a buffer of `buffer_size` (1 to 2^32 - 1) elements. The order is uniform over all
-  // permutations if the buffer holds the whole input. Each epoch has a different order. It depends on
-  // the seed, the epoch and the number of elements only, also inside of zip and concatenate: two
+  // permutations if the buffer holds the whole input. Each epoch has a different order. It depends
+  // on the seed, the epoch and the number of elements only, also inside of zip and concatenate: two
   // shuffles, one behind the other, need two seeds.
   Dataset shuffle(size_t buffer_size, uint64_t seed) const {
     return with<T>(internal::shuffle(node_, buffer_size, seed));

@@ -20,6 +20,8 @@ struct Record {
   // Owner of the buffer that `data` points into. Null for a record of a mapped file (valid as long
   // as the mapping) and for a record returned by RecordReader::read (valid until the next call).
   std::shared_ptr<const std::byte[]> owner = {};
+  // The number of the record in its file, counted from 0, if it comes from tfrecord_files().
+  uint64_t number = 0;
 };
 
 }  // namespace recordpipe

@@ -44,6 +44,7 @@ class RecordProducer final : public Producer {
         } else {
           out[i].path = file.path();
         }
+        out[i].number = ref.record();
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }

@@ -83,8 +83,11 @@ inline Record keep_record(const Record& record, std::string_view path) {
   std::byte* const own_path = own.get() + size;
   std::memcpy(own_path, path.data(), path.size());
   const std::span<const std::byte> data(own.get(), size);
-  return {
-      data, record.offset, {reinterpret_cast<const char*>(own_path), path.size()}, std::move(own)};
+  return {data,
+          record.offset,
+          {reinterpret_cast<const char*>(own_path), path.size()},
+          std::move(own),
+          record.number};
 }
 
 class RecordWork final : public Work {

@@ -136,7 +136,7 @@ class RecordPlan final : public Plan {
     }
   }
 
-  void do_restart(uint64_t epoch) override {
+  void do_restart(Epoch epoch) override {
     stream_.reset();
     // After a stop request, what is being opened stays stopped.
     streams_ahead_.reset();
@@ -148,12 +148,12 @@ class RecordPlan final : public Plan {
     opened_ = false;
     file_ = record_ = 0;
     index_ = 0;
-    epoch_ = epoch;
+    epoch_ = epoch.ids;
     opened_records_->stop.withdraw();
     if (is_stopping()) do_request_stop();  // the request may have come before withdraw()
   }
 
-  void do_restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, Epoch epoch) override {
     PlanNumbers numbers(state, 0);
     do_restart(epoch);
     file_ = numbers.next(paths_.size());
@@ -408,6 +408,7 @@ class RecordPlan final : public Plan {
       const std::optional<Record> record = stream_->read();
       if (!record) return std::nullopt;
       Record kept = keep_record(*record, stream_->path());
+      kept.number = record_;
       return store_.put(&kept);
     } catch (const Error& error) {
       if (stream_->reads_on()) return store_.put_failure(std::current_exception());

@@ -17,7 +17,7 @@ def images(train, dtype, dct, files):
           .decode_image(image, channels=3, dct="fast" if dct == "fast" else "accurate",
                         dct_scaling=dct == "scaled"))
     if train:
-        ds = ds.random_resized_crop(image, photo_work.CROP, seed=7)
+        ds = ds.random_resized_crop(image, photo_work.CROP, flip=True, seed=7)
     else:
         ds = ds.resize(image, photo_work.SHORT_SIDE).center_crop(image, photo_work.CROP)
     if dtype == "float32":
