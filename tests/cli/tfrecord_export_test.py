@@ -134,6 +134,13 @@ class Csv(ExportTest):
                          "tfrecord export: x is float and int64 in different records, and a column "
                          "has one type: JSON lines keep the types\n")
 
+    def test_a_feature_without_a_list_is_noted(self):
+        self.write("a", example(x=b"", y=field(3, b"")), named_example({"x": [1]}))
+        self.assertEqual(self.notes("export", "a", "-o", "a.csv"),
+                         "tfrecord export: in the table, features without a list of values are "
+                         "missing: 1 (JSON lines keep them)\n")
+        self.assertEqual(self.read("a.csv"), b"x,y\n,[]\n1,\n")
+
     def test_a_name_that_begins_with_a_byte_order_mark(self):
         self.write("a", named_example({"\ufeffx": [7]}))
         self.run_it("export", "a", "-o", "a.csv")

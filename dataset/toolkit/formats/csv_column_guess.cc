@@ -71,14 +71,13 @@ CsvColumnGuess::Cell CsvColumnGuess::read(const CsvCell& cell) {
     if (auto json = read_json(text)) return *std::move(json);
     return {.form = Form::bytes, .how = ", which is no list of one type"};
   }
-  const bool is_decimal = is_number(text);
-  if (cell.quoted) return {.form = Form::bytes, .how = is_decimal ? ", in quotes" : ""};
+  if (cell.quoted) return {.form = Form::bytes, .how = is_number(text) ? ", in quotes" : ""};
   if (is_code(text)) return {.form = Form::bytes, .how = ", with a zero in front"};
   if (const auto value = parse_int64(text)) {
     return {.form = Form::int64, .is_rounded = is_rounded_by_float(*value)};
   }
   if (parse_boolean(text)) return {.form = Form::boolean};
-  if (!is_decimal) return {.form = Form::bytes};
+  if (!is_number(text)) return {.form = Form::bytes};
   return {.form = Form::floating,
           .is_rounded = is_whole(text),  // beyond int64
           .out_of_range = parse_float(text) ? "" : shortened(text)};

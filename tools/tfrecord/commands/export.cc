@@ -234,9 +234,10 @@ csv         A header line, then one row per Example. A feature with one value be
             one with none or several values a JSON list, a missing feature an empty cell; bytes that
             are not text become {"base64": "..."}. Text that looks like a number, true or false is
             quoted. In a column without values, empty lists of floats and bytes become {"float": []}
-            and {"bytes": []}. A column has one type: features of several are reported. A record
-            without features needs a table of two columns or more. Cells are separated by commas, in
-            .tsv (--to tsv) by tabs, or by --delimiter.
+            and {"bytes": []}. A column has one type: features of several are reported, as are
+            those without a list of values, which are missing. A record without features needs a
+            table of two columns or more. Cells are separated by commas, in .tsv (--to tsv) by tabs,
+            or by --delimiter.
 npz         One array per feature. Every record must have the feature, with the same kind and number
             of values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records,
             values, length]. With --shape they become [records, height, width, channels] (the pixels

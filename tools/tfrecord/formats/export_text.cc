@@ -62,11 +62,21 @@ class CsvTarget final : public ExportTarget {
       auto column = columns_.find(name);
       if (column == columns_.end()) column = columns_.emplace(name, Column()).first;
       Column::Kinds& kinds = feature.size() > 0 ? column->second.kinds : column->second.empty;
-      if (feature.kind() != FeatureKind::none) kinds.insert(feature.kind());
+      if (feature.kind() == FeatureKind::none) {
+        ++without_list_;
+      } else {
+        kinds.insert(feature.kind());
+      }
     }
   }
 
   void end_look() override {
+    if (without_list_ > 0) {
+      context_.progress.warn(
+          "tfrecord export: in the table, features without a list of values are "
+          "missing: " +
+          grouped(without_list_) + " (JSON lines keep them)");
+    }
     for (auto& [name, column] : columns_) {
       Column::Kinds all = column.kinds;
       all.insert(column.empty.begin(), column.empty.end());
@@ -137,6 +147,7 @@ class CsvTarget final : public ExportTarget {
   const char delimiter_;
   Output output_;
   std::map<std::string, Column, std::less<>> columns_;
+  uint64_t without_list_ = 0;
   bool begun_ = false;
 };
 
