@@ -6,7 +6,6 @@
 
 #include "dataset/example/event_view.h"
 #include "dataset/example/message_fields.h"
-#include "dataset/example/wire_writer.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
 
@@ -194,6 +193,7 @@ bool MessageView::read_as(MessageKind kind) {
 void MessageView::read_features(std::span<const std::byte> record, MessageKind kind,
                                 std::vector<NamedFeature>& out) {
   Collector collector(out);
+  const auto on_other = [&] { is_usual_ = false; };
   size_t messages = 0;
   WireReader message = read_example(record);
   while (!message.done()) {
@@ -205,48 +205,44 @@ void MessageView::read_features(std::span<const std::byte> record, MessageKind k
       continue;
     }
     const WireReader features = message.read_message();
-    size_t usual = 0;  // bytes of entries that have nothing else than a key and values
+    is_usual_ = is_usual_ && ++messages == 1;
     const auto on_plain = [&](const PlainEntry& plain) {
       const auto size = measure(plain.feature);
       if (!size || !is_utf8(plain.key)) return false;
-      usual += field_size(plain.entry.size());
       collector.add({plain.key, FeatureView(plain.entry, *size)});
       return true;
     };
     const auto on_entry = [&](std::string_view name, std::span<const std::byte> entry,
                               const FeatureSize& size) {
-      if (!size.has_other && is_key_and_value(entry)) usual += field_size(entry.size());
+      is_usual_ = is_usual_ && !size.has_other && is_key_and_value(entry);
       collector.add({name, FeatureView(entry, size)});
     };
-    read_entries(features, on_plain, on_entry);
-    is_usual_ = is_usual_ && usual == features.rest().size() && ++messages == 1;
+    read_entries(features, on_plain, on_entry, on_other);
   }
   note_replaced(collector.sort(), "feature");
 }
 
 void MessageView::read_feature_lists() {
   Collector collector(feature_lists_);
+  const auto on_other = [&] { is_usual_ = false; };
   size_t messages = 0;
-  read_messages(read_example(record_), kSequenceFeatureLists, [&](WireReader lists) {
-    size_t usual = 0;  // as in read_features()
-    read_messages(lists, kFeatureListsEntry, [&](WireReader entry) {
-      size_t steps = 0;
-      bool has_other = !is_key_and_value(entry.rest());
-      const std::string_view name = check_entry(entry, [&](WireReader list) {
-        size_t usual_steps = 0;
-        read_messages(list, kFeatureListFeature, [&](WireReader step) {
-          FeatureSize size;
-          size.add(step);
-          usual_steps += field_size(step.rest().size());
-          has_other = has_other || size.has_other;
-          ++steps;
-        });
-        has_other = has_other || usual_steps != list.rest().size();
-      });
-      if (!has_other) usual += field_size(entry.rest().size());
-      collector.add(FeatureListView(name, entry.rest(), steps));
+  const auto on_entry = [&](WireReader entry) {
+    size_t steps = 0;
+    is_usual_ = is_usual_ && is_key_and_value(entry.rest());
+    const auto on_step = [&](WireReader step) {
+      FeatureSize size;
+      size.add(step);
+      is_usual_ = is_usual_ && !size.has_other;
+      ++steps;
+    };
+    const std::string_view name = check_entry(entry, [&](WireReader list) {
+      read_messages(list, kFeatureListFeature, on_step, on_other);
     });
-    is_usual_ = is_usual_ && usual == lists.rest().size() && ++messages == 1;
+    collector.add(FeatureListView(name, entry.rest(), steps));
+  };
+  read_messages(read_example(record_), kSequenceFeatureLists, [&](WireReader lists) {
+    is_usual_ = is_usual_ && ++messages == 1;
+    read_messages(lists, kFeatureListsEntry, on_entry, on_other);
   });
   note_replaced(collector.sort(), "feature list");
 }

@@ -32,23 +32,25 @@ inline WireReader read_example(std::span<const std::byte> example) {
   return WireReader(example);
 }
 
-// Calls visit(message) for each message in `field`; skips all other fields.
-template <typename Visit>
-void read_messages(WireReader reader, uint32_t field, Visit visit) {
+// What is called for fields that a message lacks, by default.
+struct SkipSilently {
+  void operator()() const {}
+};
+
+// Calls visit(message) for each message in `field`; skips all other fields, and calls on_other()
+// for each.
+template <typename Visit, typename OnOther = SkipSilently>
+void read_messages(WireReader reader, uint32_t field, Visit visit, OnOther on_other = {}) {
   while (!reader.done()) {
     const uint32_t tag = reader.read_tag();
     if (tag == length_delimited_tag(field)) {
       visit(reader.read_message());
     } else {
+      on_other();
       reader.skip(tag);
     }
   }
 }
-
-// What is called for fields that a message lacks, by default.
-struct SkipSilently {
-  void operator()() const {}
-};
 
 // Calls visit for the values of a list: with a span per bytes value, with an int64_t per int64, and
 // with spans of one or more little-endian floats; and on_other() for any other field.
@@ -212,9 +214,9 @@ inline std::optional<FeatureSize> measure(const PlainFeature& feature) {
 //
 // Calls on_plain(PlainEntry) for an entry in the usual encoding. It must validate the values, and
 // the key unless it knows it, and returns whether it has taken the entry. For every other entry,
-// calls on_entry(key, entry, size).
-template <typename OnPlain, typename OnEntry>
-void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry) {
+// calls on_entry(key, entry, size), and on_other() for a field that is no entry.
+template <typename OnPlain, typename OnEntry, typename OnOther = SkipSilently>
+void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry, OnOther on_other = {}) {
   while (true) {
     GlanceReader glance(features.rest());
     PlainEntry plain;
@@ -226,6 +228,7 @@ void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry) {
 
     const uint32_t tag = features.read_tag();
     if (tag != length_delimited_tag(kFeaturesEntry)) {
+      on_other();
       features.skip(tag);
       continue;
     }
