@@ -1,5 +1,6 @@
 // inflate(): handles members, frames, padding and errors; the engines decompress.
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <string>
 #include <utility>
@@ -229,7 +230,23 @@ class InflatingSource final : public ByteSource {
   std::exception_ptr failure_;
 };
 
+std::atomic<Decompressor> decompressor = nullptr;
+
+// Reads a format that this library knows only by its first bytes.
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> compressed,
+                                         Compression format) {
+  const Decompressor decompress = format == Compression::snappy ? nullptr : decompressor.load();
+  if (decompress != nullptr) return decompress(std::move(compressed), format);
+  const std::string name(to_string(format));
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = compressed->path(),
+               .reason = "compressed with " + name + ", which this program can't decompress",
+               .hint = "decompress it first, for example with the program " + name});
+}
+
 }  // namespace
+
+void set_decompressor(Decompressor function) { decompressor = function; }
 
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
                                        std::unique_ptr<ByteSource> compressed, Compression format,
@@ -241,6 +258,7 @@ std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
 std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format,
                                     const InflateOptions& options) {
   if (format == Compression::none) return compressed;
+  if (format >= Compression::bzip2) return decompressed(std::move(compressed), format);
   auto engine = format == Compression::gzip   ? make_isal_inflate_engine()
                 : format == Compression::zstd ? make_zstd_inflate_engine()
                                               : nullptr;

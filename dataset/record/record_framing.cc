@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
+#include "dataset/record/other_format.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
@@ -41,9 +42,6 @@ Hint hint_for_crc(uint32_t stored, uint32_t crc) {
 // Returns the hint for a file that may not be a TFRecord file, from its first bytes.
 Hint hint_for_start(std::span<const std::byte> start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
-  if (text.starts_with("version https://git-lfs")) {
-    return {"this is a Git LFS pointer, not the file: run git lfs pull"};
-  }
   const size_t blank = text.find_first_not_of(" \t\r\n");
   const std::string_view trimmed = text.substr(std::min(blank, text.size()));
   if (starts_with_any_case(trimmed, "<!doctype") || starts_with_any_case(trimmed, "<html")) {
@@ -59,10 +57,26 @@ Hint hint_for_start(std::span<const std::byte> start) {
     case Compression::zstd:
       return {"this file is compressed with zstd: read it with compression zstd",
               Remedy::compression_zstd};
+    case Compression::bzip2:
+    case Compression::xz:
+    case Compression::lz4:
+    case Compression::snappy:
+      return {"this file is compressed with " + std::string(to_string(sniff_compression(start))) +
+              ": let the compression be detected"};
     case Compression::none:
       break;
   }
   return {"this is probably not a TFRecord file"};
+}
+
+// Names the format of a file whose first header is wrong, if it is another one that is known.
+Error with_format(const Error& error, std::span<const std::byte> start) {
+  std::string hint = hint_for_other_format(start);
+  if (hint.empty()) return error;
+  Error::Parts parts = error.parts();
+  parts.hint = std::move(hint);
+  parts.remedy = Remedy::none;
+  return Error(std::move(parts));
 }
 
 // "the file ends inside the header: truncated record at N"
@@ -115,10 +129,9 @@ Error too_long_record(const std::string& path, uint64_t offset, uint64_t length,
                 .remedy = Remedy::raise_max_record_size});
 }
 
-}  // namespace
-
-Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
-                    std::span<const std::byte> start, const FramingRules& rules) {
+// Returns the error for a fault of the framing.
+Error header_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
+                   std::span<const std::byte> start, const FramingRules& rules) {
   switch (frame.fault) {
     case FramingFault::header_cut:
       return truncated_record(path, offset, "header");
@@ -130,13 +143,20 @@ Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t 
       return too_long_record(path, offset, frame.length, rules.max_record_size);
     case FramingFault::data_cut:
       return truncated_record(path, offset, "data");
-    case FramingFault::footer_cut:
+    default:
       return truncated_record(path, offset, "data CRC");
-    case FramingFault::none:
-    case FramingFault::data_crc:
-      break;
   }
-  return corrupted_data(path, offset, crc32c(frame.data(start)), frame.footer(start));
+}
+
+}  // namespace
+
+Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
+                    std::span<const std::byte> start, const FramingRules& rules) {
+  if (frame.fault == FramingFault::none || frame.fault == FramingFault::data_crc) {
+    return corrupted_data(path, offset, crc32c(frame.data(start)), frame.footer(start));
+  }
+  const Error error = header_error(frame, path, offset, start, rules);
+  return offset == 0 ? with_format(error, start) : error;
 }
 
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,

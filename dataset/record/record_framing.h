@@ -85,8 +85,8 @@ inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
 inline constexpr size_t kBytesForHint = 64;
 
 // Returns the error for a record at `offset` with a fault. `start` holds the bytes from `offset`
-// on: for data_crc, the whole record; for length_crc, the header and, for a hint, the bytes after
-// it, up to kBytesForHint bytes in total.
+// on: for data_crc, the whole record; otherwise the header and, for a hint, the bytes after it, at
+// least kBytesForHint bytes in total if there are as many.
 Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
                     std::span<const std::byte> start, const FramingRules& rules = {});
 

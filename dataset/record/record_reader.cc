@@ -96,7 +96,7 @@ struct RecordReader::State {
       frame.fault = FramingFault::data_crc;
     }
     if (!frame.ok()) {
-      if (frame.fault == FramingFault::length_crc) fetch(kBytesForHint);
+      if (frame.fault != FramingFault::data_crc) fetch(kBytesForHint);
       Error error = framing_error(frame, source->path(), offset, available(), rules);
       reads_on = is_next_known(frame);
       if (reads_on) {

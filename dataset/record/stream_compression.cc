@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
+#include "dataset/record/snappy_source.h"
 #include "recordpipe/record_format.h"
 
 namespace recordpipe {
@@ -18,6 +20,93 @@ bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
   const bool is_gzip =
       header[0] == std::byte{0x1f} && header[1] == std::byte{0x8b} && header[2] == std::byte{0x08};
   return !is_gzip && decode_record_length(header) <= UINT32_MAX;
+}
+
+// What is compressed may be compressed again: by a program that didn't notice, or by a server. zlib
+// is left out: its two bytes may be those of a damaged record.
+constexpr int kMostLayers = 4;
+
+Compression inner_compression(std::span<const std::byte> head, const RecordReadOptions& options) {
+  RecordReadOptions detecting = options;
+  detecting.compression.reset();
+  const Compression inner = detect_record_compression(head, detecting);
+  const bool is_gzip = inner != Compression::gzip || (head.size() > 2 && head[2] == std::byte{8});
+  return inner == Compression::zlib || !is_gzip ? Compression::none : inner;
+}
+
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
+                                         Compression compression, const RecordReadOptions& options,
+                                         const InflateOptions& inflating, int layers);
+
+// The content of a compressed source; decompressed once more, if it is compressed. Finds that out
+// at the first read: a live source may have no bytes when it is opened.
+class Content final : public ByteSource {
+ public:
+  Content(std::unique_ptr<ByteSource> source, const RecordReadOptions& options,
+          const InflateOptions& inflating, int layers)
+      : source_(std::move(source)), options_(options), inflating_(inflating), layers_(layers) {}
+
+  size_t read(std::span<std::byte> out) override {
+    if (!is_known_) look();
+    return source_->read(out);
+  }
+
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  void look() {
+    is_known_ = true;
+    // Its errors come after the bytes before them.
+    auto held = std::make_unique<HeldError>(std::move(source_));
+    HeldError& errors = *held;
+    PeekedSource peeked = peek(std::move(held), kRecordHeaderSize);
+    errors.hand_on();
+    source_ = std::move(peeked.source);
+    const Compression inner = inner_compression(peeked.head, options_);
+    if (inner == Compression::none) return;
+    source_ = decompressed(std::move(source_), inner, options_, inflating_, layers_ + 1);
+  }
+
+  // While the first bytes are looked at, an error is an end; read() throws it afterwards.
+  class HeldError final : public ByteSource {
+   public:
+    explicit HeldError(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+    size_t read(std::span<std::byte> out) override {
+      if (is_held_ && error_) return 0;
+      if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+      try {
+        return source_->read(out);
+      } catch (...) {
+        if (!is_held_) throw;
+        error_ = std::current_exception();
+        return 0;
+      }
+    }
+    void hand_on() { is_held_ = false; }
+    const std::string& path() const override { return source_->path(); }
+
+   private:
+    const std::unique_ptr<ByteSource> source_;
+    bool is_held_ = true;
+    std::exception_ptr error_;
+  };
+
+  std::unique_ptr<ByteSource> source_;
+  const RecordReadOptions options_;
+  const InflateOptions inflating_;
+  const int layers_;
+  bool is_known_ = false;
+};
+
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
+                                         Compression compression, const RecordReadOptions& options,
+                                         const InflateOptions& inflating, int layers) {
+  if (compression == Compression::none) return source;
+  auto content = compression == Compression::snappy
+                     ? read_snappy(std::move(source))
+                     : inflate(std::move(source), compression, inflating);
+  if (layers == kMostLayers) return content;
+  return std::make_unique<Content>(std::move(content), options, inflating, layers);
 }
 
 }  // namespace
@@ -36,9 +125,10 @@ Compression detect_record_compression(std::span<const std::byte> head,
 DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options,
                              const InflateOptions& inflating) {
   const auto inflated = [&](std::unique_ptr<ByteSource> source, Compression compression) {
-    const bool reads_on = inflating.read_on_after_damage && compression != Compression::none;
-    return DetectedSource{inflate(std::move(source), compression, inflating), compression,
-                          reads_on};
+    const bool reads_on = inflating.read_on_after_damage && compression != Compression::none &&
+                          compression < Compression::bzip2;
+    return DetectedSource{decompressed(std::move(source), compression, options, inflating, 1),
+                          compression, reads_on};
   };
   // The source is read only if necessary: a live source may have no bytes yet.
   if (options.compression) return inflated(std::move(raw), *options.compression);

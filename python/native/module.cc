@@ -44,6 +44,7 @@
 #include "recordpipe/input_files.h"
 #include "recordpipe/internal/call_stop.h"
 #include "recordpipe/list_files.h"
+#include "recordpipe/more_compressions.h"
 #include "recordpipe/range.h"
 #include "recordpipe/tfrecord_files.h"
 #include "recordpipe/version.h"
@@ -445,6 +446,7 @@ NB_MODULE(_native_of_main_interpreter, module) {
   nanobind::set_leak_warnings(false);
   // Processes that use Python fork while iterators live: multiprocessing, PyTorch's DataLoader.
   recordpipe::parallel::use_plain_threads();
+  recordpipe::read_more_compressions();
   define_gil();
   translate_errors();
   define_file_system(module);

@@ -3,16 +3,19 @@
 soon, with the right status, and report path, position and reason. Result files are complete or
 don't exist.
 """
+import bz2
 import gzip
+import lzma
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
 import unittest
 
 from tfrecord_test_case import (PROGRAM, TfrecordTest, bytes_feature, example, float_feature,
-                                int64_feature, record)
+                                int64_feature, masked, record)
 from make_golden import field, varint
 from started import Started
 from damaged_files import CASES, THREE, header
@@ -143,6 +146,69 @@ class Records(Reading):
                         # The 160 MiB of the record that were read, held once.
                         came = 160 if path == "bomb" else 0
                         self.assertLess(usage.ru_maxrss >> 10, came + MOST_MIB, printed)
+
+
+class Formats(Reading):
+    """Files of other formats are named, with and without CRC checks."""
+    OTHERS = {
+        "Parquet": b"PAR1\x15\x04\x15\x18\x15\x1c" + bytes(90),
+        "an Arrow file": b"ARROW1\0\0\xff\xff\xff\xff\x88\0\0\0" + bytes(90),
+        "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(90),
+        "ArrayRecord": bytes.fromhex("83af70d10d884a3f000000000000000040000000000000000091bac2"),
+        "a zip archive": b"PK\x03\x04\x14\0\0\0\0\0" + bytes(90),
+        "a tar archive": b"a.jpg".ljust(257, b"\0") + b"ustar\00000" + bytes(248),
+        "a NumPy array": b"\x93NUMPY\x01\0v\0{'descr': '<f4'}",
+        "LMDB": bytes(16) + b"\xde\xc0\xef\xbe" + bytes(90),
+    }
+
+    def expect_the_name(self, name, content, *command):
+        (self.folder / "bad").write_bytes(content)
+        with self.subTest(name, command=command):
+            result = self.start(*command)
+            self.assertIn(result.returncode, (1, 2))
+            printed = " ".join((result.stdout + result.stderr).decode().split())
+            self.assertIn(name, printed)
+            for wrong in ("--no-crc", "salvage takes out", "fetch it again"):
+                self.assertNotIn(wrong, printed)
+
+    def test_other_formats(self):
+        for name, content in self.OTHERS.items():
+            for packed in (content, gzip.compress(content)):
+                self.expect_the_name(name, packed, "show", "bad")
+            if name != "LMDB":  # which begins with zeros: without CRCs, a record
+                self.expect_the_name(name, content, "convert", "bad", "-o", "out", "--no-crc")
+        for reader in ("info", "verify", "count --where", "convert", "salvage", "stats", "view"):
+            begin, end, _ = READERS[reader]
+            self.expect_the_name(name, content, *begin, "bad", *end)
+
+    def test_other_compressions(self):
+        snappy = b"\xff\x06\0\0sNaPpY"
+        packed = {
+            "bzip2": bz2.compress(THREE), "xz": lzma.compress(THREE),
+            "snappy": snappy + b"\x01" + struct.pack("<I", len(THREE) + 4)[:3] +
+                      struct.pack("<I", masked(THREE)) + THREE,
+            "gzip": gzip.compress(gzip.compress(THREE)),
+            "zstd": subprocess.run(["zstd", "-qc"], input=gzip.compress(THREE), check=True,
+                                   capture_output=True).stdout if shutil.which("zstd") else None,
+        }
+        if shutil.which("lz4"):
+            packed["lz4"] = subprocess.run(["lz4", "-qc"], input=THREE, check=True,
+                                           capture_output=True).stdout
+        for name, content in packed.items():
+            if content is None:
+                continue
+            (self.folder / "packed").write_bytes(content)
+            with self.subTest(name):
+                self.run_it("convert", "packed", "-o", "out")
+                self.assertEqual((self.folder / "out").read_bytes(), THREE)
+                self.assertEqual(self.run_it("count", "packed"), "3  packed\n")
+                self.assertEqual(self.json("info", "--json", "packed")[0]["compression"], name)
+                self.run_it("verify", "packed")
+                self.assertEqual(self.run_it("diff", "packed", "three"), "the same 3 records\n")
+                # Cut: an error, and what comes before the cut.
+                (self.folder / "packed").write_bytes(content[:-7])
+                self.assertIn(self.start("verify", "packed").returncode, (1, 2))
+                self.assertEqual(self.start("convert", "packed", "-o", "out").returncode, 2)
 
 
 class Files(Reading):

@@ -23,6 +23,7 @@ LAYERS = {
     "dataset/http": ["dataset/io"],
     "dataset/object_store": ["dataset/http", "dataset/checksum"],
     "dataset/record": ["dataset/io", "dataset/checksum"],
+    "dataset/decompression": ["dataset/record"],
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/example"],
@@ -39,9 +40,10 @@ LAYERS = {
                          "dataset/applications/process"],
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
               "dataset/applications/html", "dataset/applications/process",
-              "dataset/object_store", "dataset/toolkit"],
+              "dataset/decompression", "dataset/object_store", "dataset/toolkit"],
     "examples": ["trainer", "dataset/image/batches"],
-    "python": ["dataset/applications/cifar", "dataset/rlds", "dataset/toolkit"],
+    "python": ["dataset/applications/cifar", "dataset/decompression", "dataset/rlds",
+               "dataset/toolkit"],
     "tests": ["trainer/programs", "tools", "dataset/rlds"],
 }
 
@@ -73,6 +75,7 @@ for layer, names in {
                   "temporary_file",
     "dataset/record": "input_files record record_format record_index record_reader record_writer "
                       "stream_compression",
+    "dataset/decompression": "more_compressions",
     "dataset/example": "columns dict dict_batch dict_sequences example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto "
                        "unlisted_features",
@@ -109,8 +112,10 @@ LIBRARIES = {
                   "dataset/tfds/", "dataset/rlds/statistics_file",
                   "dataset/toolkit/files/shard_record", "dataset/toolkit/formats/json_value",
                   "trainer/", "tools/"],
-    "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
-    "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
+    "archive.h": ["dataset/applications/cifar/", "dataset/decompression/",
+                  "dataset/toolkit/arrays/npz"],
+    "archive_entry.h": ["dataset/applications/cifar/", "dataset/decompression/",
+                        "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["trainer/"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
     "mpi.h": ["trainer/backend/replicated/mpi_"],

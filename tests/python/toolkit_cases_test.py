@@ -82,7 +82,7 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
         return {
             "records": report.records,
             "kind": report.kind,
-            "kinds": dict(report.kinds) or None,
+            "kinds": dict(report.kinds),
             "features": printed(report.fields),
             "feature_lists": printed(report.list_fields) or None,
             "left_out": report.left_out or None,

@@ -272,6 +272,18 @@ TEST_P(DamagedFile, HintsSayWhatTheFileIs) {
                       "1234567890"),
               HasSubstr("zlib"));
   EXPECT_THAT(hint_of(std::string(1000, '\0')), HasSubstr("zeros"));
+  EXPECT_THAT(hint_of("PAR1\x15\x04\x15\x18\x15\x1c\x4c\x15"), HasSubstr("Parquet"));
+  EXPECT_THAT(hint_of(std::string("ARROW1\0\0\xff\xff\xff\xff", 12)), HasSubstr("an Arrow file"));
+  EXPECT_THAT(hint_of(from_hex("ffffffff f8000000 10000000")), HasSubstr("stream of Arrow"));
+  EXPECT_THAT(hint_of(from_hex("89484446 0d0a1a0a 00000000 00080800")), HasSubstr("HDF5"));
+  EXPECT_THAT(
+      hint_of(from_hex("83af70d10d884a3f 0000000000000000 4000000000000000 91bac23c9287e1a9")),
+      HasSubstr("ArrayRecord"));
+  EXPECT_THAT(hint_of(from_hex("504b0304 14000000 00000000")), HasSubstr("zip"));
+  EXPECT_THAT(hint_of("a/b.txt" + std::string(250, 'x') + "ustar"), HasSubstr("tar archive"));
+  EXPECT_THAT(hint_of("\x93NUMPY" + std::string("\x01\0v\0{'descr'", 12)), HasSubstr("NumPy"));
+  EXPECT_THAT(hint_of(std::string(8, '\1') + std::string(8, '\2') + "\xde\xc0\xef\xbe"),
+              HasSubstr("LMDB"));
   EXPECT_THAT(hint_of("the quick brown fox"), HasSubstr("probably not a TFRecord file"));
 }
 

@@ -360,7 +360,7 @@ features = {
                 **{f"{i}{name}": {"kind": "int64", "values": 1, "share": 1 / 6}
                    for i in range(3)}}, ...: ...})
     yield Case("no records", "schema", {"a": b""}, report={
-        "records": 0, "kind": "unknown", "features": {}},
+        "records": 0, "kinds": {}, "kind": "unknown", "features": {}},
         code={"python": "import tensorflow as tf\n\nfeatures = {\n}\n"})
     yield Case("Events", "schema", {"a": EVENT}, report={
         "records": 1, "kinds": {"Event": 1}, "kind": "Event", "features": {}})
@@ -396,6 +396,10 @@ features = {
     yield Case("without CRCs", "schema", {"a": flipped(IDS, 8 * len(IDS) - 1)},
                {"check_crc": False}, report={"records": 20, ...: ...})
     zipped = zlib.compress(IDS)
+    yield Case("compressed twice", "schema", {"a": gzip.compress(gzip.compress(IDS))},
+               report={"records": 20, ...: ...})
+    yield Case("another format", "schema", {"a": b"PAR1" + bytes(range(90))},
+               error=("DataLossError", "this is a Parquet file"))
     yield Case("compressed", "schema", {"a": zipped}, {"input_compression": "zlib"},
                report={"records": 20, ...: ...})
     yield Case("a record too large", "schema", {"a": zipped}, {"max_record_size": 10},

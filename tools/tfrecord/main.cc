@@ -26,6 +26,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/internal/url_path.h"
+#include "recordpipe/more_compressions.h"
 #include "recordpipe/object_store/file_system.h"
 #include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -188,6 +189,7 @@ bool is_closed_pipe(const std::exception& error) {
 
 int run_command(const ChosenCommand& chosen, const std::vector<std::string>& words,
                 const Interrupt& interrupt) {
+  read_more_compressions();
   // Scripts parse the output: no plain progress lines.
   TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
   const HttpReadOptions options{

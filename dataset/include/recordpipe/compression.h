@@ -1,4 +1,4 @@
-// Reads and writes gzip (RFC 1952), zlib (RFC 1950) and zstd (RFC 8878) streams.
+// Reads and writes gzip (RFC 1952), zlib (RFC 1950) and zstd (RFC 8878) streams; reads others.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,18 @@
 
 namespace recordpipe {
 
-enum class Compression { none, gzip, zlib, zstd };
+// The formats from bzip2 on are only read: those of them that inflate() can't decompress are
+// refused with a hint (more_compressions.h). snappy is the framing format.
+enum class Compression { none, gzip, zlib, zstd, bzip2, xz, lz4, snappy };
 
-// "none", "gzip", "zlib", "zstd"
+// "none", "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", "snappy"
 std::string_view to_string(Compression compression);
 
 // Detects the format from the first bytes of a stream: 1f 8b is gzip; a valid zlib header (CM 8,
 // window at most 32 KiB, no dictionary, FCHECK correct) is zlib; 28 b5 2f fd is zstd, and so are
-// 50 2a 4d 18 to 5f 2a 4d 18 (a skippable frame); anything else is none. Four bytes suffice.
+// 50 2a 4d 18 to 5f 2a 4d 18 (a skippable frame); "BZh1" to "BZh9" and the first block's mark is
+// bzip2, fd "7zXZ" 0 is xz, 04 22 4d 18 is lz4, ff 06 00 00 "sNaPpY" is snappy; anything else is
+// none. Four bytes suffice for gzip, zlib and zstd, ten for all.
 Compression sniff_compression(std::span<const std::byte> head);
 
 struct InflateOptions {
@@ -43,8 +47,17 @@ struct InflateOptions {
 //   corrupted       damaged data, or bytes other than zeros (padding) after the last trailer
 //   limit_exceeded  a zstd window of more than 128 MiB
 //   unsupported     a zstd frame that needs a dictionary
+//
+// bzip2, xz and lz4 are handed to the function of set_decompressor(); without one, and for snappy
+// (detect_source() of stream_compression.h reads it), inflate() itself throws unsupported.
 std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format,
                                     const InflateOptions& options = {});
+
+// Sets the function that decompresses bzip2, xz and lz4 in this process, which knows
+// InflateOptions' defaults only. read_more_compressions() (more_compressions.h) calls it.
+using Decompressor = std::unique_ptr<ByteSource> (*)(std::unique_ptr<ByteSource> compressed,
+                                                     Compression format);
+void set_decompressor(Decompressor decompressor);
 
 struct DeflateOptions {
   Compression format = Compression::gzip;

@@ -23,7 +23,8 @@ struct DetectedSource {
   bool reads_on = false;
 };
 
-// Detects the compression of `raw` and decompresses it if necessary.
+// Detects the compression of `raw` and decompresses it if necessary. Content that is compressed
+// again, but not with zlib, is decompressed, too, up to four times: `compression` is the outer one.
 DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options,
                              const InflateOptions& inflating = {});
 

@@ -12,8 +12,8 @@ namespace {
 constexpr char kProgramDescription[] = R"(Looks at, checks, repairs and converts TFRecord files.
 
 FILE may be a path, a folder, a pattern, an http(s) URL, an object (s3://BUCKET/KEY, gs://BUCKET/KEY)
-or - for standard input, plain or compressed with gzip, zlib or zstd. The compression is detected
-automatically. "tfrecord COMMAND --help" describes a command and gives examples.
+or - for standard input, plain or compressed with gzip, zlib, zstd, bzip2, xz, lz4 or Snappy (framed).
+The compression is detected automatically, also of what is compressed twice. "tfrecord COMMAND --help" describes a command and gives examples.
 
 A folder stands for its files whose names contain "tfrec" and for shards ("train-00000-of-00064"),
 sorted, without indexes and names that begin with . or _; --recursive adds those of the folders below

@@ -37,7 +37,8 @@ struct SchemaArguments {
 };
 
 std::string as_json(const InferredSchema& schema) {
-  nlohmann::ordered_json json = {{"records", schema.records}};
+  nlohmann::ordered_json json = {{"records", schema.records},
+                                 {"kinds", nlohmann::ordered_json::object()}};
   for (const MessageKind kind : kKinds) {
     if (schema.count(kind) > 0) json["kinds"][to_string(kind)] = schema.count(kind);
   }

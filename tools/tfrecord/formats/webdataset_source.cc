@@ -114,7 +114,7 @@ class WebDatasetSource final : public ExampleSource {
 
  private:
   void read(std::unique_ptr<ByteSource> archive, const Consume& consume) {
-    constexpr size_t kHead = 4;
+    constexpr size_t kHead = 10;
     PeekedSource peeked = peek(std::move(archive), kHead);
     // A name may begin like zlib's header, but not like those of gzip and zstd.
     Compression compression = sniff_compression(peeked.head);

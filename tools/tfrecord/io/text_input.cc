@@ -18,10 +18,10 @@ constexpr size_t kReadSize = size_t{256} << 10;
 
 std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
                                       InputProgress& progress, const std::string& encoding) {
-  PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
+  PeekedSource peeked = peek(progress.counted(open_input(context, path)), 10);
   const Compression compression = sniff_compression(peeked.head);
   // zlib is not detected: its two header bytes may be text, for example "x^".
-  if (compression == Compression::gzip || compression == Compression::zstd) {
+  if (compression != Compression::zlib) {
     peeked.source = inflate(std::move(peeked.source), compression);
   }
   return as_utf8(std::move(peeked.source), encoding);

@@ -15,6 +15,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
 namespace {
@@ -186,7 +187,9 @@ class Measurement {
 
   uint64_t inflate_into(std::span<const std::byte> head, std::span<std::byte> out) {
     inflated_ = 0;
-    const auto source = inflate(std::make_unique<MemorySource>(head), rates_.compression);
+    const auto source =
+        detect_source(std::make_unique<MemorySource>(head), {.compression = rates_.compression})
+            .source;
     try {
       while (inflated_ < out.size()) {
         const size_t count = source->read(out.subspan(inflated_));

@@ -1,0 +1,121 @@
+// Decompresses bzip2, xz and lz4 by libarchive's filters.
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "dataset/base/damage_hint.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/error.h"
+#include "recordpipe/more_compressions.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kReadSize = size_t{256} << 10;
+
+class LibarchiveSource final : public ByteSource {
+ public:
+  LibarchiveSource(std::unique_ptr<ByteSource> compressed, Compression format)
+      : source_(std::move(compressed)),
+        format_(format),
+        buffer_(kReadSize),
+        archive_(archive_read_new()) {
+    if (!archive_) throw std::bad_alloc();
+    if (format == Compression::bzip2) archive_read_support_filter_bzip2(archive_.get());
+    if (format == Compression::xz) archive_read_support_filter_xz(archive_.get());
+    if (format == Compression::lz4) archive_read_support_filter_lz4(archive_.get());
+    archive_read_support_format_raw(archive_.get());
+  }
+
+  size_t read(std::span<std::byte> out) override {
+    if (out.empty() || has_ended_) return 0;
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      if (!is_open_) open();
+      const la_ssize_t count =
+          has_ended_ ? 0 : archive_read_data(archive_.get(), out.data(), out.size());
+      if (count < 0) fail();
+      has_ended_ = count == 0;
+      return static_cast<size_t>(count);
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  struct Free {
+    void operator()(archive* a) const { archive_read_free(a); }
+  };
+
+  // Not in the constructor: a live source may have no bytes yet.
+  void open() {
+    if (archive_read_open(archive_.get(), this, nullptr, &read_block, nullptr) != ARCHIVE_OK) {
+      fail();
+    }
+    archive_entry* entry = nullptr;
+    const int result = archive_read_next_header(archive_.get(), &entry);
+    if (result != ARCHIVE_OK && result != ARCHIVE_EOF) fail();
+    // A filter that doesn't know its format hands on the bytes as they are.
+    if (archive_filter_count(archive_.get()) < 2) fail();
+    is_open_ = true;
+    has_ended_ = result == ARCHIVE_EOF;
+  }
+
+  // libarchive's read callback. Exceptions must not propagate through its C code.
+  static la_ssize_t read_block(archive* a, void* self, const void** block) {
+    auto& reader = *static_cast<LibarchiveSource*>(self);
+    try {
+      const size_t count = reader.source_->read(reader.buffer_);
+      reader.all_read_ = count == 0;
+      *block = reader.buffer_.data();
+      return static_cast<la_ssize_t>(count);
+    } catch (...) {
+      reader.failure_ = std::current_exception();
+      archive_set_error(a, EIO, "reading failed");
+      return ARCHIVE_FATAL;
+    }
+  }
+
+  [[noreturn]] void fail() {
+    if (failure_) std::rethrow_exception(failure_);
+    const char* const reason = archive_error_string(archive_.get());
+    const std::string name(to_string(format_));
+    throw Error({.kind = all_read_ ? ErrorKind::truncated : ErrorKind::corrupted,
+                 .path = source_->path(),
+                 .offset = static_cast<uint64_t>(archive_filter_bytes(archive_.get(), -1)),
+                 .reason = "damaged or incomplete " + name + " stream (" +
+                           (reason != nullptr ? reason : "not " + name) + ")",
+                 .hint = kDamagedFileHint});
+  }
+
+  const std::unique_ptr<ByteSource> source_;
+  const Compression format_;
+  std::vector<std::byte> buffer_;
+  bool is_open_ = false;
+  bool all_read_ = false;  // from source_
+  bool has_ended_ = false;
+  std::exception_ptr failure_;
+  std::unique_ptr<archive, Free> archive_;
+};
+
+std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> compressed, Compression format) {
+  return std::make_unique<LibarchiveSource>(std::move(compressed), format);
+}
+
+}  // namespace
+
+void read_more_compressions() { set_decompressor(&decompress); }
+
+}  // namespace recordpipe

@@ -1,0 +1,8 @@
+// more_compressions.h without libarchive (RECORDPIPE_STANDALONE).
+#include "recordpipe/more_compressions.h"
+
+namespace recordpipe {
+
+void read_more_compressions() {}
+
+}  // namespace recordpipe

@@ -1,0 +1,61 @@
+#include "dataset/record/other_format.h"
+
+#include <string_view>
+
+namespace recordpipe {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct OtherFormat {
+  size_t offset;
+  std::string_view magic;
+  std::string_view hint;
+};
+
+constexpr std::string_view kImage =
+    "this is an image, not a file of records: tfrecord create makes records of a folder of images";
+
+constexpr OtherFormat kFormats[] = {
+    {0, "version https://git-lfs"sv, "this is a Git LFS pointer, not the file: run git lfs pull"},
+    {0, "PAR1"sv, "this is a Parquet file: read it with pyarrow, or another reader of Parquet"},
+    {0, "ARROW1"sv, "this is an Arrow file: read it with pyarrow.ipc.open_file"},
+    {0, "\x89HDF\r\n\x1a\n"sv, "this is an HDF5 file: read it with h5py"},
+    // The first 24 bytes of a file of Riegeli records, in which ArrayRecord is written.
+    {0, "\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\0\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0"sv,
+     "this is an ArrayRecord or Riegeli file: read it with the Python package array_record"},
+    {0, "PK\x03\x04"sv,
+     "this is a zip archive: unzip it (if it is an .npz file, tfrecord create reads it)"},
+    {0, "PK\x05\x06"sv, "this is an empty zip archive"},
+    {257, "ustar"sv,
+     "this is a tar archive: extract it (if it is a WebDataset, tfrecord create reads it)"},
+    {0, "\x93NUMPY"sv, "this is a NumPy array: tfrecord create reads it"},
+    {16, "\xde\xc0\xef\xbe"sv, "this is an LMDB database: read it with the Python package lmdb"},
+    {0, "SQLite format 3"sv, "this is an SQLite database: read it with sqlite3"},
+    {0, "ORC"sv, "this is an ORC file: read it with pyarrow.orc"},
+    {0, "Obj\x01"sv, "this is an Avro file: read it with the Python package fastavro"},
+    {0, "\x89PNG\r\n\x1a\n"sv, kImage},
+    {0, "\xff\xd8\xff"sv, kImage},
+};
+
+// The mark of a message, its size, and the root of a Flatbuffer.
+bool is_arrow_stream(std::string_view bytes) {
+  return bytes.starts_with("\xff\xff\xff\xff") && bytes.size() >= 12 &&
+         bytes.substr(6, 2) == "\0\0"sv && bytes.substr(8, 4) == "\x10\0\0\0"sv;
+}
+
+}  // namespace
+
+std::string hint_for_other_format(std::span<const std::byte> start) {
+  const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
+  if (is_arrow_stream(bytes)) {
+    return "this is a stream of Arrow: read it with pyarrow.ipc.open_stream";
+  }
+  for (const OtherFormat& format : kFormats) {
+    if (format.offset >= bytes.size()) continue;
+    if (bytes.substr(format.offset).starts_with(format.magic)) return std::string(format.hint);
+  }
+  return {};
+}
+
+}  // namespace recordpipe
