@@ -49,6 +49,9 @@ class Count(TfrecordTest):
         data[500] ^= 1
         (self.folder / "damaged").write_bytes(data)
         self.assertEqual(self.run_it("count", "damaged"), "12  damaged\n")
+        (self.folder / "damaged.gz").write_bytes(gzip.compress(data))
+        self.assertEqual(self.run_it("count", "damaged.gz"), "12  damaged.gz\n")
+        self.expect_failure("data CRC mismatch", "count", "damaged.gz", "--where", "label >= 0")
         self.run_it("index", "a")
         self.assertEqual(self.run_it("count", "a"), "12  a\n")
         second = len(data) // 12

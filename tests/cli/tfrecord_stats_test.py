@@ -70,6 +70,12 @@ class Stats(TfrecordTest):
     9 different values, most often 0 (11.1 % of values), 0.5 (11.1 %), 1 (11.1 %), 1.5 (11.1 %), 2 (11.1 %)
 """)
 
+    def test_one_value_beside_nan(self):
+        self.write("b", *[example(x=float_feature(x)) for x in (1, math.nan, 1)])
+        text = self.run_it("stats", "b")
+        self.assertIn("    3 values, 1 of them NaN, 1 to 1", text)
+        self.assertIn("    the others always 1\n", text)
+
     def test_nan_alone(self):
         self.write("b", example(x=float_feature(math.nan)))
         self.assertEqual(self.run_it("stats", "b"), "1 record\n  x: float, 1 value in 100 % of "

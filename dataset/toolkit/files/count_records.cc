@@ -1,6 +1,7 @@
 #include "dataset/toolkit/files/count_records.h"
 
 #include "dataset/record/record_header_reader.h"
+#include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/stop.h"
 
@@ -9,6 +10,17 @@ namespace {
 
 // The interval of checks for a stop request, in records.
 constexpr uint64_t kCountStopInterval = 4096;
+
+// Whether there is a next record. Its data may be damaged, as in files whose headers alone are
+// read.
+bool pass_record(RecordReader& reader) {
+  try {
+    return reader.read().has_value();
+  } catch (const Error&) {
+    if (!reader.reads_on()) throw;
+    return true;
+  }
+}
 
 }  // namespace
 
@@ -35,7 +47,7 @@ uint64_t count_records(const FileWork& work, const std::string& path,
   if (const auto records = count_without_reading(work, path, reading, urls)) return *records;
   RecordReader reader(open_counted(work, path), reading);
   uint64_t records = 0;
-  while (reader.read()) {
+  while (pass_record(reader)) {
     if (++records % kCountStopInterval == 0) throw_if_stopped(work.stop, path);
   }
   return records;

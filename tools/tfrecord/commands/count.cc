@@ -122,8 +122,9 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
 constexpr char kCountDescription[] =
     R"(Prints the number of records of each file and, of several, their total, as wc does. Of a
 plain file, only the records' headers are read; if FILE.idx is beside it and matches it, only
-FILE.idx. Data CRCs are not checked. Compressed files and standard input are read whole; with
---where, all files are. An input that can't be read is reported; the others are counted.
+FILE.idx. Compressed files and standard input are read whole. Data CRCs are not checked, except with
+--where, which reads the records of all files. An input that can't be read is reported; the others
+are counted.
 
 --json prints {"path", "records"} for each file and, if several are given, a last {"files",
 "records"}; with "error" for a file that can't be read. --format csv prints the columns records and

@@ -187,6 +187,9 @@ std::string numbers_text(const NumberStatistics<Number>& numbers) {
                        short_number(numbers.moments.standard_deviation()));
   }
   out.append("\n").append(quantiles_text(numbers.distribution)).append(histogram_text(numbers));
+  if (numbers.nans > 0 && numbers.frequent.exact() && numbers.frequent.distinct() == 1) {
+    return out + "    the others always " + number_text(numbers.min) + "\n";
+  }
   return out + frequent_text(numbers.frequent, numbers.count,
                              [](Number value) { return number_text(value); });
 }
