@@ -23,7 +23,8 @@ class OrderOperators(Operators):
         Args:
             buffer_size: elements are drawn from a buffer of this size. Without it, all elements
                 are shuffled, in O(1) memory: this requires random access, which plain TFRecord
-                files have.
+                files have. A compressed file is refused: when this is called, if it is on this
+                machine, otherwise when it is opened.
             seed: the order depends on the seed, the epoch and the number of elements only:
                 ``zip()`` of two Datasets that are shuffled with one seed pairs what belongs
                 together. Two shuffles, one behind the other, need two seeds.

@@ -237,7 +237,10 @@ TEST_F(TfrecordFiles, AreShuffledOverAllFilesOnlyWherePlain) {
     EXPECT_STREQ(error_of([&] { iterator.next(); }).what(), error.what());  // the error is sticky
     return error;
   };
-  const Error zipped = refusal(write("a.gz", 0, 10, Compression::gzip));
+  // Of local files, this is found out at once.
+  const std::string gzip = write("a.gz", 0, 10, Compression::gzip);
+  const Error zipped = error_of([&] { (void)tfrecord_files({plain, gzip}).global_shuffle(7); });
+  EXPECT_EQ(zipped.path(), gzip);
   EXPECT_EQ(zipped.kind(), ErrorKind::unsupported);
   EXPECT_THAT(zipped.reason(), AllOf(HasSubstr("tfrecord_files"), HasSubstr("gzip")));
   EXPECT_THAT(zipped.hint(), HasSubstr("shuffle with a buffer"));

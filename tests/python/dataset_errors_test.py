@@ -77,6 +77,13 @@ class Errors(FilesTest):
         reason += "the rest of the file, 102 bytes of its content, is lost"
         self.assertEqual(iterator.stats()["first_skipped"], [(str(path), 68, reason)])
 
+    def test_a_shuffle_of_a_compressed_file_is_refused_when_it_is_called(self):
+        plain, packed = self.numbered(10), self.folder / "a.gz"
+        packed.write_bytes(gzip.compress(plain.read_bytes()))
+        with self.assertRaisesRegex(rp.UnsupportedError, "shuffle with a buffer") as raised:
+            rp.tfrecords([plain, packed]).map(len).shuffle()
+        self.assertEqual(raised.exception.path, str(packed))
+
     def test_urls_are_refused_by_name(self):
         for read in (rp.tfrecords, rp.info, rp.verify, rp.tfds):
             for url in (

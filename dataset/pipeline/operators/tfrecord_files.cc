@@ -39,6 +39,15 @@ bool is_for_stream(ErrorKind kind) {
          kind == ErrorKind::corrupted;
 }
 
+[[noreturn]] void refuse_random_access(const std::string& path, const std::string& why,
+                                       const std::string& hint) {
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = path,
+               .reason = why + ": tfrecord_files can't give its records in any order, as "
+                               "global_shuffle needs them",
+               .hint = hint});
+}
+
 class RecordPlan final : public Plan {
  public:
   // `counts`: the number of records of each file, or empty.
@@ -271,15 +280,6 @@ class RecordPlan final : public Plan {
     }
   }
 
-  [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
-                                                const std::string& hint) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .path = path,
-                 .reason = why + ": tfrecord_files can't give its records in any order, as "
-                                 "global_shuffle needs them",
-                 .hint = hint});
-  }
-
   // Runs on any thread.
   OpenRecordFilePtr map(size_t number, const std::stop_token& stop) const {
     const std::string& path = paths_[number];
@@ -454,8 +454,17 @@ class RecordNode final : public Node {
         paths_(std::move(paths)),
         counts_(std::move(counts)),
         options_(options) {}
-  // Claims random access. If a file has none, size() throws when it opens the file.
-  std::string sequential_operator() const override { return {}; }
+  // Claims random access. Throws for a compressed local file; if another file has no random access,
+  // size() throws when it opens the file.
+  std::string sequential_operator() const override {
+    for (const std::string& path : paths_) {
+      const Compression compression = compression_of_local(path);
+      if (compression == Compression::none) continue;
+      refuse_random_access(path, "compressed with " + std::string(to_string(compression)),
+                           "decompress it first, or shuffle with a buffer");
+    }
+    return {};
+  }
   Cardinality cardinality() const override {
     if (!counts_.empty()) {
       return known_cardinality(std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}));
@@ -485,6 +494,17 @@ class RecordNode final : public Node {
   }
 
  private:
+  // None for a file that can't be mapped, or can't be read: it is looked at when it is opened.
+  Compression compression_of_local(const std::string& path) const {
+    try {
+      if (!file_system_->can_map(path)) return Compression::none;
+      const auto status = file_system_->status(path);
+      if (!status || status->kind != FileKind::regular) return Compression::none;
+      return detect_compression(*file_system_, path, options_);
+    } catch (const Error&) {
+      return Compression::none;
+    }
+  }
   std::unique_ptr<RecordPlan> make_plan(const StageContext& context,
                                         std::shared_ptr<OpenedRecords> opened) const {
     return std::make_unique<RecordPlan>(*file_system_, paths_, counts_, options_, context,
