@@ -9,12 +9,13 @@
 //     ab  a|b  (a)  (?:a)
 //     a*  a+  a?  a{3}  a{3,}  a{3,5}          also lazy (a*?), which matches the same texts
 //     ^  $  \A  \z  \b  \B                     begin and end of the text; word boundaries
-//     (?i)  (?s)  (?i:a)                       ignore the case of ASCII letters; "." matches \n,
-//     too \n \t \r \f \v \. \x41 \x{263a}
+//     (?i)  (?s)  (?i:a)                       ignore the case of letters; "." matches \n, too
+//     \n \t \r \f \v \. \x41 \x{263a}
 //
 // Texts and patterns are UTF-8: "." and classes match whole characters, never other bytes. \xNN
 // from \x80 on, and bytes of the pattern that are not UTF-8, match that byte. \d, \w, \s and \b
-// know only ASCII. There are no back-references and no look-around.
+// know only ASCII; (?i) knows the letters of Unicode, as Python's re. There are no back-references
+// and no look-around.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dataset/toolkit/selection/regex_program.h"
+#include "dataset/toolkit/selection/unicode_case.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/utf8.h"
 
@@ -45,19 +46,8 @@ void append_ranges(Ranges& to, const Ranges& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// Adds the other case of ASCII letters.
-Ranges with_both_cases(Ranges ranges) {
-  Ranges more;
-  for (const auto& [first, last] : ranges) {
-    for (const auto& [from, to] : {std::pair('a', 'A'), std::pair('A', 'a')}) {
-      const auto letters = static_cast<uint32_t>(from);
-      const uint32_t low = std::max(first, letters);
-      const uint32_t high = std::min(last, letters + 25);
-      const auto other = static_cast<uint32_t>(to);
-      if (low <= high) more.push_back({low - letters + other, high - letters + other});
-    }
-  }
-  append_ranges(ranges, more);
+Ranges with_all_cases(Ranges ranges) {
+  append_other_cases(ranges);
   return joined(std::move(ranges));
 }
 
@@ -193,7 +183,9 @@ class RegexParser {
   std::optional<RegexNode> atom() {
     const size_t begin = at_;
     if (take('(')) return group(begin);
-    if (take('[')) return chars(char_class(begin));
+    if (take('[')) {
+      return RegexNode{.kind = NodeKind::chars, .ranges = joined(char_class(begin))};
+    }
     if (take('.')) return chars(flags_.dot_is_any ? complement({}) : complement({{'\n', '\n'}}));
     if (take('^')) return RegexNode{.kind = NodeKind::begin};
     if (take('$')) return RegexNode{.kind = NodeKind::end};
@@ -226,7 +218,7 @@ class RegexParser {
   }
 
   RegexNode chars(Ranges ranges) const {
-    ranges = flags_.ignores_case ? with_both_cases(std::move(ranges)) : joined(std::move(ranges));
+    ranges = flags_.ignores_case ? with_all_cases(std::move(ranges)) : joined(std::move(ranges));
     return {.kind = NodeKind::chars, .ranges = std::move(ranges)};
   }
 
@@ -255,7 +247,7 @@ class RegexParser {
     if (take('z')) return {.kind = NodeKind::end};
     if (auto ranges = named_class(peek())) {
       ++at_;
-      return chars(std::move(*ranges));
+      return {.kind = NodeKind::chars, .ranges = joined(std::move(*ranges))};
     }
     if (peek() == 'x') {
       const uint32_t code = hexadecimal(begin);
@@ -296,6 +288,7 @@ class RegexParser {
   Ranges char_class(size_t begin) {
     const bool excludes = take('^');
     Ranges ranges;
+    Ranges named_ranges;  // which have no case
     bool is_first = true;
     while (is_first || peek() != ']') {
       if (ended()) fail(begin, "missing ]");
@@ -305,7 +298,7 @@ class RegexParser {
       if (peek() == '\\' && at_ + 1 < pattern_.size()) {
         if (auto named = named_class(pattern_[at_ + 1])) {
           at_ += 2;
-          append_ranges(ranges, *named);
+          append_ranges(named_ranges, *named);
           continue;
         }
       }
@@ -319,7 +312,8 @@ class RegexParser {
       ranges.push_back({first, last});
     }
     ++at_;
-    if (flags_.ignores_case) ranges = with_both_cases(std::move(ranges));
+    if (flags_.ignores_case) ranges = with_all_cases(std::move(ranges));
+    append_ranges(ranges, named_ranges);
     return excludes ? complement(ranges) : ranges;
   }
   uint32_t class_member() {
