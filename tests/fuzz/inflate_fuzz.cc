@@ -1,6 +1,7 @@
 // Inflates any bytes as a gzip, zlib or zstd stream: reading in pieces and at once give the same
 // content and the same error, and ISA-L gives the same as zlib. If reading continues after damage,
-// the content before the damage is the same, and the stream ends.
+// the content before the damage is the same, and the stream ends. Also as chunks of framed Snappy,
+// and as the block of one.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "dataset/io/inflate_engine.h"
+#include "dataset/record/snappy_source.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {
@@ -66,7 +69,19 @@ std::string inflated_all(std::unique_ptr<InflateEngine> engine, Compression form
   return content;
 }
 
+void check_snappy(const std::string& stream) {
+  const auto read = [&](size_t piece) {
+    return inflated(read_snappy(std::make_unique<MemorySource>(stream)), piece, stream.size());
+  };
+  require(read(13) == read(kMostContent));
+}
+
 void check(const std::string& input) {
+  check_snappy(input);
+  std::string chunk(4, '\0');
+  store_little_endian(static_cast<uint32_t>(input.size() << 8),
+                      reinterpret_cast<std::byte*>(chunk.data()));
+  check_snappy(chunk + input);
   const auto read = [&](std::unique_ptr<InflateEngine> engine, Compression format, size_t piece) {
     return inflated(inflate_by(std::move(engine), std::make_unique<MemorySource>(input), format),
                     piece, input.size());
