@@ -116,7 +116,7 @@ LIBRARIES = {
                   "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/applications/cifar/", "dataset/decompression/",
                         "dataset/toolkit/arrays/npz"],
-    "google/protobuf/": ["trainer/"],
+    "google/protobuf/": ["tools/tfrecord/text/proto_messages", "trainer/"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
     "mpi.h": ["trainer/backend/replicated/mpi_"],
     "omp.h": ["trainer/backend/cpu/"],
