@@ -1,23 +1,48 @@
 #include "recordpipe/parse_example.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/example_list.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/parse_sequence_example.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {
 namespace {
 
+// The features of a record, after one that it doesn't have: "there are label, image".
+std::string features_in_words(const Record& record,
+                              std::initializer_list<const WantedFeatures*> schemas) {
+  MessageView message;
+  message.read(record.data);
+  std::vector<std::string> names;
+  for (const NamedFeature& feature : message.features()) names.emplace_back(feature.name);
+  for (const FeatureListView& list : message.feature_lists()) names.emplace_back(list.name());
+  for (const WantedFeatures* const wanted : schemas) {
+    for (size_t i = 0; i < wanted->size(); ++i) {
+      const WantedFeature& feature = (*wanted)[i];
+      const bool is_here = std::ranges::find(names, feature.name) != names.end();
+      if (feature.required && !is_here) return there_are(std::move(names), feature.name);
+    }
+  }
+  return {};
+}
+
 // Returns `error` with the record's path and offset, if they are known. The offset in `error`,
-// which is relative to the data, moves to the reason.
-inline Error in_record(const Error& error, const Record& record) {
+// which is relative to the data, moves to the reason. If a feature is missing, the hint names those
+// that there are.
+Error in_record(const Error& error, const Record& record,
+                std::initializer_list<const WantedFeatures*> schemas) {
   Error::Parts parts{.kind = error.kind(),
                      .path = std::string(record.path),
                      .reason = error.reason(),
@@ -25,6 +50,10 @@ inline Error in_record(const Error& error, const Record& record) {
   if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
   parts.reason += " in the record";
   if (!record.path.empty()) parts.offset = record.offset;
+  if (error.kind() == ErrorKind::not_found) {
+    const std::string features = features_in_words(record, schemas);
+    if (!features.empty()) parts.hint = features + "; " + parts.hint;
+  }
   return Error(std::move(parts));
 }
 
@@ -77,7 +106,7 @@ void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const 
       if (!met.empty()) unlisted->count(met, record);
     }
   } catch (const Error& error) {
-    throw in_record(error, record);
+    throw in_record(error, record, {wanted_.get()});
   }
   batch.records_[row] = std::move(record);
 }
@@ -143,7 +172,7 @@ void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Recor
       if (!met.empty()) unlisted->count(met, record);
     }
   } catch (const Error& error) {
-    throw in_record(error, record);
+    throw in_record(error, record, {context_.get(), feature_lists_.get()});
   }
   batch.records_[row] = std::move(record);
 }

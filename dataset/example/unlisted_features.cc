@@ -2,19 +2,10 @@
 
 #include <utility>
 
+#include "dataset/base/names_in_words.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
-namespace {
-
-// 1234 as "1,234".
-std::string grouped(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
-}
-
-}  // namespace
 
 std::string UnlistedFeatures::meet(std::string_view what, std::string_view name) const {
   if (options_.known.contains(name)) return {};

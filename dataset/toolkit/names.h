@@ -1,26 +1,14 @@
-// Formats untrusted names, mainly of features, for messages, and stores them in bounded memory.
-// Formats counts as text.
+// Stores untrusted names, mainly of features, in bounded memory. Formats counts as text.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "dataset/base/names_in_words.h"
 
 namespace recordpipe {
-
-// Returns a feature's name in printable form: two quotes for an empty name, and only the first
-// 100 bytes of a name of more than 200 bytes.
-std::string name_text(std::string_view name);
-
-// Returns the Levenshtein distance: how many bytes must be changed, inserted or deleted to turn one
-// word into the other.
-size_t edits(std::string_view a, std::string_view b);
-
-// Lists the existing names for the end of a message, beginning with the names nearest to `wanted`:
-// "there are label, image and 30 more", "there is label" or "there are none".
-std::string there_are(std::vector<std::string> names, std::string_view wanted);
 
 struct NameLimits {
   size_t most_names;
@@ -46,13 +34,6 @@ typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,
     }
   }
   return &(hint++)->second;
-}
-
-// 1234567 → "1,234,567"
-inline std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
-  return digits;
 }
 
 // "1 record", "1,234 records"

@@ -82,7 +82,7 @@ class FunctionOperators(Operators):
     def interleave(
         self,
         function: Callable[[Any], Dataset],
-        cycle_length: int,
+        cycle_length: int = 16,
         block_length: int = 1,
         *,
         name: str = "",
@@ -90,7 +90,8 @@ class FunctionOperators(Operators):
         """Takes ``block_length`` elements in turn from the Datasets that ``function`` returns.
 
         ``cycle_length`` (1 to 65,536) of them are open at a time. For files, the parameters of
-        :func:`tfrecords` do the same without a function.
+        :func:`tfrecords` do the same without a function: ``paths.interleave(recordpipe.tfrecords)``
+        is for paths in another order in each epoch. :meth:`parse` may follow.
         """
         return self._derive(
             "interleave",

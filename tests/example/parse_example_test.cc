@@ -206,6 +206,7 @@ TEST(ParseExample, AFeatureThatMustBeThereIsNamed) {
   EXPECT_EQ(error.path(), "a.tfrecords");
   EXPECT_EQ(error.offset(), 4711u);
   EXPECT_THAT(error.what(), HasSubstr("feature 'label' is missing"));
+  EXPECT_THAT(error.hint(), HasSubstr("there is k; declare default values"));
   EXPECT_FALSE(refusal(example, schema).offset());  // an offset without a path would be meaningless
 }
 

@@ -176,6 +176,9 @@ class Sources(FilesTest):
         for found, expected in rp.zip(parsed.batch(3), direct.batch(3)):
             self.assertEqual(found["id"].tolist(), expected["id"].tolist())
             self.assertEqual(found["tokens"], expected["tokens"])
+        direct = rp.tfrecords(paths, cycle_length=16).parse(features)
+        mixed = rp.list_files(paths).interleave(rp.tfrecords).parse(features)
+        self.assertEqual([row["id"] for row in mixed], [row["id"] for row in direct])
         unpacked = rp.tfrecords(paths).map(lambda record: bytes(record)).parse(features)
         self.assertEqual([row["id"] for row in unpacked], [*range(7)])
         with self.assertRaisesRegex(TypeError, "bytes of a record, not int"):

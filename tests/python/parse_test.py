@@ -161,6 +161,18 @@ class Parse(FilesTest):
         self.assertEqual(raised.exception.offset, len(records.frame(records.example({"a": [1]}))))
         self.assertIn("'a'", str(raised.exception))
 
+    def test_a_missing_feature_is_answered_by_those_that_there_are(self):
+        path = self.examples(1)
+        for name, nearest in (("ids", "id"), ("nam", "name")):
+            dataset = rp.tfrecords(path).parse({name: rp.FixedLenFeature([], "int64")})
+            with self.assertRaisesRegex(
+                rp.NotFoundError, f"feature '{name}' is missing.*there are {nearest}, .*; declare"
+            ):
+                list(dataset)
+        lists = {"frames": rp.FixedLenSequenceFeature([], "int64")}
+        with self.assertRaisesRegex(rp.NotFoundError, "feature list 'frames'.*there are .*name"):
+            list(rp.tfrecords(path).parse_sequence_example({}, lists))
+
     def test_parse_comes_once_and_before_functions(self):
         dataset = rp.tfrecords(self.examples(2))
         with self.assertRaisesRegex(rp.InvalidArgumentError, "once"):

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/names.h"
+#include "dataset/base/names_in_words.h"
 
 #include <algorithm>
 #include <numeric>
