@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/io/glob_walk.h"
 #include "dataset/io/listings.h"
 #include "dataset/record/expanded_names.h"
@@ -22,13 +23,6 @@ constexpr size_t kMostRequests = 3;
 Error error_about(const std::string& name, ErrorKind kind, std::string reason,
                   std::string hint = {}) {
   return Error({.kind = kind, .path = name, .reason = std::move(reason), .hint = std::move(hint)});
-}
-
-// "1234567" as "1,234,567".
-std::string grouped(size_t number) {
-  std::string text = std::to_string(number);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-  return text;
 }
 
 // Removes the indexes of other paths: of records, and of the steps of episodes
