@@ -50,7 +50,7 @@ class InputFiles {
       : file_system_(file_system), options_(options), listings_(file_system, keeps_listings) {}
 
   void add(const std::string& name);
-  std::vector<std::string> take() { return std::move(files_); }
+  FilesAndFolders take() { return {std::move(files_), std::move(folders_)}; }
 
  private:
   void add_url(const std::string& url);
@@ -71,6 +71,7 @@ class InputFiles {
   const InputFilesOptions options_;
   Listings listings_;
   std::vector<std::string> files_;
+  std::vector<std::string> folders_;  // read with those below them
 };
 
 void InputFiles::add(const std::string& name) {
@@ -105,6 +106,7 @@ void InputFiles::add_literal(const std::string& path) {
 
 void InputFiles::add_folder(const std::string& folder) {
   if (options_.keep_folders) return files_.push_back(folder);
+  if (options_.recursive) folders_.push_back(folder);
   std::vector<std::string> found;
   find_in_folder(folder, found);
   if (found.empty()) refuse_folder(folder);
@@ -147,6 +149,7 @@ bool InputFiles::add_matches(const std::vector<GlobMatch>& matches) {
   std::vector<std::string> found;
   for (const GlobMatch& match : matches) {
     if (match.is_directory && !options_.keep_folders) {
+      if (options_.recursive) folders_.push_back(match.path);
       find_in_folder(match.path, found);
     } else {
       found.push_back(match.path);
@@ -243,6 +246,12 @@ std::vector<std::optional<FileKind>> InputFiles::kinds_of(const std::vector<std:
 std::vector<std::string> find_input_files(FileSystem& file_system,
                                           const std::vector<std::string>& names,
                                           const InputFilesOptions& options) {
+  return find_files_and_folders(file_system, names, options).files;
+}
+
+FilesAndFolders find_files_and_folders(FileSystem& file_system,
+                                       const std::vector<std::string>& names,
+                                       const InputFilesOptions& options) {
   // One name without braces and shards needs each folder once.
   const bool keeps_listings =
       names.size() != 1 || names.front().find_first_of("{@") != names.front().npos;

@@ -25,8 +25,9 @@ namespace nb = nanobind;
 
 struct Inputs {
   std::vector<std::string> paths = {};
-  std::vector<uint64_t> sizes = {};  // as they are stored
-  uint64_t bytes = 0;                // of all files
+  std::vector<uint64_t> sizes = {};       // as they are stored
+  uint64_t bytes = 0;                     // of all files
+  std::vector<std::string> folders = {};  // FilesAndFolders
 };
 
 // Finds the files (input_files.h). Throws Error{not_found} for a missing file, and

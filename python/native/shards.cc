@@ -21,6 +21,7 @@
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
 #include "python/native/schema.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 
@@ -82,8 +83,8 @@ class PythonShardJob {
         resume_(resume) {}
 
   const std::string& hash() const { return hash_; }
-  // For each input: the line of the manifest, if the output is kept; otherwise None: it must be
-  // made.
+  // For each input: the line of the manifest, if the output is kept or can't be made; otherwise
+  // None: it must be made.
   std::vector<std::optional<std::string>> earlier(const std::vector<FilePath>& inputs,
                                                   const std::vector<FilePath>& outputs) const {
     std::vector<std::optional<std::string>> lines;
@@ -99,7 +100,7 @@ class PythonShardJob {
                     ? folder_.earlier(begin_shard(work, hash_, inputs[share.number].bytes, output))
                     : nullptr;
             if (found != nullptr) return to_json_line(*found);
-            folder_.forget(output);
+            folder_.prepare(output);
             return std::nullopt;
           },
           [&](std::optional<std::string> line) {
@@ -124,6 +125,11 @@ class PythonShardJob {
   const std::string hash_;
   const bool resume_;
 };
+
+std::optional<Compression> wanted(const std::optional<std::string>& compression) {
+  if (!compression) return std::nullopt;
+  return compression_of(*compression);
+}
 
 }  // namespace
 
@@ -153,10 +159,21 @@ void define_shards(nb::module_& module) {
       .def("add", [](StatisticsMerge& self, const nb::bytes& state) { self.add(view(state)); })
       .def("finish", [](StatisticsMerge& self) { return text(statistics_as_json(self.finish())); });
 
-  module.def("shard_names",
-             [](const std::vector<FilePath>& inputs, const std::string& compression) {
-               return file_paths(shard_names(strings(inputs), compression_of(compression)));
-             });
+  module.def(
+      "shard_names",
+      [](const std::vector<FilePath>& inputs, const std::optional<std::string>& compression,
+         const std::vector<FilePath>& folders) {
+        return file_paths(shard_names(strings(inputs), wanted(compression), strings(folders)));
+      },
+      nb::arg(), nb::arg().none(), nb::arg());
+  module.def(
+      "compression_of_shard",
+      [](const SharedFiles& files, const FilePath& input,
+         const std::optional<std::string>& compression, const Reading& reading) {
+        return std::string(to_string(
+            compression_of_shard(*files, input.bytes, wanted(compression), read_options(reading))));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::call_guard<GilRelease>());
   nb::class_<PythonShardJob>(module, "ShardJob")
       .def("__init__",
            [](PythonShardJob* self, const SharedFiles& files, const FilePath& folder,
@@ -173,6 +190,19 @@ void define_shards(nb::module_& module) {
       [](const SharedFiles& files, const std::string& hash, const FilePath& input,
          const FilePath& output) {
         return to_json_line(begin_shard({.files = *files}, hash, input.bytes, output.bytes));
+      },
+      nb::call_guard<GilRelease>());
+  // Returns the line of a failure.
+  module.def(
+      "failed_shard",
+      [](const SharedFiles& files, const std::string& hash, const FilePath& input,
+         const FilePath& output, const std::string& reason, bool is_damage) {
+        ShardRecord record = {
+            .job = hash, .input = without_secrets(input.bytes), .output = output.bytes};
+        if (is_damage) record = begin_shard({.files = *files}, hash, input.bytes, output.bytes);
+        const ErrorKind kind = is_damage ? ErrorKind::corrupted : ErrorKind::io;
+        fail_shard(record, Error({.kind = kind, .reason = reason}));
+        return to_json_line(record);
       },
       nb::call_guard<GilRelease>());
   module.def(

@@ -308,12 +308,12 @@ void define_toolkit(nb::module_& module) {
   watch_interpreter_exit();
   module.def("begin_exit", &begin_exit);
   const auto optional = nb::arg().none();
-  // Returns (paths, sizes).
-  module.def("find_inputs",
-             [](const SharedFiles& files, const std::vector<FilePath>& given, bool recursive) {
-               const Inputs inputs = find_inputs(files, given, recursive);
-               return nb::make_tuple(file_paths(inputs.paths), inputs.sizes);
-             });
+  // Returns (paths, sizes, folders).
+  module.def("find_inputs", [](const SharedFiles& files, const std::vector<FilePath>& given,
+                               bool recursive) {
+    const Inputs inputs = find_inputs(files, given, recursive);
+    return nb::make_tuple(file_paths(inputs.paths), inputs.sizes, file_paths(inputs.folders));
+  });
   module.def("record_index_path",
              [](const FilePath& path) { return FilePath{record_index_path(path.bytes)}; });
   module.def("info", &info, nb::arg(), nb::arg(), nb::arg(), optional);

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe.features import feature_name, feature_names, known_compression, where_text
+from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
     Paths,
     checked_threads,
@@ -441,10 +443,10 @@ def convert_to_dir(
     Each output appears when it is whole, and is a task of ``executor``. Beside the outputs,
     .shards/NAME.json says what each was made from: the job (all options), the input and its size
     and time of modification, records, bytes, CRC-32C. When all are there, these become the lines of
-    manifest.jsonl, which :func:`verify_manifest` and ``tfrecord verify --manifest`` check. A task
-    that an executor runs twice makes the same bytes under the same name. Two jobs can't use a
-    folder at a time (BusyError), except on other file systems, which have no locks: there, they do
-    the work twice.
+    manifest.jsonl, which :func:`verify_manifest` and ``tfrecord verify --manifest`` check; with
+    ``keep_going``, an input that failed has a line with an "error". A task that an executor runs
+    twice makes the same bytes under the same name. Two jobs can't use a folder at a time
+    (BusyError), except on other file systems, which have no locks: there, they do the work twice.
 
     Args:
         sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
@@ -452,21 +454,24 @@ def convert_to_dir(
             different names.
         folder: of the outputs; made if it is missing. Workers on other machines must have it, and
             ``sources``, under the same paths: in an object store, or a shared file system.
-        recursive: True reads the folders below a folder, too.
+        recursive: True reads the folders below a folder, too, and makes the same folders below
+            ``folder``: "in/a/x" of "in" becomes "a/x".
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
             for each core.
         resume: keeps the outputs that an earlier run has made from the same inputs with the same
-            options.
+            options; a damaged input that has failed, and has not changed, fails again without being
+            read.
         keep_going: goes on after a file that failed; its error is in the report.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
         options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
-            itself. ``compression``: default none; names get its extension. ``seed``: of each file,
+            itself. ``compression``: default that of each input; if it is given, names get its
+            extension. ``seed``: of each file,
             one that is derived from it and from the output's name. ``threads``: default: one.
     """
-    compression = known_compression(options.pop("compression", None)) or "none"
+    compression = known_compression(options.pop("compression", None)) or None
     seed = whole_number("seed", options.pop("seed", 0))
     if refused := {"shards", "max_bytes"} & options.keys():
         raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
@@ -488,9 +493,13 @@ def convert_to_dir(
 
 
 def _convert_file(
-    options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str
+    options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
 ) -> Counts:
-    name = os.path.basename(target)
+    if options["compression"] is None:
+        name = re.sub(r"(?<=.)\.(gz|gzip|zlib|zst|zstd)$", "", name)
+        how = reading(options.get("input_compression"), 2**30)
+        kept = native.compression_of_shard(files_on(filesystem), source, None, how)
+        options = {**options, "compression": kept}
     derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
     seed = int.from_bytes(derived.digest(), "little")
     report = convert(source, target, filesystem=filesystem, seed=seed, **options)

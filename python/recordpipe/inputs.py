@@ -52,7 +52,7 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from recordpipe import _native as native
@@ -104,10 +104,14 @@ def files_of(paths: Paths, recursive: bool, filesystem: Any) -> tuple[native.Fil
 
 
 class FoundFiles(NamedTuple):
-    """Files for the tasks of an executor, whose workers have them under the same paths."""
+    """Files for the tasks of an executor, whose workers have them under the same paths.
+
+    ``folders`` are those that were read with the folders below them.
+    """
 
     paths: list[str]
     sizes: list[int]
+    folders: Sequence[str] = ()
 
 
 def found_files(paths: Paths, recursive: bool, filesystem: Any) -> FoundFiles:

@@ -29,7 +29,8 @@ class ManifestFile:
         crc32c: of all bytes, as in the manifest: eight hexadecimal digits.
         difference: "" if it is as in the manifest; otherwise what it is: "missing", "no regular
             file", "80 bytes, not the 88 of the manifest", "CRC-32C 00000000, not the 1234abcd of
-            the manifest", or the message of ``error``.
+            the manifest", "not made: " and why the job (``keep_going``) has failed for this input,
+            or the message of ``error``.
         error: the exception of recordpipe or of the file system if it could not be read; otherwise
             None.
     """
@@ -155,7 +156,7 @@ def verify_manifest(
     checked_threads(threads)
     found: list[Any] = []
     if executor is not None:
-        sizes = [json.loads(output.line)["bytes"] for output in outputs]
+        sizes = [json.loads(output.line).get("bytes", 0) for output in outputs]
         merge_files(
             functools.partial(_check_file, filesystem),
             FoundFiles(list(outputs), sizes),
@@ -192,9 +193,9 @@ def _compared(output: _Output, found: Any) -> ManifestFile:
     return ManifestFile(
         str(output),
         expected["input"],
-        expected["records"],
-        expected["bytes"],
-        expected["crc32c"],
+        expected.get("records", 0),
+        expected.get("bytes", 0),
+        expected.get("crc32c", ""),
         difference,
         error,
     )

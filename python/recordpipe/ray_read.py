@@ -110,7 +110,7 @@ class RecordSource(Datasource):
 
     def __init__(self, files: FoundFiles, read: Read) -> None:
         super().__init__()
-        self._files, self._sizes = files
+        self._files, self._sizes = files.paths, files.sizes
         self._read = read
 
     def get_name(self) -> str:

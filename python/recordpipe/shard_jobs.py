@@ -6,12 +6,13 @@ import functools
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe.errors import BusyError
+from recordpipe.errors import BusyError, DataLossError, Error
+from recordpipe.errors import _make as _make_error
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, file_path_of
 from recordpipe.progress import Progress, reported, task_check
@@ -71,14 +72,14 @@ class ShardJobReport:
         folder: of the outputs.
         shards: the outputs, in the order of the inputs.
         failed: the inputs that failed, with ``keep_going=True``.
-        manifest: the path of manifest.jsonl, with a line of JSON for each output; it is written
-            when all outputs are there; :func:`verify_manifest` checks them by it. Otherwise None.
+        manifest: the path of manifest.jsonl, with a line of JSON for each output, and for each
+            input that failed; :func:`verify_manifest` checks the outputs by it.
     """
 
     folder: str
     shards: tuple[WrittenShard, ...]
     failed: tuple[FailedShard, ...] = ()
-    manifest: str | None = None
+    manifest: str = ""
 
     def __bool__(self) -> bool:
         return self.complete
@@ -86,7 +87,7 @@ class ShardJobReport:
     @property
     def complete(self) -> bool:
         """Whether all outputs are there."""
-        return self.manifest is not None
+        return not self.failed
 
     @property
     def records(self) -> int:
@@ -121,27 +122,29 @@ class ShardJobReport:
 
 
 def run_shard_job(
-    work: Callable[[str, str], Counts],
+    work: Callable[[str, str, str], Counts],
     files: FoundFiles,
     folder: str | os.PathLike[str],
     *,
     filesystem: Any,
     operation: str,
-    compression: str,
+    compression: str | None,
     executor: Executor | None,
     resume: bool,
     keep_going: bool,
     progress: Progress,
     activity: str,
 ) -> ShardJobReport:
-    """Calls work(input, output) for each file: it returns what it wrote and skipped.
+    """Calls work(input, output, name) for each file: it returns what it wrote and skipped.
 
+    ``name`` is that of the output in the folder. ``compression``: None is that of each input.
     ``operation`` is all that determines an output, except for its input. A task may run twice, and
     at a time: it makes the same output under the same name.
     """
     target = _folder_of(folder, filesystem)
-    sizes = dict(zip(*files, strict=True))
-    names = native.shard_names(files.paths, compression)
+    sizes = dict(zip(files.paths, files.sizes, strict=True))
+    names = native.shard_names(files.paths, compression, files.folders)
+    outputs = dict(zip(files.paths, names, strict=True))
     job = native.ShardJob(files_on(filesystem), target, operation, resume)
     try:
         found = job.earlier(files.paths, names)
@@ -150,8 +153,13 @@ def run_shard_job(
         }
         were_there = frozenset(lines)
         missing = [path for path in files.paths if path not in lines]
-        failed = []
-        task = functools.partial(_make, work, compression, target, job.hash, filesystem)
+        errors = {path: _failed_before(path, lines[path]) for path in lines}
+        failed = [FailedShard(path, error) for path, error in errors.items() if error is not None]
+        if failed and not keep_going:
+            raise failed[0].error
+        task = functools.partial(
+            _make, work, compression, files.folders, target, job.hash, filesystem
+        )
         with reported(progress, activity) as report:
             total = sum(sizes[path] for path in missing)
             done = 0
@@ -159,22 +167,27 @@ def run_shard_job(
             for shard in map_files(task, missing, executor=executor, on_error=on_error):
                 if shard.error is not None:
                     failed.append(FailedShard(shard.path, shard.error))
+                    lines[shard.path] = _failure(
+                        files_on(filesystem), job.hash, shard.path, outputs[shard.path], shard.error
+                    )
                 elif shard.value is not None:
                     lines[shard.path] = shard.value
                 done += sizes[shard.path]
                 if report:
                     report(done, total)
-        if not failed:
-            job.commit([lines[path] for path in files.paths])
+        job.commit([lines[path] for path in files.paths])
     finally:
         # Unlocks the folder, even if the traceback of an error keeps this function's frame.
         del job
+    places = {path: place for place, path in enumerate(files.paths)}
+    failed.sort(key=lambda shard: places[shard.input])
+    without = {shard.input for shard in failed}
     made = (
         _written(target, path, lines[path], path in were_there)
         for path in files.paths
-        if path in lines
+        if path not in without
     )
-    manifest = None if failed else os.path.join(target, "manifest.jsonl")
+    manifest = os.path.join(target, "manifest.jsonl")
     return ShardJobReport(target, tuple(made), tuple(failed), manifest)
 
 
@@ -186,26 +199,44 @@ def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
 
 
 def _make(
-    work: Callable[[str, str], Counts],
-    compression: str,
+    work: Callable[[str, str, str], Counts],
+    compression: str | None,
+    folders: Sequence[str],
     folder: str,
     job: str,
     filesystem: Any,
     path: str,
 ) -> str:
     files = files_on(filesystem)
-    (name,) = native.shard_names([path], compression)
+    (name,) = native.shard_names([path], compression, folders)
     check = task_check()
     while True:
         line = native.begin_shard(files, job, path, name)
         try:
-            return native.end_shard(files, folder, line, work(path, os.path.join(folder, name)))
+            counts = work(path, os.path.join(folder, name), name)
+            return native.end_shard(files, folder, line, counts)
         except BusyError:
             # The task runs twice, and another worker is making the same output. Its lock ends with
             # its process.
             time.sleep(_BUSY_SECONDS)
             if check:
                 check(0, 0)
+
+
+def _failure(files: native.FileSystem, job: str, path: str, output: str, error: Exception) -> str:
+    """The line of the manifest. What may pass, such as a failure of a network, is tried again."""
+    reason = error.reason if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    return native.failed_shard(
+        files, job, path, output, reason or "failed", isinstance(error, DataLossError)
+    )
+
+
+def _failed_before(path: str, line: str) -> Exception | None:
+    reason = json.loads(line).get("error")
+    if reason is None:
+        return None
+    reason = f"failed in an earlier run, and has not changed: {reason}"
+    return _make_error("corrupted", f"{path}: {reason}", path, None, reason, "")
 
 
 def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard:

@@ -86,7 +86,7 @@ def _from_tables(
     codec = options.get("compression") or _by_suffix(path)
     level = {} if options.get("level") is None else {"compression_level": options["level"]}
     with Writer(path, compression=codec, filesystem=filesystem, **level) as writer:
-        for name, size in zip(*tables, strict=True):
+        for name, size in zip(tables.paths, tables.sizes, strict=True):
 
             def advance(share: float, before: int = before, size: int = size) -> None:
                 if progress is not None:

@@ -218,10 +218,12 @@ def salvage_to_dir(
         sources: damaged and intact files: a path, a folder, a pattern, or several; see
             ``help(recordpipe.inputs)``.
         folder: of the outputs; made if it is missing.
-        recursive: True reads the folders below a folder, too.
+        recursive: True reads the folders below a folder, too, and makes the same folders below
+            ``folder``.
         filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
-        compression: "none", "gzip", "zlib" or "zstd". Default: none. Names get its extension.
+        compression: "none", "gzip", "zlib" or "zstd"; names get its extension. Default: that of
+            each input.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
@@ -235,7 +237,7 @@ def salvage_to_dir(
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
     """
     how = reading(input_compression, max_record_size)
-    wanted = known_compression(compression) or "none"
+    wanted = known_compression(compression) or None
     return run_shard_job(
         functools.partial(_salvage_file, how, wanted, checked_threads(threads) or 1, filesystem),
         found_files(sources, recursive, filesystem),
@@ -334,9 +336,16 @@ def _index_file(
 
 
 def _salvage_file(
-    how: Reading, compression: str, threads: int, filesystem: Any, source: str, target: str
+    how: Reading,
+    compression: str | None,
+    threads: int,
+    filesystem: Any,
+    source: str,
+    target: str,
+    _: str,
 ) -> Counts:
     files = files_on(filesystem)
+    compression = native.compression_of_shard(files, source, compression, how)
     found, records = native.salvage(
         files, [source], target, how, compression, threads, task_check()
     )

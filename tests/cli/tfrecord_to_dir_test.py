@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 import unittest
+import zlib
 
 from tfrecord_test_case import PROGRAM, TfrecordTest, record
 from damaged_files import THREE, flipped
@@ -46,7 +47,7 @@ class ToDir(TfrecordTest):
             self.assertEqual(gzip.decompress(found[line["output"]]), content)
         self.assertEqual(sum(line["records"] for line in self.manifest()), 190)
         # Back: the extension goes, and the bytes are the same again.
-        self.run_it("convert", "out/*.gz", "--to-dir", "back")
+        self.run_it("convert", "out/*.gz", "--to-dir", "back", "--compression", "none")
         back = self.contents("back")
         back.pop("manifest.jsonl")
         self.assertEqual(back, self.contents("in"))
@@ -97,12 +98,89 @@ class ToDir(TfrecordTest):
         self.assertEqual([line["path"] for line in lines], [f"in/{name}" for name in self.names])
         self.assertEqual([i for i, line in enumerate(lines) if "error" in line], [7])
         self.assertEqual([line["was_there"] for line in lines[:7]], [True] * 7)
-        self.assertFalse((self.folder / "out/manifest.jsonl").exists())
+        # The manifest says what is missing, and why.
+        self.assertEqual([i for i, line in enumerate(self.manifest()) if "error" in line], [7])
+        self.assertEqual(self.manifest()[7].keys(), {"job", "input", "version", "output", "error"})
+        self.assertFalse((self.folder / "out/.shards").exists())
+        result = self.start("verify", "--manifest", "out/manifest.jsonl")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"out/{self.names[7]}: not made: ".encode(), result.stdout)
+        self.assertEqual(result.stderr, b"1 of 20 files differs from the manifest\n")
+        # Nothing is read again, whose result is known.
+        for options in (["--keep-going"], []):
+            result = self.start("convert", "in/*", "--to-dir", "out", "--resume", *options)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"in/{self.names[7]}: failed in an earlier run, and has not changed: "
+                          .encode(), result.stderr)
+        self.assertEqual([i for i, line in enumerate(self.manifest()) if "error" in line], [7])
         (self.folder / "in" / self.names[7]).write_bytes(THREE)
         result = self.start("convert", "in/*", "--to-dir", "out", "--resume")
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"19 there already", result.stderr)
         self.assertFalse((self.folder / "out/.shards").exists())
+
+    def test_a_file_that_is_not_there_is_tried_again(self):
+        self.assertEqual(self.start("convert", "in/*", "missing", "--to-dir", "out",
+                                    "--keep-going").returncode, 2)
+        self.assertIn("No such file", self.manifest()[20]["error"])
+        (self.folder / "missing").write_bytes(THREE)
+        result = self.start("convert", "in/*", "missing", "--to-dir", "out", "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"20 there already", result.stderr)
+        self.assertEqual(self.manifest()[20]["records"], 3)
+
+    def test_outputs_are_compressed_as_their_inputs(self):
+        plain = (self.folder / "in" / self.names[19]).read_bytes()
+        (self.folder / "more").mkdir()
+        for name, content in (("a.tfrecord.gz", gzip.compress(plain)), ("b.tfrecord", plain),
+                              ("c.tfrecord", gzip.compress(plain)),
+                              ("d.tfrecord.zlib", zlib.compress(plain))):
+            (self.folder / "more" / name).write_bytes(content)
+        self.run_it("convert", "more/*.gz", "--to-dir", "zst", "--compression", "zstd")
+        os.rename(self.folder / "zst/a.tfrecord.zst", self.folder / "more/e.tfrecord.zst")
+        for command in ("convert", "salvage"):
+            with self.subTest(command):
+                self.run_it(command, "more", "--to-dir", command)
+                found = self.contents(command)
+                del found["manifest.jsonl"]
+                self.assertEqual(set(found), set(self.contents("more")))
+                self.assertEqual(gzip.decompress(found["a.tfrecord.gz"]), plain)
+                self.assertEqual(found["b.tfrecord"], plain)
+                self.assertEqual(gzip.decompress(found["c.tfrecord"]), plain)
+                self.assertEqual(zlib.decompress(found["d.tfrecord.zlib"]), plain)
+                self.assertEqual(found["e.tfrecord.zst"][:4], b"\x28\xb5\x2f\xfd")
+                self.run_it(command, "more", "--to-dir", "none", "--compression", "none")
+                self.assertEqual((self.folder / "none/a.tfrecord").read_bytes(), plain)
+
+    def test_folders_stay_folders(self):
+        for folder in ("deep/train/a", "deep/train/b", "deep/val", "deep/100%2F"):
+            (self.folder / folder).mkdir(parents=True)
+            (self.folder / folder / "x.tfrecord").write_bytes(record(folder.encode()))
+        (self.folder / "deep/x.tfrecord").write_bytes(THREE)
+        names = ["100%2F/x.tfrecord", "train/a/x.tfrecord", "train/b/x.tfrecord", "val/x.tfrecord",
+                 "x.tfrecord"]
+        for folder in ("deep", "deep/", "./de*p/"):
+            for command in ("convert", "salvage"):
+                out = f"out{command}"
+                result = self.start(command, folder, "--recursive", "--to-dir", out, "--resume")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual([line["output"] for line in self.manifest(out)], names)
+                for name in names:
+                    self.assertEqual((self.folder / out / name).read_bytes(),
+                                     (self.folder / "deep" / name).read_bytes())
+                self.run_it("verify", "--manifest", f"{out}/manifest.jsonl")
+        # Stopped between: what is there stays.
+        (self.folder / "deep/x.tfrecord").write_bytes(b"no record at all")
+        resume = ["convert", "deep", "--recursive", "--to-dir", "new", "--resume", "--threads", "1"]
+        self.start(*resume)
+        self.assertTrue((self.folder / "new/.shards/train%2Fa%2Fx.tfrecord.json").exists())
+        (self.folder / "deep/x.tfrecord").write_bytes(THREE)
+        self.assertIn(b"4 there already", self.start(*resume).stderr)
+        self.assertEqual(sorted(path.name for path in (self.folder / "new").iterdir()),
+                         ["100%2F", "manifest.jsonl", "train", "val", "x.tfrecord"])
+        # Without the folder above them, they have one name.
+        self.expect_failure("give the folder above them with --recursive", "convert", "deep/val",
+                            "deep/train/a", "--to-dir", "flat")
 
     def test_salvage(self):
         (self.folder / "in" / self.names[7]).write_bytes(flipped(THREE, 8 * 40) + THREE)
@@ -234,7 +312,8 @@ class ToDir(TfrecordTest):
     def test_hostile_manifests(self):
         self.run_it("convert", "in/*", "--to-dir", "out")
         good = self.manifest()[0]
-        for change in ({"output": "../in/x"}, {"output": ""}, {"output": ".."}, {"crc32c": "12"},
+        for change in ({"output": "../in/x"}, {"output": ""}, {"output": "a/../../x"},
+                       {"output": "/x"}, {"output": "a//b"}, {"error": ""}, {"error": 1}, {"output": ".."}, {"crc32c": "12"},
                        {"crc32c": "0000000g"}, {"bytes": -1}, {"bytes": 1.5}, {"records": "1"},
                        {"job": None}, {"input": [[]]}):
             (self.folder / "bad.jsonl").write_text(json.dumps(good) + "\n" +

@@ -362,7 +362,17 @@ class Jobs(ShardsTest):
         self.assertFalse(report)
         self.assertEqual([one.input for one in report.failed], [str(bad)])
         self.assertIsInstance(report.failed[0].error, rp.DataLossError)
-        self.assertFalse((self.folder / "out/manifest.jsonl").exists())
+        # The manifest says what is missing, and what is known isn't read again.
+        with open(report.manifest) as manifest:
+            errors = [json.loads(line).get("error") for line in manifest]
+        self.assertEqual([error is None for error in errors], [True] * 3 + [False, True])
+        check = rp.verify_manifest(report.manifest)
+        self.assertRegex(check.differing[0].difference, "^not made: the file ends inside")
+        with self.assertRaisesRegex(rp.DataLossError, "failed in an earlier run"):
+            self.convert(resume=True)
+        again = self.convert(resume=True, keep_going=True)
+        self.assertEqual([one.was_there for one in again.shards], [True] * 4)
+        self.assertRegex(str(again.failed[0].error), "has not changed: the file ends inside")
         bad.write_bytes(whole)
         report = self.convert(resume=True)
         self.assertEqual([one.was_there for one in report.shards], [True] * 3 + [False, True])
@@ -371,6 +381,23 @@ class Jobs(ShardsTest):
         # Other options are another job.
         report = self.convert(resume=True, level=9)
         self.assertFalse(any(one.was_there for one in report.shards))
+
+    def test_folders_and_compressions_stay(self):
+        for name in ("a/x.tfrecord.gz", "b/x.tfrecord", "b/c/x.tfrecord.zst"):
+            (self.folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+            rp.write_tfrecords(self.folder / "in" / name, [name.encode()] * 3)
+        for function in (rp.convert_to_dir, rp.salvage_to_dir):
+            out = self.folder / function.__name__
+            with processes() as executor:
+                report = function(self.folder / "in", out, recursive=True, executor=executor)
+            names = ["a/x.tfrecord.gz", "b/c/x.tfrecord.zst", "b/x.tfrecord"]
+            self.assertEqual([one.path for one in report.shards], [f"{out}/{n}" for n in names])
+            for name, start in zip(names, (0x1F, 0x28, len(names[2])), strict=True):
+                self.assertEqual(list(rp.tfrecords(out / name)), [name.encode()] * 3)
+                self.assertEqual((out / name).read_bytes()[0], start)
+            self.assertTrue(rp.verify_manifest(report.manifest))
+        report = function(self.folder / "in", out, recursive=True, compression="none")
+        self.assertEqual(report.shards[0].path, f"{out}/a/x.tfrecord")
 
     def test_a_failure_stops_the_job(self):
         self.shards()

@@ -51,6 +51,17 @@ std::vector<std::string> find_input_files(FileSystem& file_system,
                                           const std::vector<std::string>& names,
                                           const InputFilesOptions& options = {});
 
+// Files, and the folders that were read with the folders below them: with `recursive`, those that
+// the names stand for. A file's place below its folder is a name that no other file below it has.
+struct FilesAndFolders {
+  std::vector<std::string> files = {};
+  std::vector<std::string> folders = {};
+};
+// The same as find_input_files(), with the folders.
+FilesAndFolders find_files_and_folders(FileSystem& file_system,
+                                       const std::vector<std::string>& names,
+                                       const InputFilesOptions& options = {});
+
 // Whether a file in a folder is taken for a TFRecord file. `name` is its name without folders.
 // Either the name contains "tfrec" in upper or lower case ("a.tfrecord", "b.tfrecords.gz",
 // "c.tfrecord-00000-of-00010"), or it is that of a shard without another ending

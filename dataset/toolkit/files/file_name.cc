@@ -12,9 +12,13 @@ size_t compression_extension(std::string_view name) {
   return 0;
 }
 
+std::string file_name(const std::string& path) {
+  const std::string_view name = without_query(path);
+  return std::string(name.substr(name.rfind('/') + 1));
+}
+
 std::string bare_name(const std::string& path) {
-  std::string name = path.substr(0, is_http_url(path) ? path.find_first_of("?#") : path.npos);
-  name = name.substr(name.rfind('/') + 1);
+  std::string name = file_name(path);
   name.resize(name.size() - compression_extension(name));
   return name;
 }

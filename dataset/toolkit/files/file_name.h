@@ -12,6 +12,9 @@ namespace recordpipe {
 // "train" of "a/train.gz". May be empty, "." or "..".
 std::string bare_name(const std::string& path);
 
+// The same with the extension of a compression.
+std::string file_name(const std::string& path);
+
 // Length of the compression's extension at the end of a longer name: 3 of "a.gz"; 0 if none.
 size_t compression_extension(std::string_view name);
 

@@ -22,8 +22,21 @@ constexpr std::string_view kEnding = ".json";
 // Of small objects: nearly all of the time is spent waiting.
 constexpr size_t kRequestsAtOnce = 32;
 
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// The records of outputs in folders are in one folder: "a%2Fb.json".
 std::string record_path(const std::string& folder, const std::string& output) {
-  return folder + kRecords + "/" + output + std::string(kEnding);
+  return folder + kRecords + "/" + replaced(replaced(output, "%", "%25"), "/", "%2F") +
+         std::string(kEnding);
+}
+
+std::string output_of_record(const std::string& name) {
+  return replaced(replaced(name.substr(0, name.size() - kEnding.size()), "%2F", "/"), "%25", "%");
 }
 
 // Calls consume(output, work(output)) in the order of the outputs; work() on several threads unless
@@ -53,8 +66,10 @@ std::string version_of(const FileWork& work, const std::string& input) {
 }  // namespace
 
 bool is_name_of_job(std::string_view name) {
-  return name == kManifestName || name == std::string_view(kRecords).substr(1) ||
-         (name.starts_with('.') && name.ends_with(".partial"));
+  const std::string_view first = name.substr(0, name.find('/'));
+  const std::string_view last = name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+  return first == kManifestName || first == std::string_view(kRecords).substr(1) ||
+         (last.starts_with('.') && last.ends_with(".partial"));
 }
 
 std::string shard_job_hash(const std::string& operation) {
@@ -85,6 +100,19 @@ void end_shard(FileSystem& files, const std::string& folder, ShardRecord& record
   const auto file = files.create(record_path(folder, record.output), CreateMode::truncate);
   file->write(std::as_bytes(std::span(line)));
   file->close();
+}
+
+void fail_shard(ShardRecord& record, const Error& error) {
+  Error::Parts parts = error.parts();
+  parts.path.clear();
+  record.error = Error(std::move(parts)).what();
+  if (!is_damage(error.kind())) record.version.clear();
+}
+
+Error failed_before(const ShardRecord& record, const std::string& input) {
+  return Error({.kind = ErrorKind::corrupted,
+                .path = input,
+                .reason = "failed in an earlier run, and has not changed: " + record.error});
 }
 
 ShardFolder::ShardFolder(FileSystem& files, std::string folder)
@@ -123,7 +151,7 @@ void ShardFolder::find_earlier() {
   }
   std::vector<std::string> outputs;
   for (const std::string& name : files_.list(records_)) {
-    if (name.ends_with(kEnding)) outputs.push_back(name.substr(0, name.size() - kEnding.size()));
+    if (name.ends_with(kEnding)) outputs.push_back(output_of_record(name));
   }
   for_each_record<std::optional<ShardRecord>>(
       files_, outputs, folder_,
@@ -136,7 +164,7 @@ void ShardFolder::find_earlier() {
         }
         return std::nullopt;
       },
-      // Newer than the manifest, also if it is empty: forget().
+      // Newer than the manifest, also if it is empty: prepare().
       [&](const std::string& output, std::optional<ShardRecord> record) {
         earlier_.insert_or_assign(output, record ? *std::move(record) : ShardRecord());
       });
@@ -151,15 +179,20 @@ const ShardRecord* ShardFolder::earlier(const ShardRecord& wanted) const {
   same.counts = earlier.counts;
   same.bytes = earlier.bytes;
   same.crc = earlier.crc;
+  same.error = earlier.error;
   // As lines, in which bytes of an input's path that are not UTF-8 are replaced.
   if (to_json_line(same) != to_json_line(earlier)) return nullptr;
+  if (!earlier.error.empty()) return &earlier;
   const auto status = files_.status(folder_ + "/" + wanted.output);
   const bool is_there =
       status && status->kind == FileKind::regular && status->size == earlier.bytes;
   return is_there ? &earlier : nullptr;
 }
 
-void ShardFolder::forget(const std::string& output) const {
+void ShardFolder::prepare(const std::string& output) const {
+  if (output.find('/') != output.npos) {
+    files_.make_directories(parent_directory(folder_ + "/" + output));
+  }
   if (!earlier_.contains(output)) return;
   const auto file = files_.create(record_path(folder_, output), CreateMode::truncate);
   file->sync();

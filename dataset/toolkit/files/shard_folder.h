@@ -10,6 +10,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/shard_record.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 
@@ -31,7 +32,13 @@ ShardRecord begin_shard(const FileWork& work, const std::string& job_hash, const
 void end_shard(FileSystem& files, const std::string& folder, ShardRecord& record,
                const ShardCounts& counts);
 
-// Only one process at a time has it, except in an object store. earlier() and forget() are
+// Makes `record` that of a failure. A failure that may pass, such as one of a network, has no
+// version: earlier() doesn't find it.
+void fail_shard(ShardRecord& record, const Error& error);
+// The error of an input that has failed in an earlier run.
+Error failed_before(const ShardRecord& record, const std::string& input);
+
+// Only one process at a time has it, except in an object store. earlier() and prepare() are
 // thread-safe.
 class ShardFolder {
  public:
@@ -39,12 +46,13 @@ class ShardFolder {
   // Throws Error{busy} while another process has it.
   ShardFolder(FileSystem& files, std::string folder);
 
-  // The record of an earlier run of the same job from the same input, if that output is there;
-  // otherwise null.
+  // The record of an earlier run of the same job from the same input, if that output is there or
+  // can't be made; otherwise null.
   const ShardRecord* earlier(const ShardRecord& wanted) const;
   // Must be called before an output is made anew: what earlier runs have recorded of it, also of
-  // other jobs, holds no longer, even if this run is killed before it records its own.
-  void forget(const std::string& output) const;
+  // other jobs, holds no longer, even if this run is killed before it records its own. Makes the
+  // output's folder.
+  void prepare(const std::string& output) const;
 
   // Writes the manifest, which replaces the records.
   void commit(const std::vector<ShardRecord>& records);

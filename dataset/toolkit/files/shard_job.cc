@@ -22,10 +22,17 @@ Error refused(const std::string& input, const std::string& reason, std::string h
                 .hint = std::move(hint)});
 }
 
-// The name without the extension of a compression.
-std::string stem_of_output(const std::string& input) {
-  std::string name = bare_name(input);
-  if (name.empty() || name == "." || name == ".." || name == "-") {
+// The place below the first of the folders that has the input; without one, its file name.
+std::string name_of_output(const std::string& input, const std::vector<std::string>& folders) {
+  std::string name = file_name(input);
+  for (const std::string& folder : folders) {
+    const std::string start = folder.ends_with('/') ? folder : folder + "/";
+    if (!input.starts_with(start)) continue;
+    name = input.substr(start.size());
+    break;
+  }
+  const std::string last = bare_name(name);
+  if (last.empty() || last == "." || last == ".." || last == "-") {
     throw refused(input, "has no name that its output could have", "");
   }
   if (!is_utf8(name)) {
@@ -35,29 +42,42 @@ std::string stem_of_output(const std::string& input) {
   return name;
 }
 
+std::string with_extension(std::string name, Compression compression) {
+  name.resize(name.size() - compression_extension(name));
+  if (compression == Compression::gzip) name += ".gz";
+  if (compression == Compression::zlib) name += ".zlib";
+  if (compression == Compression::zstd) name += ".zst";
+  return name;
+}
+
 // Makes an output, unless it is there.
 ShardOutcome make_shard(
     const FileWork& work, const ShardJob& job, const std::string& hash, const ShardFolder& folder,
     const FileShare& share,
     const std::function<ShardCounts(size_t, const std::string&, size_t)>& make) {
-  ShardOutcome outcome{.number = share.number};
+  const std::string& input = job.inputs[share.number];
+  ShardOutcome outcome{
+      .number = share.number,
+      .record = {
+          .job = hash, .input = without_secrets(input), .output = job.outputs[share.number]}};
   try {
-    const std::string& input = job.inputs[share.number];
     throw_if_stopped(work.stop, input);
     outcome.record = begin_shard(work, hash, input, job.outputs[share.number]);
     const ShardRecord* const earlier = job.resume ? folder.earlier(outcome.record) : nullptr;
     if (earlier != nullptr) {
       outcome.record = *earlier;
+      if (!earlier->error.empty()) throw failed_before(*earlier, input);
       outcome.was_there = true;
       return outcome;
     }
-    folder.forget(outcome.record.output);
+    folder.prepare(outcome.record.output);
     const ShardCounts counts =
         make(share.number, job.folder + "/" + outcome.record.output, share.threads);
     end_shard(work.files, job.folder, outcome.record, counts);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cancelled) throw;
     outcome.error = error;
+    if (outcome.record.error.empty()) fail_shard(outcome.record, error);
   }
   return outcome;
 }
@@ -65,20 +85,20 @@ ShardOutcome make_shard(
 }  // namespace
 
 std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
-                                     Compression compression) {
+                                     std::optional<Compression> compression,
+                                     const std::vector<std::string>& folders) {
   std::vector<std::string> names;
   std::map<std::string, const std::string*> owners;
   for (const std::string& input : inputs) {
-    std::string name = stem_of_output(input);
-    if (compression == Compression::gzip) name += ".gz";
-    if (compression == Compression::zlib) name += ".zlib";
-    if (compression == Compression::zstd) name += ".zst";
+    std::string name = name_of_output(input, folders);
+    if (compression) name = with_extension(std::move(name), *compression);
     const auto [owner, is_new] = owners.try_emplace(name, &input);
     if (!is_new) {
       throw refused(input,
                     "its output would have the name of that of " + without_secrets(*owner->second) +
                         ": " + name,
-                    "give the folders one at a time, each with a folder of its own");
+                    "give the folder above them with --recursive (recursive=True), which keeps the "
+                    "folders below it, or one folder at a time");
     }
     if (is_name_of_job(name)) {
       throw refused(input, "its output would have the name of a file of the job itself: " + name,
@@ -90,6 +110,12 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
   return names;
 }
 
+Compression compression_of_shard(FileSystem& files, const std::string& input,
+                                 std::optional<Compression> given,
+                                 const RecordReadOptions& reading) {
+  return given ? *given : detect_compression(files, input, reading);
+}
+
 bool run_shard_job(const FileWork& work, const ShardJob& job,
                    const std::function<ShardCounts(size_t number, const std::string& output,
                                                    size_t threads)>& make,
@@ -97,6 +123,7 @@ bool run_shard_job(const FileWork& work, const ShardJob& job,
   ShardFolder folder(work.files, job.folder);
   const std::string hash = shard_job_hash(job.operation);
   std::vector<ShardRecord> records;
+  bool is_complete = true;
   for_each_file<ShardOutcome>(
       job.inputs.size(), thread_count(job.threads),
       [&](size_t number) {
@@ -108,12 +135,14 @@ bool run_shard_job(const FileWork& work, const ShardJob& job,
       [&](FileShare share) { return make_shard(work, job, hash, folder, share, make); },
       [&](ShardOutcome outcome) {
         report(outcome);
-        if (!outcome.error) records.push_back(std::move(outcome.record));
-        return !outcome.error || job.keep_going;
+        is_complete = is_complete && !outcome.error;
+        if (outcome.error && !job.keep_going) return false;
+        records.push_back(std::move(outcome.record));
+        return true;
       });
   if (records.size() < job.inputs.size()) return false;
   folder.commit(records);
-  return true;
+  return is_complete;
 }
 
 }  // namespace recordpipe

@@ -27,24 +27,35 @@ std::string hexadecimal(uint32_t crc) {
   return text;
 }
 
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
+// Whether the name is that of a file in the folder, or in one below it.
+bool is_inside(std::string_view name) {
+  if (name.find('\0') != name.npos) return false;
+  while (true) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    if (part.empty() || part == "." || part == "..") return false;
+    if (part.size() == name.size()) return true;
+    name.remove_prefix(part.size() + 1);
+  }
 }
 
 // The members of a line; throws std::exception for what is not there or of another type.
 ShardRecord from_json(const Json& json) {
-  const auto crc_text = json.at("crc32c").get<std::string>();
-  uint32_t crc = 0;
-  const auto parsed = std::from_chars(crc_text.data(), crc_text.data() + crc_text.size(), crc, 16);
-  if (parsed.ec != std::errc() || hexadecimal(crc) != crc_text) {
-    throw std::invalid_argument("crc32c is not eight hexadecimal digits");
-  }
   ShardRecord record = {.job = json.at("job").get<std::string>(),
                         .input = json.at("input").get<std::string>(),
                         .version = json.at("version").get<std::string>(),
-                        .output = json.at("output").get<std::string>(),
-                        .crc = crc};
+                        .output = json.at("output").get<std::string>()};
+  if (!is_inside(record.output)) throw std::invalid_argument("output is not a file's name");
+  if (json.contains("error")) {
+    record.error = json.at("error").get<std::string>();
+    if (record.error.empty()) throw std::invalid_argument("error is empty");
+    return record;
+  }
+  const auto crc_text = json.at("crc32c").get<std::string>();
+  const auto parsed =
+      std::from_chars(crc_text.data(), crc_text.data() + crc_text.size(), record.crc, 16);
+  if (parsed.ec != std::errc() || hexadecimal(record.crc) != crc_text) {
+    throw std::invalid_argument("crc32c is not eight hexadecimal digits");
+  }
   const auto count = [&](const char* name) {
     const Json& number = json.at(name);
     if (!number.is_number_unsigned())
@@ -57,7 +68,6 @@ ShardRecord from_json(const Json& json) {
     record.counts.bytes_skipped = count("bytes_skipped");
   }
   record.bytes = count("bytes");
-  if (!is_plain_name(record.output)) throw std::invalid_argument("output is not a file's name");
   return record;
 }
 
@@ -67,10 +77,14 @@ std::string to_json_line(const ShardRecord& record) {
   Json json = {{"job", record.job},
                {"input", record.input},
                {"version", record.version},
-               {"output", record.output},
-               {"records", record.counts.records},
-               {"bytes", record.bytes},
-               {"crc32c", hexadecimal(record.crc)}};
+               {"output", record.output}};
+  if (record.error.empty()) {
+    json["records"] = record.counts.records;
+    json["bytes"] = record.bytes;
+    json["crc32c"] = hexadecimal(record.crc);
+  } else {
+    json["error"] = record.error;
+  }
   if (record.counts.regions_skipped > 0) {
     json["regions_skipped"] = record.counts.regions_skipped;
     json["bytes_skipped"] = record.counts.bytes_skipped;
@@ -132,6 +146,7 @@ void measure_output(FileSystem& files, const std::string& path, ShardRecord& rec
 std::optional<FoundOutput> find_output(FileSystem& files, const std::string& path,
                                        const ShardRecord& expected,
                                        const std::function<void(uint64_t bytes)>& advance) {
+  if (!expected.error.empty()) return std::nullopt;
   const auto status = files.status(path);
   if (!status) return std::nullopt;
   FoundOutput found = {.is_regular = status->kind == FileKind::regular, .bytes = status->size};
@@ -144,6 +159,7 @@ std::optional<FoundOutput> find_output(FileSystem& files, const std::string& pat
 }
 
 std::string difference(const std::optional<FoundOutput>& found, const ShardRecord& expected) {
+  if (!expected.error.empty()) return "not made: " + expected.error;
   if (!found) return "missing";
   if (!found->is_regular) return "no regular file";
   if (!found->crc) {

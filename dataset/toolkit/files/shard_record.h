@@ -26,20 +26,22 @@ struct ShardRecord {
   std::string job = {};      // the hash of all that determines the output, except for the input
   std::string input = {};    // path; of a URL, without passwords and tokens
   std::string version = {};  // RandomAccessFile::identity() of the input; empty: unknown
-  std::string output = {};   // name in the folder
+  std::string output = {};   // name in the folder; may be below other folders in it: "a/b"
   ShardCounts counts = {};
   uint64_t bytes = 0;  // of the output
   uint32_t crc = 0;    // CRC-32C of all bytes of the output
+  // Why there is no output; empty: it is there. Without it, there are no counts.
+  std::string error = {};
 
   bool operator==(const ShardRecord&) const = default;
 };
 
 // One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
 // "crc32c"}, and of a damaged input "regions_skipped" and "bytes_skipped". crc32c is a string of
-// eight hexadecimal digits.
+// eight hexadecimal digits. Of a failure: {"job", "input", "version", "output", "error"}.
 std::string to_json_line(const ShardRecord& record);
 // Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that
-// to_json_line() would not write; also if "output" is no plain name, which could lead out of the
+// to_json_line() would not write; also if "output" could lead out of the
 // folder.
 ShardRecord parse_shard_record(std::string_view line, const std::string& path, uint64_t number);
 
@@ -59,13 +61,14 @@ struct FoundOutput {
   std::optional<uint32_t> crc = {};  // of a regular file with as many bytes as expected
 };
 
-// Null if nothing is there. A file of another size is not read.
+// Null if nothing is there, and of a failure. A file of another size is not read.
 std::optional<FoundOutput> find_output(FileSystem& files, const std::string& path,
                                        const ShardRecord& expected,
                                        const std::function<void(uint64_t bytes)>& advance = {});
 
 // How an output differs: "missing", "no regular file", "80 bytes, not the 88 of the manifest",
-// "CRC-32C 00000000, not the 1234abcd of the manifest"; empty if it doesn't.
+// "CRC-32C 00000000, not the 1234abcd of the manifest", of a failure "not made: " and why; empty if
+// it doesn't.
 std::string difference(const std::optional<FoundOutput>& found, const ShardRecord& expected);
 
 }  // namespace recordpipe

@@ -159,7 +159,9 @@ void skip(const CommandContext& context, const std::string& path, const DamagedR
 std::string operation_of(const ConvertArguments& arguments) {
   const RecordReadOptions& reading = arguments.input.reading;
   nlohmann::ordered_json options = {
-      {"compression", static_cast<int>(arguments.output.compression.value_or(Compression::none))},
+      {"compression", arguments.output.compression
+                          ? std::string(to_string(*arguments.output.compression))
+                          : "as the input"},
       {"level", arguments.output.level},
       {"input_compression", reading.compression ? static_cast<int>(*reading.compression) : -1},
       {"check_crc", reading.crc != CrcCheck::never},
@@ -180,15 +182,15 @@ std::string operation_of(const ConvertArguments& arguments) {
 
 // --to-dir.
 ExitCode convert_each(const CommandContext& context, const ConvertArguments& arguments) {
-  const auto paths = arguments.input.files.paths(context);
+  const FilesAndFolders& inputs = arguments.input.files.found(context);
   if (arguments.dry_run) {
     ConvertOptions options = options_of(arguments);
-    options.input.paths = paths;
-    InputProgress progress(context, "count", paths);
+    options.input.paths = inputs.files;
+    InputProgress progress(context, "count", inputs.files);
     ConvertPlan plan = plan_conversion(work_of(context, progress), options);
     plan.outputs.clear();
     for (const std::string& name :
-         shard_names(paths, arguments.output.compression.value_or(Compression::none))) {
+         shard_names(inputs.files, arguments.output.compression, inputs.folders)) {
       plan.outputs.push_back(arguments.shards.folder + "/" + name);
     }
     context.progress.clear();
@@ -202,7 +204,8 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     options.selection.threads = shard.threads;
     RecordOutputArguments output = arguments.output;
     output.path = shard.output;
-    output.compression = arguments.output.compression.value_or(Compression::none);
+    output.compression = compression_of_shard(context.files, shard.input, output.compression,
+                                              arguments.input.reading);
     output.threads = shard.threads;
     options.output = record_output_options(context, output);
     Skipped skipped;
@@ -226,7 +229,7 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
   return run_shard_command(context, arguments.shards,
                            {.name = "convert",
                             .operation = operation_of(arguments),
-                            .inputs = paths,
+                            .inputs = inputs,
                             .compression = arguments.output.compression,
                             .seed = arguments.seed,
                             .threads = arguments.output.threads,
@@ -409,13 +412,16 @@ only the orientation of a JPEG is kept. int64 features named height and width,
 beside the image feature or alone, that hold its old size get the new one. Without --image, a record
 without an image is an error.
 
---to-dir makes a file of the same name from each input in a folder, several at a time; --compression
-changes the extension. Each file appears when it is complete. With --keep-going, a file that fails
+--to-dir makes a file of the same name from each input in a folder, several at a time, compressed as
+the input; --compression changes this and the extension. With --recursive, the folders below an input
+folder are made below DIR. Each file appears when it is complete. With --keep-going, a file that fails
 doesn't stop the others. --resume makes only the files that are missing, or whose input, options or
-version of tfrecord differ. At the end, DIR/manifest.jsonl has a line of JSON for each file of this
-run: {"job", "input", "version", "output", "records", "bytes", "crc32c"}; until then, DIR/.shards
-has this line of each file that is complete. "tfrecord verify --manifest" compares the files with
-it. --sample draws in each file by the seed and the file's name.
+version of tfrecord differ; a damaged input that has failed and is the same fails again at once. At
+the end, DIR/manifest.jsonl has a line of JSON for each file of this run: {"job", "input", "version",
+"output", "records", "bytes", "crc32c"}, or, with --keep-going, {"job", "input", "version", "output",
+"error"} if it failed; until then, DIR/.shards has this line of each file that is complete. "tfrecord
+verify --manifest" compares the files with it. --sample draws in each file by the seed and the file's
+name.
 
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",

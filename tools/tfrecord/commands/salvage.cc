@@ -12,6 +12,7 @@
 #include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/salvage_ahead.h"
+#include "dataset/toolkit/files/shard_job.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
@@ -43,16 +44,19 @@ struct SalvageArguments {
 
 // --to-dir.
 ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& context) {
-  const auto paths = arguments.files.paths(context);
+  const FilesAndFolders& inputs = arguments.files.found(context);
   std::atomic<bool> was_damaged = false;
   const nlohmann::ordered_json options = {
-      {"compression", static_cast<int>(arguments.compression.value_or(Compression::none))},
+      {"compression",
+       arguments.compression ? std::string(to_string(*arguments.compression)) : "as the input"},
       {"input_compression",
        arguments.reading.compression ? static_cast<int>(*arguments.reading.compression) : -1},
       {"max_record_size", arguments.reading.max_record_size}};
   const auto make = [&](const ShardToMake& shard) {
     AtomicFile file(context.files, shard.output);
-    RecordWriter writer(file, {.compression = arguments.compression.value_or(Compression::none)});
+    RecordWriter writer(
+        file, {.compression = compression_of_shard(context.files, shard.input,
+                                                   arguments.compression, arguments.reading)});
     const ScanTotals totals = salvage_file(shard.work, shard.input, arguments.reading,
                                            shard.threads, {.damaged = [](const auto&) {}}, writer);
     if (!totals.intact()) {
@@ -75,7 +79,7 @@ ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& c
   const ExitCode status = run_shard_command(context, arguments.shards,
                                             {.name = "salvage",
                                              .operation = "salvage " + options.dump(),
-                                             .inputs = paths,
+                                             .inputs = inputs,
                                              .compression = arguments.compression,
                                              .threads = arguments.threads,
                                              .json = arguments.json,
@@ -152,8 +156,8 @@ with correct CRCs, which are saved a second time. The records of several files a
 after another. The output appears complete or not at all; if there is no intact record, it does not
 appear. It can't replace an input.
 
---to-dir makes a file of the same name from each input in a folder, several at a time; see "tfrecord
-convert". Of the damage of each file, the number of regions and bytes is reported. The damage of
+--to-dir makes a file of the same name from each input in a folder, several at a time, compressed as
+the input; see "tfrecord convert". Of the damage of each file, the number of regions and bytes is reported. The damage of
 inputs whose files --resume keeps from an earlier run is neither reported again nor in the exit
 status.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords

@@ -46,6 +46,28 @@ std::vector<std::string> read_list(const CommandContext& context, const std::str
   return paths_in(text, null_separated ? '\0' : '\n');
 }
 
+void append(FilesAndFolders more, FilesAndFolders& all) {
+  std::ranges::move(more.files, std::back_inserter(all.files));
+  std::ranges::move(more.folders, std::back_inserter(all.folders));
+}
+
+FilesAndFolders expand_files_and_folders(const CommandContext& context,
+                                         const std::vector<std::string>& given,
+                                         const InputFilesOptions& options) {
+  FilesAndFolders found;
+  for (auto next = given.begin(); next != given.end();) {
+    if (is_standard_input(*next)) {
+      found.files.push_back(*next++);
+      continue;
+    }
+    // Together, so that a folder is listed once.
+    const auto end = std::find_if(next, given.end(), is_standard_input);
+    append(find_files_and_folders(context.files, {next, end}, options), found);
+    next = end;
+  }
+  return found;
+}
+
 }  // namespace
 
 void FileArguments::add_to(CommandApp& app, const std::string& name,
@@ -71,31 +93,31 @@ void FileArguments::add_to(CommandApp& app, const std::string& name,
   });
 }
 
-const std::vector<std::string>& FileArguments::paths(const CommandContext& context) const {
-  if (!paths_ && !failure_) {
+const FilesAndFolders& FileArguments::found(const CommandContext& context) const {
+  if (!found_ && !failure_) {
     try {
-      paths_ = find(context);
+      found_ = find(context);
     } catch (...) {
       failure_ = std::current_exception();
     }
   }
   if (failure_) std::rethrow_exception(failure_);
-  return *paths_;
+  return *found_;
 }
 
-std::vector<std::string> FileArguments::find(const CommandContext& context) const {
+FilesAndFolders FileArguments::find(const CommandContext& context) const {
   if (std::ranges::count_if(files_, is_standard_input) + (is_standard_input(list_) ? 1 : 0) > 1) {
     throw UsageError("standard input can be read once only");
   }
   InputFilesOptions options = {.recursive = recursive_,
                                .keep_folders = folders_ == FolderInputs::kept};
-  std::vector<std::string> paths = expand_inputs(context, files_, options);
+  FilesAndFolders found = expand_files_and_folders(context, files_, options);
   options.literal = true;
-  if (list_.empty()) return paths;
+  if (list_.empty()) return found;
   const std::vector<std::string> listed = read_list(context, list_, null_separated_);
   if (listed.empty()) throw UsageError("--files-from: the list is empty");
-  std::ranges::move(find_input_files(context.files, listed, options), std::back_inserter(paths));
-  return paths;
+  append(find_files_and_folders(context.files, listed, options), found);
+  return found;
 }
 
 Option add_recursive(CommandApp& app, bool& recursive) {
@@ -106,19 +128,7 @@ Option add_recursive(CommandApp& app, bool& recursive) {
 std::vector<std::string> expand_inputs(const CommandContext& context,
                                        const std::vector<std::string>& given,
                                        const InputFilesOptions& options) {
-  std::vector<std::string> paths;
-  for (auto next = given.begin(); next != given.end();) {
-    if (is_standard_input(*next)) {
-      paths.push_back(*next++);
-      continue;
-    }
-    // Together, so that a folder is listed once.
-    const auto end = std::find_if(next, given.end(), is_standard_input);
-    std::ranges::move(find_input_files(context.files, {next, end}, options),
-                      std::back_inserter(paths));
-    next = end;
-  }
-  return paths;
+  return expand_files_and_folders(context, given, options).files;
 }
 
 }  // namespace recordpipe

@@ -28,10 +28,14 @@ class FileArguments {
   // Returns the inputs one by one: first the files of each argument, in the given order, then those
   // of --files-from (input_files.h). They are found at the first call. Throws the errors of
   // find_input_files(), and UsageError if standard input is named twice, or if the list is empty.
-  const std::vector<std::string>& paths(const CommandContext& context) const;
+  const std::vector<std::string>& paths(const CommandContext& context) const {
+    return found(context).files;
+  }
+  // The same, with the folders that --recursive has read.
+  const FilesAndFolders& found(const CommandContext& context) const;
 
  private:
-  std::vector<std::string> find(const CommandContext& context) const;
+  FilesAndFolders find(const CommandContext& context) const;
 
   FolderInputs folders_;
   std::vector<std::string> files_;
@@ -39,7 +43,7 @@ class FileArguments {
   bool null_separated_ = false;
   bool recursive_ = false;
   // Found once: the list may be a pipe. One of them is set then.
-  mutable std::optional<std::vector<std::string>> paths_;
+  mutable std::optional<FilesAndFolders> found_;
   mutable std::exception_ptr failure_;
 };
 

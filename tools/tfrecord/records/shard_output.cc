@@ -37,18 +37,19 @@ struct Summary {
 
 void add_shard_output(CommandApp& app, ShardOutputArguments& arguments, const FileArguments& inputs,
                       const std::optional<Compression>& compression) {
-  app.add_output("--to-dir", arguments.folder,
-                 "Instead of -o: make a file of the same name from each input, in this folder",
-                 [&](const CommandContext& context) {
-                   std::vector<std::string> outputs;
-                   if (!arguments.is_given()) return outputs;
-                   const auto& paths = inputs.paths(context);
-                   for (const std::string& name :
-                        shard_names(paths, compression.value_or(Compression::none))) {
-                     outputs.push_back(arguments.folder + "/" + name);
-                   }
-                   return outputs;
-                 })
+  app.add_output(
+         "--to-dir", arguments.folder,
+         "Instead of -o: make a file of the same name from each input, in this folder; with "
+         "--recursive, in the same folders below it",
+         [&](const CommandContext& context) {
+           std::vector<std::string> outputs;
+           if (!arguments.is_given()) return outputs;
+           const FilesAndFolders& found = inputs.found(context);
+           for (const std::string& name : shard_names(found.files, compression, found.folders)) {
+             outputs.push_back(arguments.folder + "/" + name);
+           }
+           return outputs;
+         })
       // Of an object's name, a double slash would be a part.
       .transform([](std::string& folder) {
         while (folder.size() > 1 && folder.ends_with('/') && !folder.ends_with("://")) {
@@ -77,8 +78,8 @@ void check_shard_output(const ShardOutputArguments& arguments, const std::string
 ExitCode run_shard_command(const CommandContext& context, const ShardOutputArguments& arguments,
                            const ShardCommand& command) {
   const ShardJob job = {
-      .inputs = command.inputs,
-      .outputs = shard_names(command.inputs, command.compression.value_or(Compression::none)),
+      .inputs = command.inputs.files,
+      .outputs = shard_names(command.inputs.files, command.compression, command.inputs.folders),
       .folder = arguments.folder,
       .operation = command.operation,
       .resume = arguments.resume,
@@ -115,6 +116,11 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
     }
     print_json_summary(context, line);
   };
+  const auto seed_name = [&](size_t number) {
+    std::string name = job.outputs[number];
+    if (!command.compression) name.resize(name.size() - compression_extension(name));
+    return name;
+  };
   const bool is_complete = run_shard_job(
       work, job,
       [&](size_t number, const std::string& output, size_t threads) {
@@ -123,7 +129,7 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
                              .output = output,
                              // Of a name, not of a position: an input keeps its seed when
                              // others come or go.
-                             .seed = seed_of_name(command.seed, job.outputs[number]),
+                             .seed = seed_of_name(command.seed, seed_name(number)),
                              .threads = threads});
       },
       report);
@@ -135,8 +141,15 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
   }
   if (!command.json) print_summary(context, summary.text(arguments.folder));
   if (is_complete) return ExitCode::ok;
-  context.progress.warn(fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing",
-                                    command.name, printable(arguments.folder), kManifestName));
+  context.progress.warn(
+      arguments.keep_going
+          ? fmt::format(
+                "tfrecord {}: {} names what failed: --resume tries what has changed, or was "
+                "not damaged",
+                command.name, printable(arguments.folder + "/" + kManifestName))
+          : fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing, and "
+                        "--keep-going goes on after what fails",
+                        command.name, printable(arguments.folder), kManifestName));
   return ExitCode::trouble;
 }
 

@@ -44,8 +44,8 @@ struct ShardToMake {
 struct ShardCommand {
   std::string name = {};       // of the command: "convert"
   std::string operation = {};  // ShardJob::operation
-  std::vector<std::string> inputs = {};
-  std::optional<Compression> compression = {};
+  FilesAndFolders inputs = {};
+  std::optional<Compression> compression = {};  // empty: that of each input
   uint64_t seed = 0;
   size_t threads = 0;
   bool json = false;
