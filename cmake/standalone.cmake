@@ -27,6 +27,12 @@ if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   set(isal_found ON)
 endif()
 option(RECORDPIPE_ISAL "Use ISA-L for gzip" ${isal_found})
+find_path(WEBP_INCLUDE_DIR webp/decode.h)
+find_library(WEBP_LIBRARY webp)
+if(WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
+  set(webp_found ON)
+endif()
+option(RECORDPIPE_WEBP "Use libwebp to decode WebP images; OFF: they are an error" ${webp_found})
 
 # Debian's libjpeg.a and libpng.a are compiled for programs. All that keeps them out of a shared
 # library is how they refer to stderr, another library's variable, so they get a variable of ours.

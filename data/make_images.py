@@ -1,10 +1,10 @@
-"""Makes data/images: small JPEG and PNG files of all kinds, and data/image/decoded.json, what is in
-them.
+"""Makes data/images: small JPEG, PNG, GIF, BMP and WebP files of all kinds, and
+data/image/decoded.json, what is in them.
 
     python3 -B data/make_images.py data/images
 
-The PNG files are put together here, chunk by chunk, from the pixels that decoded.json lists. The
-JPEG files are written by Pillow (Debian's python3-pil), and their pixels are what Pillow reads.
+The PNG and BMP files are put together here, part by part, from the pixels that decoded.json lists. The
+others are written by Pillow (Debian's python3-pil), and their pixels are what Pillow reads.
 """
 
 import io
@@ -138,11 +138,103 @@ def jpeg_files(folder, rng):
         yield name, path.read_bytes(), channels, 8, values
 
 
+def bmp(bits, rows, palette=b"", masks=b"", header=40, top_down=False):
+    """`rows` is [y][x], numbers of colours or pixels, from the top."""
+    data = b""
+    for row in rows if top_down else reversed(rows):
+        if bits < 8:
+            text = "".join(format(pixel, f"0{bits}b") for pixel in row)
+            line = int(text + "0" * (-len(text) % 8), 2).to_bytes((len(text) + 7) // 8, "big")
+        else:
+            line = b"".join(pixel.to_bytes(bits // 8, "little") for pixel in row)
+        data += line + b"\0" * (-len(line) % 4)
+    height = -HEIGHT if top_down else HEIGHT
+    if header == 12:
+        info = struct.pack("<IHHHH", 12, WIDTH, HEIGHT, 1, bits)
+    else:
+        info = struct.pack("<IiiHHIIiiII", header, WIDTH, height, 1, bits, 3 if masks else 0,
+                           len(data), 0, 0, 0, 0)
+        info = (info + masks).ljust(header, b"\0")
+    start = 14 + len(info) + len(palette)
+    return struct.pack("<2sIII", b"BM", start + len(data), 0, start) + info + palette + data
+
+
+def bmp_files(rng):
+    def pixels(bits):
+        return [[rng.randrange(1 << bits) for _ in range(WIDTH)] for _ in range(HEIGHT)]
+
+    def values(rows, meaning):
+        return [value for row in rows for pixel in row for value in meaning(pixel)]
+
+    def rgb(pixel):
+        return [pixel >> 16 & 255, pixel >> 8 & 255, pixel & 255]
+
+    def part(pixel, shift, bits):
+        return (pixel >> shift & (1 << bits) - 1) * 255 // ((1 << bits) - 1)
+
+    for bits, header in ((1, 40), (4, 40), (8, 40), (8, 12)):
+        colours = [[rng.randrange(256) for _ in range(3)] for _ in range(1 << bits)]
+        end = [] if header == 12 else [0]
+        palette = bytes(v for colour in colours for v in [*reversed(colour), *end])
+        rows = pixels(bits)
+        yield (f"palette{bits}{'_core' if header == 12 else ''}.bmp",
+               bmp(bits, rows, palette, header=header), 3, 8, values(rows, lambda p, c=colours: c[p]))
+    rows = pixels(24)
+    yield "rgb24.bmp", bmp(24, rows), 3, 8, values(rows, rgb)
+    yield "rgb24_top_down.bmp", bmp(24, rows, top_down=True), 3, 8, values(rows, rgb)
+    rows = pixels(32)
+    yield "rgb32.bmp", bmp(32, rows), 3, 8, values(rows, rgb)
+    masks = struct.pack("<IIII", 0xFF, 0xFF00, 0xFF0000, 0xFF000000)
+    yield ("rgba32.bmp", bmp(32, rows, masks=masks, header=108), 4, 8,
+           values(rows, lambda p: [*reversed(rgb(p)), p >> 24]))
+    rows = pixels(16)
+    yield ("rgb15.bmp", bmp(16, rows), 3, 8,
+           values(rows, lambda p: [part(p, shift, 5) for shift in (10, 5, 0)]))
+    masks = struct.pack("<III", 0xF800, 0x07E0, 0x001F)
+    yield ("rgb16.bmp", bmp(16, rows, masks=masks), 3, 8,
+           values(rows, lambda p: [part(p, 11, 5), part(p, 5, 6), part(p, 0, 5)]))
+
+
+def gif_and_webp_files(folder, rng):
+    def noise(mode, samples):
+        size = WIDTH * HEIGHT * samples
+        return Image.frombytes(mode, (WIDTH, HEIGHT), bytes(rng.randrange(256) for _ in range(size)))
+
+    def paletted(colours):
+        image = Image.frombytes("P", (WIDTH, HEIGHT),
+                                bytes(rng.randrange(colours) for _ in range(WIDTH * HEIGHT)))
+        image.putpalette([rng.randrange(256) for _ in range(3 * colours)])
+        return image
+
+    smooth = Image.frombytes("RGBA", (WIDTH, HEIGHT), bytes(
+        (x * 15 + c * 50 + y * (c + 3) * 5) % 256
+        for y in range(HEIGHT) for x in range(WIDTH) for c in range(4)))
+    rgb = smooth.convert("RGB")
+    for name, image, options in [
+            ("plain.gif", paletted(40), {"interlace": 0}),
+            ("interlaced.gif", paletted(256), {"interlace": 1}),
+            ("alpha.gif", paletted(5), {"transparency": 3}),
+            ("animated.gif", paletted(16), {"save_all": True, "append_images": [paletted(16)]}),
+            ("lossless.webp", noise("RGB", 3), {"lossless": True}),
+            ("lossless_alpha.webp", noise("RGBA", 4), {"lossless": True, "exact": True}),
+            ("lossy.webp", rgb, {"quality": 80}),
+            ("lossy_alpha.webp", smooth, {"quality": 80}),
+            ("animated.webp", rgb, {"save_all": True, "append_images": [noise("RGB", 3)],
+                                    "lossless": True})]:
+        path = folder / name
+        image.save(path, **options)
+        decoded = Image.open(path)
+        has_alpha = decoded.mode == "RGBA" or "transparency" in decoded.info
+        decoded = decoded.convert("RGBA" if has_alpha else "RGB")
+        yield name, path.read_bytes(), len(decoded.mode), 8, list(decoded.tobytes())
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     rng = random.Random(7)
     expected = []
-    for name, file, channels, bits, values in [*png_files(rng), *jpeg_files(folder, rng)]:
+    for name, file, channels, bits, values in [*png_files(rng), *jpeg_files(folder, rng),
+                                               *bmp_files(rng), *gif_and_webp_files(folder, rng)]:
         (folder / name).write_bytes(file)
         expected.append(json.dumps({"name": name, "channels": channels, "bits": bits,
                                     "pixels": bytes(values).hex()}))

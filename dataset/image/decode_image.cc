@@ -16,16 +16,80 @@ namespace {
 constexpr uint8_t kJpegStart[] = {0xFF, 0xD8, 0xFF};
 constexpr uint8_t kPngStart[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
+constexpr uint8_t kGifStart[] = {'G', 'I', 'F', '8'};
+constexpr uint8_t kBmpStart[] = {'B', 'M'};
+constexpr uint8_t kRiffStart[] = {'R', 'I', 'F', 'F'};
+constexpr uint8_t kWebpName[] = {'W', 'E', 'B', 'P'};
+constexpr size_t kLeastBmp = 26;  // a header without pixels
+
 ImageFileFormat format_of(std::span<const std::byte> file) {
   if (starts_with(file, kJpegStart)) return ImageFileFormat::jpeg;
   if (starts_with(file, kPngStart)) return ImageFileFormat::png;
+  if (starts_with(file, kGifStart)) return ImageFileFormat::gif;
+  if (starts_with(file, kBmpStart) && file.size() >= kLeastBmp) return ImageFileFormat::bmp;
+  if (starts_with(file, kRiffStart) && file.size() >= 12 &&
+      starts_with(file.subspan(8), kWebpName)) {
+    return ImageFileFormat::webp;
+  }
   throw Error({.kind = ErrorKind::unsupported,
                .offset = 0,
-               .reason = "neither a JPEG nor a PNG file",
+               .reason = "neither a JPEG, PNG, GIF, BMP nor WebP file",
                .hint = "convert the image to one of them"});
 }
 
+// Null for JPEG and PNG.
+const RgbaDecoder* rgba_decoder(ImageFileFormat format) {
+  static const GifDecoder gif;
+  static const BmpDecoder bmp;
+  static const WebpDecoder webp;
+  switch (format) {
+    case ImageFileFormat::gif:
+      return &gif;
+    case ImageFileFormat::bmp:
+      return &bmp;
+    case ImageFileFormat::webp:
+      return &webp;
+    case ImageFileFormat::jpeg:
+    case ImageFileFormat::png:
+      break;
+  }
+  return nullptr;
+}
+
+// Copies a part of [height, width, 4] to as many channels as `image` has.
+void cut_out(const std::vector<uint8_t>& rgba, size_t width, const ImagePart& part,
+             DecodedImage& image) {
+  image.pixels.resize(part.height * part.width * image.channels);
+  uint8_t* to = image.pixels.data();
+  for (size_t y = 0; y < part.height; ++y) {
+    const uint8_t* from = rgba.data() + ((part.top + y) * width + part.left) * 4;
+    for (size_t x = 0; x < part.width; ++x, from += 4, to += image.channels) {
+      if (image.channels == 1) {
+        to[0] = static_cast<uint8_t>((299 * from[0] + 587 * from[1] + 114 * from[2] + 500) / 1000);
+      } else {
+        std::copy_n(from, image.channels, to);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+std::string_view to_string(ImageFileFormat format) {
+  switch (format) {
+    case ImageFileFormat::jpeg:
+      return "JPEG";
+    case ImageFileFormat::png:
+      return "PNG";
+    case ImageFileFormat::gif:
+      return "GIF";
+    case ImageFileFormat::bmp:
+      return "BMP";
+    case ImageFileFormat::webp:
+      return "WebP";
+  }
+  return "";
+}
 
 void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
   const uint64_t pixels = uint64_t{info.height} * info.width;  // each below 2^31
@@ -78,8 +142,10 @@ Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info)
 
 ImageInfo image_info(std::span<const std::byte> file) {
   const ImageFileFormat format = format_of(file);
-  ImageInfo info =
-      format == ImageFileFormat::jpeg ? JpegDecoder().info(file) : PngDecoder().info(file);
+  const RgbaDecoder* const rgba = rgba_decoder(format);
+  ImageInfo info = rgba != nullptr                   ? rgba->info(file)
+                   : format == ImageFileFormat::jpeg ? JpegDecoder().info(file)
+                                                     : PngDecoder().info(file);
   info.orientation = exif_orientation(file, format);
   return info;
 }
@@ -90,15 +156,32 @@ struct ImageDecoder::State {
   PngDecoder png = {};
   DecodedImage image = {};
   DecodedImage turned = {};
+  std::vector<uint8_t> rgba = {};
 
   void decode(std::span<const std::byte> file, ImageFileFormat format, const ChoosePart& choose) {
     if (format == ImageFileFormat::png) return png.decode(file, options, choose, image);
-    jpeg.decode(file, options, choose, image);
+    if (const RgbaDecoder* const decoder = rgba_decoder(format)) {
+      decode_whole(file, *decoder, choose);
+    } else {
+      jpeg.decode(file, options, choose, image);
+    }
     if (options.bits == 8) return image.pixels16.clear();
     image.pixels16.resize(image.pixels.size());
     std::ranges::transform(image.pixels, image.pixels16.begin(),
                            [](uint8_t value) { return static_cast<uint16_t>(value * 257); });
     image.pixels.clear();
+  }
+
+  void decode_whole(std::span<const std::byte> file, const RgbaDecoder& decoder,
+                    const ChoosePart& choose) {
+    const ImageInfo info = decoder.info(file);
+    check_pixels(info, options);
+    const ImagePart part = chosen_part(choose, info).part;
+    decoder.decode(file, options.accept_damaged, rgba);
+    image.height = part.height;
+    image.width = part.width;
+    image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
+    cut_out(rgba, info.width, part, image);
   }
 };
 

@@ -88,6 +88,23 @@ int orientation_in_png(Bytes file) {
   }
 }
 
+int orientation_in_webp(Bytes file) {
+  constexpr std::array<uint8_t, 6> kStart = {'E', 'x', 'i', 'f', 0, 0};  // that some programs write
+  constexpr uint32_t kExif = 0x46495845;                                 // "EXIF"
+  size_t at = 12;
+  while (true) {
+    const std::optional<uint32_t> type = number(file, at, 4, false);
+    const std::optional<uint32_t> length = number(file, at + 4, 4, false);
+    if (!length || !type) return 1;
+    const std::optional<Bytes> chunk = slice(file, at + 8, *length);
+    if (!chunk) return 1;
+    if (*type == kExif) {
+      return orientation_of(chunk->subspan(starts_with(*chunk, kStart) ? kStart.size() : 0));
+    }
+    at += size_t{8} + *length + *length % 2;
+  }
+}
+
 template <class Value>
 void turn_pixels(const Turn& turn, const ImageSize& stored, size_t channels,
                  const std::vector<Value>& from, std::vector<Value>& to) {
@@ -110,7 +127,18 @@ void turn_pixels(const Turn& turn, const ImageSize& stored, size_t channels,
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> file, ImageFileFormat format) {
-  return format == ImageFileFormat::jpeg ? orientation_in_jpeg(file) : orientation_in_png(file);
+  switch (format) {
+    case ImageFileFormat::jpeg:
+      return orientation_in_jpeg(file);
+    case ImageFileFormat::png:
+      return orientation_in_png(file);
+    case ImageFileFormat::webp:
+      return orientation_in_webp(file);
+    case ImageFileFormat::gif:
+    case ImageFileFormat::bmp:
+      break;
+  }
+  return 1;
 }
 
 ImagePart Turn::stored(const ImagePart& upright, const ImageSize& size) const {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "recordpipe/error.h"
 #include "recordpipe/image/decode_image.h"
@@ -32,6 +34,37 @@ class PngDecoder {
   // The same; decodes to `bits`.
   void decode(std::span<const std::byte> file, const DecodeOptions& options,
               const ImageDecoder::ChoosePart& choose, DecodedImage& image);
+};
+
+// A format whose images are decoded whole, to RGBA.
+class RgbaDecoder {
+ public:
+  virtual ~RgbaDecoder() = default;
+  virtual ImageInfo info(std::span<const std::byte> file) const = 0;
+  // `rgba`: [height, width, 4] of info(). With `accept_damaged`, what is missing is 0.
+  virtual void decode(std::span<const std::byte> file, bool accept_damaged,
+                      std::vector<uint8_t>& rgba) const = 0;
+};
+
+class GifDecoder final : public RgbaDecoder {
+ public:
+  ImageInfo info(std::span<const std::byte> file) const override;
+  void decode(std::span<const std::byte> file, bool accept_damaged,
+              std::vector<uint8_t>& rgba) const override;
+};
+
+class BmpDecoder final : public RgbaDecoder {
+ public:
+  ImageInfo info(std::span<const std::byte> file) const override;
+  void decode(std::span<const std::byte> file, bool accept_damaged,
+              std::vector<uint8_t>& rgba) const override;
+};
+
+class WebpDecoder final : public RgbaDecoder {
+ public:
+  ImageInfo info(std::span<const std::byte> file) const override;
+  void decode(std::span<const std::byte> file, bool accept_damaged,
+              std::vector<uint8_t>& rgba) const override;
 };
 
 // Throws Error{limit_exceeded} if the image has more than options.max_pixels pixels.

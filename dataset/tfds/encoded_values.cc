@@ -120,9 +120,9 @@ std::vector<size_t> append_image(const Feature& feature, std::span<const std::by
                              declared_text(feature.shape)});
     }
     if ((is_wide || is_float) && info.format != ImageFileFormat::png) {
-      throw Error(
-          {.kind = ErrorKind::unsupported,
-           .reason = "a JPEG file, for an image of " + std::string(to_string(*feature.dtype))});
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "a " + std::string(to_string(info.format)) +
+                             " file, for an image of " + std::string(to_string(*feature.dtype))});
     }
     // The decoder has checked max_pixels, so that this doesn't overflow.
     const size_t pixel = size_of(*feature.dtype) * static_cast<size_t>(feature.shape[2]);

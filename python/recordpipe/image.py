@@ -77,7 +77,9 @@ class ImageOperators:
         dct_scaling: bool = False,
         exif_orientation: bool = False,
     ) -> Dataset:
-        """Decodes JPEG and PNG files (tf.io.decode_image).
+        """Decodes JPEG, PNG, WebP, GIF and BMP files (tf.io.decode_image).
+
+        Of an animation, the first frame is decoded.
 
         Raises for an element: :class:`UnsupportedError` for another format,
         :class:`DataLossError` for a damaged file, :class:`LimitExceededError` for a larger image.

@@ -1,4 +1,4 @@
-// Decodes JPEG and PNG files of all kinds: intact, truncated and damaged ones.
+// Decodes JPEG, PNG, GIF, BMP and WebP files of all kinds: intact, truncated and damaged ones.
 #include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
@@ -34,17 +34,38 @@ struct Golden {
   int bits;
   std::vector<uint8_t> pixels;
 
-  bool is_png() const { return name.ends_with(".png"); }
+  ImageFileFormat format() const {
+    if (name.ends_with(".png")) return ImageFileFormat::png;
+    if (name.ends_with(".gif")) return ImageFileFormat::gif;
+    if (name.ends_with(".bmp")) return ImageFileFormat::bmp;
+    return name.ends_with(".webp") ? ImageFileFormat::webp : ImageFileFormat::jpeg;
+  }
+  bool is_exact() const { return format() != ImageFileFormat::jpeg && !name.starts_with("lossy"); }
   // The tolerance per value: versions of libjpeg-turbo round differently, and there are several
   // formulas for CMYK.
-  int tolerance() const { return is_png() ? 0 : name == "cmyk.jpg" || name == "ycck.jpg" ? 2 : 1; }
+  int tolerance() const {
+    return is_exact() ? 0 : name == "cmyk.jpg" || name == "ycck.jpg" ? 2 : 1;
+  }
 };
+
+// libwebp is optional.
+bool decodes_webp() {
+  const std::string file = read("lossless.webp");
+  try {
+    image_info(as_bytes(file));
+    return true;
+  } catch (const Error& error) {
+    EXPECT_NE(error.reason().find("without libwebp"), std::string::npos) << error.what();
+    return false;
+  }
+}
 
 std::vector<Golden> golden() {
   std::ifstream in(RECORDPIPE_DATA_DIR "/image/decoded.json");
   std::vector<Golden> all;
   for (const nlohmann::json& entry : nlohmann::json::parse(in)) {
     Golden one = {entry["name"], read(entry["name"]), entry["channels"], entry["bits"], {}};
+    if (one.format() == ImageFileFormat::webp && !decodes_webp()) continue;
     const std::string hex = entry["pixels"];
     for (size_t i = 0; i < hex.size(); i += 2) {
       one.pixels.push_back(static_cast<uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
@@ -83,7 +104,7 @@ std::vector<uint8_t> as_channels(const Golden& image, size_t channels) {
 
 TEST(DecodeImage, EveryKindAsStored) {
   for (const Golden& image : golden()) {
-    const ImageInfo info = {.format = image.is_png() ? ImageFileFormat::png : ImageFileFormat::jpeg,
+    const ImageInfo info = {.format = image.format(),
                             .height = kHeight,
                             .width = kWidth,
                             .channels = image.channels,
@@ -105,7 +126,7 @@ TEST(DecodeImage, EveryKindWithTheChannelsAskedFor) {
       EXPECT_EQ(decoded.channels, n);
       // The grey value of a JPEG is its luminance before its colours are clipped and rounded.
       const bool converted = channels == 1 && image.channels >= 3;
-      const int tolerance = !converted ? image.tolerance() : image.is_png() ? 1 : 8;
+      const int tolerance = !converted ? image.tolerance() : image.is_exact() ? 1 : 8;
       expect_near(decoded.pixels, as_channels(image, n), tolerance,
                   image.name + " as " + std::to_string(channels));
     }
@@ -166,8 +187,9 @@ TEST(DecodeImage, AFlippedBitNeverDoesHarm) {
 }
 
 TEST(DecodeImage, RefusesTooManyPixels) {
-  for (const char* name : {"rgb8.png", "rgb420.jpg"}) {
+  for (const char* name : {"rgb8.png", "rgb420.jpg", "plain.gif", "rgb24.bmp", "lossy.webp"}) {
     const std::string file = read(name);
+    if (std::string_view(name).ends_with("webp") && !decodes_webp()) continue;
     const Error error =
         error_of([&] { decode_image(as_bytes(file), {.max_pixels = kHeight * kWidth - 1}); });
     EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
@@ -206,6 +228,69 @@ TEST(DecodeImage, AnImageThatItsFileCannotHoldTakesNoMemory) {
   EXPECT_EQ(error_of([&] { decode_image(as_bytes(png)); }).kind(), ErrorKind::truncated);
 }
 
+TEST(DecodeImage, AGifOrBmpThatItsFileCannotHoldTakesNoMemory) {
+  std::string gif = read("plain.gif");
+  const size_t frame = gif.find(std::string(",\0\0\0\0\x0D\0\x0B\0", 9));
+  ASSERT_NE(frame, gif.npos);
+  gif.replace(frame + 5, 4, "\x40\x1F\x40\x1F");
+  EXPECT_EQ(image_info(as_bytes(gif)).width, 8000u);  // a frame may be larger than the file says
+  std::string bmp = read("rgb24.bmp");
+  bmp.replace(18, 8, std::string("\x40\x1F\0\0\x40\x1F\0\0", 8));
+  EXPECT_EQ(image_info(as_bytes(bmp)).height, 8000u);
+  for (const std::string& file : {gif, bmp}) {
+    const Error error = error_of([&] { decode_image(as_bytes(file)); });
+    EXPECT_EQ(error.kind(), ErrorKind::truncated);
+    EXPECT_NE(error.reason().find("too few bytes"), std::string::npos) << error.what();
+  }
+}
+
+TEST(DecodeImage, AFrameInACanvas) {
+  std::string gif = read("plain.gif");
+  const std::vector<uint8_t> whole = decode_image(as_bytes(gif)).pixels;
+  gif.replace(6, 4, std::string("\x10\0\x0E\0", 4));  // 16 x 14
+  const size_t frame = gif.find(std::string(",\0\0\0\0\x0D\0\x0B\0", 9));
+  gif.replace(frame + 1, 4, std::string("\x02\0\x03\0", 4));
+  const DecodedImage image = decode_image(as_bytes(gif), {.channels = 4});
+  ASSERT_EQ((std::pair{image.height, image.width}), (std::pair<size_t, size_t>{14, 16}));
+  for (size_t y = 0; y < 14; ++y) {
+    for (size_t x = 0; x < 16; ++x) {
+      const bool inside = y >= 3 && x >= 2 && x < 2 + kWidth;
+      for (size_t c = 0; c < 4; ++c) {
+        const uint8_t colour = !inside  ? 0
+                               : c == 3 ? 255
+                                        : whole[((y - 3) * kWidth + x - 2) * 3 + c];
+        ASSERT_EQ(image.pixels[(y * 16 + x) * 4 + c], colour) << y << " " << x << " " << c;
+      }
+    }
+  }
+}
+
+TEST(DecodeImage, APartAndSixteenBitsOfEveryKind) {
+  for (const Golden& image : golden()) {
+    const DecodedImage whole = decode_image(as_bytes(image.file));
+    ImageDecoder decoder({.bits = 16});
+    const DecodedImage& part = decoder.decode(as_bytes(image.file), [](const ImageInfo&) {
+      return ImagePart{2, 3, 5, 7};
+    });
+    ASSERT_EQ(part.pixels16.size(), 5 * 7 * whole.channels) << image.name;
+    if (image.bits == 16) continue;
+    for (size_t y = 0; y < 5; ++y) {
+      for (size_t x = 0; x < 7 * whole.channels; ++x) {
+        const int value = whole.pixels[((y + 2) * kWidth + 3) * whole.channels + x];
+        ASSERT_EQ(part.pixels16[y * 7 * whole.channels + x], value * 257) << image.name;
+      }
+    }
+  }
+}
+
+TEST(DecodeImage, CompressedBmpFilesAreRefused) {
+  std::string bmp = read("palette8.bmp");
+  bmp[30] = 1;
+  const Error error = error_of([&] { decode_image(as_bytes(bmp)); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_NE(error.reason().find("8 bits in the compression 1"), std::string::npos);
+}
+
 TEST(DecodeImage, AJpegOfManyScansIsRefused) {
   const std::string file = read("rgb420_progressive.jpg");
   const size_t end = file.size() - 2;  // the end-of-image marker
@@ -221,7 +306,8 @@ TEST(DecodeImage, AJpegOfManyScansIsRefused) {
 }
 
 TEST(DecodeImage, RefusesOtherFilesAndOtherChannels) {
-  for (const std::string& file : {std::string(), std::string("GIF89a"), std::string("\xFF\xD8")}) {
+  for (const std::string& file : {std::string(), std::string("II*"), std::string("BM"),
+                                  std::string("RIFF1234WAVE"), std::string("\xFF\xD8")}) {
     EXPECT_EQ(error_of([&] { decode_image(as_bytes(file)); }).kind(), ErrorKind::unsupported);
     EXPECT_EQ(error_of([&] { image_info(as_bytes(file)); }).kind(), ErrorKind::unsupported);
   }

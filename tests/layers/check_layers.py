@@ -98,6 +98,7 @@ LIBRARIES = {
     "jerror.h": ["dataset/image/jpeg_"],
     "jpeglib.h": ["dataset/image/jpeg_", "tests/bench/photo_bench"],
     "png.h": ["dataset/image/png_"],
+    "webp/decode.h": ["dataset/image/webp_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
     "tbb/": ["dataset/parallel/tbb_market.cc"],
     "iconv.h": ["tools/tfrecord/io/text_encoding"],

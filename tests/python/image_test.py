@@ -1,5 +1,6 @@
 """Image operators: pixels against NumPy, random numbers, composition, errors."""
 
+import pathlib
 import pickle
 import struct
 import unittest
@@ -32,6 +33,9 @@ def png(pixels):
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
+
+
+IMAGES = pathlib.Path(__file__).resolve().parent.parent.parent / "data/images"
 
 
 def grey_jpeg(value):
@@ -110,6 +114,21 @@ class Images(FilesTest):
 
 
 class Decode(Images):
+    def test_images_of_every_format_are_decoded(self):
+        names = sorted(path.name for path in IMAGES.iterdir())
+        rows = [{"image": (IMAGES / name).read_bytes(), "label": i} for i, name in enumerate(names)]
+        path = self.folder / "all"
+        rp.write_tfrecords(path, rows)
+        decoded = rp.tfrecords(path).parse(FEATURES).decode_image("image").ignore_errors()
+        iterator = iter(decoded)
+        labels = [row["label"] for row in iterator if row["image"].shape == (11, 13, 3)]
+        if iterator.stats()["skipped"]:  # a build without libwebp
+            reasons = {reason for _, _, reason in iterator.stats()["first_skipped"]}
+            self.assertTrue(all("built without libwebp" in reason for reason in reasons))
+            names = [name for name in names if not name.endswith(".webp")]
+        self.assertEqual(len(labels), len(names))
+        self.assertGreater(sum(name.endswith((".gif", ".bmp")) for name in names), 10)
+
     def test_png_files_of_one_size_become_a_column(self):
         images = self.random_images(10)
         batches = list(self.parsed([png(i) for i in images]).decode_image("image").batch(4))

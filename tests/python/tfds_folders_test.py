@@ -170,7 +170,7 @@ class Damage(TfdsTest):
                 "objects/words/ragged_row_lengths_0": [0, 1],
             },
             '"thumbnail": an image of 7x5': {"thumbnail": [grey]},
-            '"image".*neither a JPEG nor a PNG': {"image": [b"GIF89a" + b"\0" * 50]},
+            '"image".*neither a JPEG, PNG, GIF': {"image": [b"II*" + b"\0" * 50]},
             '"steps/note": 1 steps, where others have 2': {"steps/note": [b"a"]},
         }.items():
             with self.subTest(reason=reason):

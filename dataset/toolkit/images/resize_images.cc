@@ -103,6 +103,12 @@ class ImageEdit {
   // Replaces an encoded image by a smaller one in `images`, unless it is small enough.
   void resize(Bytes& file, NewImages& images) const {
     const ImageInfo info = image_info(file);
+    if (info.format != ImageFileFormat::jpeg && info.format != ImageFileFormat::png) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "a " + std::string(to_string(info.format)) +
+                             " image, which can't be written in its format",
+                   .hint = "JPEG and PNG images are resized"});
+    }
     if (std::min(info.height, info.width) <= resizing_.short_side) return;
     thread_local ImageDecoder decoder8, decoder16({.bits = 16});
     const bool is_deep = info.bits_per_channel == 16;

@@ -128,13 +128,13 @@ std::string features_text(const ShownRecord& shown, bool colored) {
 
 std::string describe_bytes(std::span<const std::byte> bytes) {
   const std::string_view view = as_view(bytes);
-  if (view.starts_with("\x89PNG\r\n\x1a\n") || view.starts_with("\xff\xd8\xff")) {
+  if (!image_format(bytes).empty()) {
     try {
       const ImageInfo info = image_info(bytes);
-      return fmt::format("{} {}x{}, {}", info.format == ImageFileFormat::png ? "PNG" : "JPEG",
-                         info.width, info.height, byte_count(bytes.size()));
+      return fmt::format("{} {}x{}, {}", to_string(info.format), info.width, info.height,
+                         byte_count(bytes.size()));
     } catch (const Error&) {
-      return hex(bytes);
+      // It is text, or damaged.
     }
   }
   return is_text(bytes) ? in_quotes(view) : hex(bytes);

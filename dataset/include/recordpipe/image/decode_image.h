@@ -1,5 +1,5 @@
-// Decodes JPEG and PNG files in memory, with libjpeg-turbo and libpng. CMake target:
-// recordpipe::image_codecs.
+// Decodes JPEG, PNG, WebP, GIF and BMP files in memory, the first three with libjpeg-turbo, libpng
+// and libwebp. Of animations, the first frame is decoded. CMake target: recordpipe::image_codecs.
 //
 // The files are untrusted input: sizes in the header are checked before memory is allocated, and
 // every defect of a file is an Error with its offset.
@@ -17,7 +17,8 @@
 
 namespace recordpipe {
 
-enum class ImageFileFormat { jpeg, png };
+enum class ImageFileFormat { jpeg, png, gif, bmp, webp };
+std::string_view to_string(ImageFileFormat format);  // "JPEG", "PNG", "GIF", "BMP", "WebP"
 
 struct ImageInfo {
   ImageFileFormat format = ImageFileFormat::jpeg;
@@ -25,9 +26,9 @@ struct ImageInfo {
   size_t width = 0;
   size_t channels = 0;       // with DecodeOptions::channels = 0
   int bits_per_channel = 8;  // as stored: 1, 2, 4, 8 or 16
-  // From EXIF (JPEG's APP1, PNG's eXIf), 1 to 8: how the stored image must be turned and mirrored;
-  // 1: not at all, and if the file doesn't say or says it wrongly. Height and width are as stored,
-  // except for a ChoosePart with Orientation::upright.
+  // From EXIF (JPEG's APP1, PNG's eXIf, WebP's EXIF), 1 to 8: how the stored image must be turned
+  // and mirrored; 1: not at all, and if the file doesn't say or says it wrongly. Height and width
+  // are as stored, except for a ChoosePart with Orientation::upright.
   int orientation = 1;
 
   bool operator==(const ImageInfo&) const = default;
@@ -51,7 +52,7 @@ enum class Orientation {
 struct DecodeOptions {
   // 1: grey; 3: RGB; 4: RGBA (alpha is 255 if the file has none). 0 (default): the channels of the
   // file, as in tf.io.decode_image: 1 to 4 for PNG (2: grey and alpha; a palette gives 3, or 4 with
-  // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK).
+  // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK), 3, or 4 with alpha, for the others.
   // Colour is converted to grey as 0.299 R + 0.587 G + 0.114 B. Alpha that was not requested is
   // dropped.
   int channels = 0;
@@ -78,7 +79,8 @@ struct DecodedImage {
 };
 
 // All functions throw recordpipe::Error, without a path:
-//   unsupported       neither JPEG nor PNG, or a JPEG variant that the library does not decode
+//   unsupported       another format, or a variant that is not decoded: of JPEG some, of BMP those
+//                     with run lengths; WebP without libwebp (RECORDPIPE_WEBP)
 //   truncated         the file ends too early
 //   corrupted         the file is damaged
 //   limit_exceeded    too many pixels, or a JPEG with more than 500 scans

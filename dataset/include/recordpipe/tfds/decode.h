@@ -75,7 +75,7 @@ class ExampleDecoder {
   //   corrupted       the record is not an Example; damaged compressed values or images
   //   not_found       a feature is missing, and is not optional
   //   unsupported     another kind or number of values than declared; an image of another size or
-  //                   format (GIF, BMP); images of different sizes in one Sequence
+  //                   format; images of different sizes in one Sequence
   //   limit_exceeded  options.max_pixels, options.max_bytes
   Dict operator()(const Record& record) const;
 
