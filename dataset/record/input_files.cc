@@ -50,7 +50,7 @@ class InputFiles {
       : file_system_(file_system), options_(options), listings_(file_system, keeps_listings) {}
 
   void add(const std::string& name);
-  FilesAndFolders take() { return {std::move(files_), std::move(folders_)}; }
+  FilesAndFolders take() { return {std::move(files_), std::move(folders_), std::move(left_out_)}; }
 
  private:
   void add_url(const std::string& url);
@@ -72,6 +72,7 @@ class InputFiles {
   Listings listings_;
   std::vector<std::string> files_;
   std::vector<std::string> folders_;  // read with those below them
+  std::vector<std::string> left_out_;
 };
 
 void InputFiles::add(const std::string& name) {
@@ -120,7 +121,11 @@ void InputFiles::find_in_folder(const std::string& folder, std::vector<std::stri
   const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
   for (const DirectoryEntry& entry : *listing) {
     if (entry.kind != FileKind::directory) {
-      if (is_record_file_name(entry.name)) found.push_back(prefix + entry.name);
+      if (is_record_file_name(entry.name)) {
+        found.push_back(prefix + entry.name);
+      } else if (may_be_record_file_name(entry.name)) {
+        left_out_.push_back(prefix + entry.name);
+      }
     } else if (options_.recursive && !entry.is_link && !entry.name.starts_with('.') &&
                !entry.name.starts_with('_')) {
       find_in_folder(prefix + entry.name, found);
@@ -258,6 +263,21 @@ FilesAndFolders find_files_and_folders(FileSystem& file_system,
   InputFiles files(file_system, options, keeps_listings);
   for (const std::string& name : names) files.add(name);
   return files.take();
+}
+
+std::string left_out_note(const FilesAndFolders& found) {
+  if (found.left_out.empty()) return {};
+  constexpr size_t kNamed = 3;
+  const size_t count = found.left_out.size();
+  std::string names;
+  for (size_t i = 0; i < std::min(count, kNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + printable(found.left_out[i]);
+  }
+  if (count > kNamed) names += ", ...";
+  return "left out " + grouped(count) + (count == 1 ? " file" : " files") + " of a folder, " +
+         names +
+         ": names of record files contain \"tfrec\"; to read others, name them, or use a pattern: "
+         "FOLDER/*";
 }
 
 }  // namespace recordpipe

@@ -1,6 +1,7 @@
 // Tells record files from other files by their names (input_files.h).
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,12 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kOtherEndings = {
     ".idx", ".index", ".steps", ".md5", ".sha1", ".sha256", ".crc", ".json", ".txt"};
+// Of files that nobody takes for records.
+constexpr std::array<std::string_view, 36> kOtherFormats = {
+    ".md",   ".html",  ".htm",    ".pdf",     ".rst",   ".log",   ".out",   ".err", ".py",
+    ".sh",   ".yaml",  ".yml",    ".toml",    ".xml",   ".pbtxt", ".proto", ".csv", ".tsv",
+    ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".npy",   ".npz",   ".tar", ".tgz",
+    ".zip",  ".jpg",   ".jpeg",   ".png",     ".gif",   ".webp",  ".mp4",   ".wav", ".partial"};
 constexpr std::array<std::string_view, 5> kCompressedEndings = {".gz", ".gzip", ".zlib", ".zst",
                                                                 ".zstd"};
 
@@ -39,17 +46,35 @@ bool is_bare_shard(std::string_view name) {
          without_compression(name).find('.') == name.npos;
 }
 
-}  // namespace
-
-bool is_record_file_name(std::string_view name) {
-  if (name.starts_with('.') || name.starts_with('_')) return false;
+std::string lower_case(std::string_view name) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   });
-  const bool is_other = std::ranges::any_of(
-      kOtherEndings, [&](std::string_view ending) { return lower.ends_with(ending); });
-  return !is_other && (lower.find("tfrec") != lower.npos || is_bare_shard(lower));
+  return lower;
+}
+
+bool has_ending(std::string_view name, std::span<const std::string_view> endings) {
+  return std::ranges::any_of(endings,
+                             [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool is_hidden(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
+
+}  // namespace
+
+bool is_record_file_name(std::string_view name) {
+  if (is_hidden(name)) return false;
+  const std::string lower = lower_case(name);
+  return !has_ending(lower, kOtherEndings) &&
+         (lower.find("tfrec") != lower.npos || is_bare_shard(lower));
+}
+
+bool may_be_record_file_name(std::string_view name) {
+  if (is_hidden(name)) return false;
+  const std::string lower = lower_case(name);
+  return !has_ending(lower, kOtherEndings) &&
+         !has_ending(without_compression(lower), kOtherFormats);
 }
 
 }  // namespace recordpipe

@@ -99,12 +99,14 @@ class WorkThread {
 
 Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given, bool recursive) {
   Inputs inputs;
+  std::string note;
   run_file_work(files, nb::none(), 0, [&](const FileWork& work) {
     const internal::CallStopScope scope(work.stop);
     ListedSizes listed(work.files);
     auto found = find_files_and_folders(listed, strings(given), {.recursive = recursive});
     inputs.paths = std::move(found.files);
     inputs.folders = std::move(found.folders);
+    note = left_out_note(found);
     const bool is_local = std::ranges::all_of(
         inputs.paths, [&](const std::string& path) { return work.files.can_map(path); });
     for_each_file<uint64_t>(
@@ -125,7 +127,13 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
             ? parallel::InOrderOptions{.threads = available_cpus()}
             : parallel::InOrderOptions{.threads = kRequests, .kind = parallel::CrewKind::waits});
   });
+  warn(note);
   return inputs;
+}
+
+void warn(const std::string& text) {
+  if (text.empty()) return;
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
 }
 
 void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,

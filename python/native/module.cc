@@ -73,8 +73,13 @@ PackOptions packing(size_t open_rows, bool truncate) {
 // The files that folders, patterns, braces and sets of shards stand for.
 std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<FilePath>& paths,
                                    bool recursive) {
-  const GilRelease no_gil;
-  return file_paths(find_input_files(*files, strings(paths), {.recursive = recursive}));
+  FilesAndFolders found;
+  {
+    const GilRelease no_gil;
+    found = find_files_and_folders(*files, strings(paths), {.recursive = recursive});
+  }
+  warn(left_out_note(found));
+  return file_paths(found.files);
 }
 
 // `paths`: of record_paths().

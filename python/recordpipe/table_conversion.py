@@ -13,7 +13,7 @@ from recordpipe.progress import ProgressFunction
 from recordpipe.schema import Schema, schema
 from recordpipe.sources import tfrecords
 from recordpipe.table_files import file_size
-from recordpipe.tables import is_table, table_batches, write_table
+from recordpipe.tables import is_table, table_batches, write_empty_table, write_table
 from recordpipe.writer import Writer
 
 __all__ = ["convert_tables", "names_tables"]
@@ -83,7 +83,7 @@ def _from_tables(
 ) -> tuple[Written, int]:
     total, before = sum(tables.sizes), 0
     left = options.get("limit")
-    codec = options.get("compression") or _by_suffix(path)
+    codec = options.get("compression")
     level = {} if options.get("level") is None else {"compression_level": options["level"]}
     with Writer(path, compression=codec, filesystem=filesystem, **level) as writer:
         for name, size in zip(tables.paths, tables.sizes, strict=True):
@@ -109,11 +109,6 @@ def _from_tables(
     if progress is not None:
         progress(total, total)
     return (path, writer.records, file_size(path, filesystem)), writer.records
-
-
-def _by_suffix(path: str) -> str | None:
-    suffixes = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd"}
-    return suffixes.get(os.path.splitext(path)[1])
 
 
 def _selected(batch: Any, options: Mapping[str, Any], name: str) -> Any:
@@ -155,6 +150,9 @@ def _to_table(
         **reading,
     )
     features = _columns(found, options, names[0])
+    if not features:
+        write_empty_table(path, compression=options.get("compression"), filesystem=filesystem)
+        return (path, 0, file_size(path, filesystem)), 0
     dataset = tfrecords(names, compression=options.get("input_compression"), **reading)
     if "limit" in options:
         dataset = dataset.take(options["limit"])
@@ -186,12 +184,18 @@ def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, 
             )
     if found.left_out and not wanted:
         raise _refused(name, "more features than a schema holds: select those of the columns")
+    if found.records == 0 and not wanted and not dropped:
+        return {}
     for feature in [*(wanted or []), *dropped]:
         if feature not in found.fields:
             reason = f"no record has a feature {feature!r}"
             raise _make("not_found", f"{name}: {reason}", name, None, reason, "")
     chosen = (key for key in wanted or features if key not in dropped)
     kept = {key: features[key] for key in chosen if key in features}
+    if not kept and not found.fields:
+        raise _refused(
+            name, f"none of {found.records:,} records has a feature, and rows need a column"
+        )
     if not kept:
         raise _refused(name, "no feature is left for the columns")
     return kept

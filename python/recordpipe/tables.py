@@ -13,7 +13,7 @@ from recordpipe.errors import _make
 from recordpipe.recipe import operators_of
 from recordpipe.table_files import reading_file, writing_file
 
-__all__ = ["is_table", "record_batches", "table_batches", "write_table"]
+__all__ = ["is_table", "record_batches", "table_batches", "write_empty_table", "write_table"]
 
 # Rows are read in batches of about so many bytes, and at most so many rows.
 _BATCH_BYTES = 8 << 20
@@ -31,7 +31,11 @@ _IPC = (".arrow", ".feather", ".ipc")
 
 def is_table(path: str) -> bool:
     """Whether a name is that of a Parquet or Arrow IPC file."""
-    return path.endswith(_PARQUET + _IPC)
+    return path.lower().endswith(_PARQUET + _IPC)
+
+
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(_PARQUET)
 
 
 def write_table(
@@ -74,6 +78,13 @@ def write_table(
         return _write(name, batches.schema, batches, sink, compression)
 
 
+def write_empty_table(path: str, *, compression: str | None, filesystem: Any) -> None:
+    """Writes a file without columns and rows, which is all that is known of no record."""
+    pyarrow = _pyarrow(path)
+    with writing_file(path, filesystem) as sink:
+        _write(path, pyarrow.schema([]), [], sink, compression)
+
+
 def _operators(dataset: Dataset) -> set[str]:
     return {operator[0] for operator in operators_of(dataset)[1]}
 
@@ -99,7 +110,7 @@ def _write(
 ) -> int:
     import pyarrow
 
-    if name.endswith(_PARQUET):
+    if _is_parquet(name):
         import pyarrow.parquet
 
         codec = compression or "snappy"
@@ -141,7 +152,7 @@ def table_batches(
     """Yields the record batches of a file; calls ``advance`` with the share that has been read."""
     pyarrow = _pyarrow(name)
     with reading_file(name, filesystem) as source:
-        if name.endswith(_PARQUET):
+        if _is_parquet(name):
             parquet = importlib.import_module("pyarrow.parquet")
             file = parquet.ParquetFile(source, buffer_size=1 << 20)
             done = 0

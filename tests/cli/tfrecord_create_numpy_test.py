@@ -88,6 +88,9 @@ class Numpy(CreateTest):
                 (npy("'<i8'", "(2,)", good, version=(4, 0)), "version 4"),
                 (npy("'|O'", "(2,)", good), "neither a numeric nor a string type"),
                 (npy("'|O8'", "(2,)", good), "objects are pickles"),
+                (npy("'<M8[ns]'", "(2,)", good), "dtype <M8[ns], which holds dates and times (save "
+                 "it as whole numbers, array.astype(\"int64\")"),
+                (npy("'<m8[s]'", "(2,)", good), "dtype <m8[s], which holds differences of times"),
                 (npy("[('a', '<i8')]", "(2,)", good), "structures"),
                 (npy("'<c16'", "(1,)", good), "neither a numeric nor a string type"),
                 (npy("'<i3'", "(2,)", good), "neither a numeric nor a string type"),

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests tfrecord export: the exact output, and that `create` restores the same records."""
+import base64
 import io
+import json
 import os
 import random
 import resource
@@ -10,7 +12,7 @@ import zipfile
 
 from png_pixels import png_pixels
 from tfrecord_test_case import (TfrecordTest, bytes_feature, example, float_feature, int64_feature,
-                                named_example)
+                                named_example, record)
 from make_golden import field
 
 EXAMPLES = [{"box": [0.5, 1.0], "id": [7], "name": ["a,\"b\"\n"], "raw": [b"\xff\0"]},
@@ -245,6 +247,15 @@ class Npz(ExportTest):
         self.export()
         self.assertEqual(self.read("a.npz"), first)
 
+    def test_more_features_than_files_can_be_open(self):
+        names = [f"f{i:05}" for i in range(3000)]
+        self.write("a", *(named_example({name: [i + row] for i, name in enumerate(names)})
+                          for row in range(2)))
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        self.run_it("export", "a", "-o", "a.npz", preexec_fn=limit)
+        self.run_it("create", "a.npz", "-o", "b", preexec_fn=limit)
+        self.run_it("diff", "a", "b")
+
     def test_what_arrays_cannot_hold(self):
         self.expect_failure("feature box is not in every record (choose", "export", "a", "-o",
                             "a.npz")
@@ -406,6 +417,41 @@ class Images(ExportTest):
         self.assertEqual(self.files("out"), ["0000000.png"])
         self.assertEqual(self.files("photos"), ["mine"])
         self.assertEqual(self.names(), ["a", "out", "photos"])
+
+    def test_base64_is_named(self):
+        image = b"\x89PNG\r\n\x1a\n" + bytes(range(120))
+        for text in (base64.b64encode(image), base64.urlsafe_b64encode(image),
+                     b"data:image/png;base64," + base64.b64encode(image)):
+            self.write("a", named_example({"image": [text]}))
+            self.expect_failure("record 0: the feature holds the base64 text of a png image, not "
+                                "its bytes", "export", "a", "-o", "out/")
+            self.assertEqual(self.names(), ["a"])
+
+    def test_what_is_broken_is_skipped(self):
+        images = [b"GIF89a" + bytes([i]) * 30 for i in range(4)]
+        content = b"".join(record(named_example({"image": [image]})) for image in
+                           [*images[:2], b"no image", *images[2:]])
+        damaged = bytearray(content)
+        damaged[30] ^= 1
+        (self.folder / "a").write_bytes(damaged)
+        self.expect_failure("data CRC mismatch", "export", "a", "-o", "out/")
+        result = self.start("export", "a", "-o", "out/", "--skip-corrupt", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        summary = json.loads(result.stdout)
+        self.assertEqual(
+            {name: summary[name] for name in summary if name.startswith(("rec", "reg", "byt"))},
+            {"records": 3, "records_skipped": 1, "regions_skipped": 1,
+             "bytes_skipped": len(record(named_example({"image": [images[0]]})))})
+        self.assertEqual([self.read(f"out/{name}") for name in self.files("out")], images[1:])
+        self.assertIn(b"tfrecord export: skipped a record: ", result.stderr)
+        self.assertIn(b"skipped 1 record with a broken image", result.stderr)
+        for name in ("out.jsonl", "out.csv", "out.npz", "out.tar"):
+            notes = self.start("export", "a", "-o", name, "--skip-corrupt", "--where",
+                               "image != 'no image'").stderr
+            self.assertEqual(notes.count(b"a: skipped "), 1, notes)
+            self.assertIn(b"wrote 3 records", notes)
+        self.expect_failure("--skip-corrupt and --no-crc", "export", "a", "-o", "b.csv",
+                            "--skip-corrupt", "--no-crc")
 
     def test_a_folder_that_is_there_stays(self):
         self.write("a", named_example({"image": [b"abc"]}))

@@ -1,10 +1,12 @@
 """Tests what names inputs of tfrecord's subcommands: folders, patterns, braces, sets of shards and
 lists of files."""
 import json
+import os
 import subprocess
 import unittest
 
-from tfrecord_test_case import PROGRAM, TfrecordTest, int64_feature, example
+from tfrecord_test_case import (PROGRAM, TfrecordTest, example, int64_feature, named_example,
+                                record)
 
 RECORDS = [example(n=int64_feature(i)) for i in range(4)]
 # Every command that reads record files, with the arguments that it needs besides files.
@@ -28,6 +30,24 @@ class InputsTest(TfrecordTest):
 
 
 class Names(InputsTest):
+    def test_files_of_a_folder_that_are_left_out_are_noted(self):
+        os.mkdir(self.folder / "sets")
+        one = record(named_example({"a": [1]}))
+        for name in ("val.tfrecord", "train.record", "README.md", "features.json", "_SUCCESS",
+                     "val.tfrecord.idx"):
+            (self.folder / "sets" / name).write_bytes(one)
+        result = self.start("count", "sets")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"1", result.stdout)
+        self.assertEqual(
+            result.stderr.decode(), "tfrecord: left out 1 file of a folder, sets/train.record: names "
+            "of record files contain \"tfrec\"; to read others, name them, or use a pattern: "
+            "FOLDER/*\n")
+        for files in (["sets/val.tfrecord"], ["sets/*"]):
+            self.assertEqual(self.start("count", *files).stderr, b"")
+        (self.folder / "sets/train.record").unlink()
+        self.assertEqual(self.start("count", "sets").stderr, b"")
+
     def test_folders(self):
         self.make("d/b.tfrecord", "d/a.tfrecords", "d/other", "d/.c.tfrecord", "d/e/c.tfrecord",
                   "d/e/f/d-00000-of-00001")

@@ -48,6 +48,17 @@ class Reading(WebDatasetTest):
                 sample("d/0", jpg=b"image", cls=b"7"), sample("d/1", json=b"{}"),
                 sample("d/2", **{"seg.png": b"mask", "jpg": b""}), sample("e/2", jpg=b"other")])
 
+    def test_members_that_are_not_adjacent_are_noted(self):
+        self.tar("a.tar", ("0.jpg", b"a"), ("1.jpg", b"b"), ("0.cls", b"7"), ("1.cls", b"8"),
+                 ("2.jpg", b"c"), ("2.cls", b"9"))
+        notes = self.notes("create", "a.tar", "-o", "a")
+        self.assertIn("a.tar: 2 samples have the key of an earlier one", notes)
+        self.assertIn("the first is 0 (GNU tar --sort=name", notes)
+        # With shards, the archive is read twice, and the note comes once.
+        self.assertEqual(self.notes("create", "a.tar", "-o", "a", "--shards", 2), notes)
+        self.tar("b.tar", ("0.jpg", b"a"), ("0.cls", b"7"))
+        self.assertEqual(self.notes("create", "b.tar", "b.tar", "-o", "b"), "")
+
     def test_long_and_foreign_names(self):
         long = "x" * 150 + "/" + "ü" * 60
         for format in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):

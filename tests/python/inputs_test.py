@@ -2,6 +2,7 @@
 
 import pickle
 import unittest
+import warnings
 
 import recordpipe as rp
 import records
@@ -32,6 +33,14 @@ class Names(FilesTest):
         self.assertEqual(list(rp.tfrecords(f"{self.folder}/d/**/")), [b"3", *shards])
         self.assertEqual(self.read("d/e", "d/s-{00002,00000}-of-00003"), [b"3", b"2", b"0"])
         self.assertEqual(rp.tfrecords(str(self.folder / "d"))[2], b"2")
+
+    def test_files_of_a_folder_that_are_left_out_are_said(self):
+        for function in (rp.tfrecords, rp.info, rp.verify, lambda d: rp.info(d, recursive=True)):
+            with self.assertWarnsRegex(UserWarning, "left out 1 file of a folder, .*d/other: "):
+                function(self.folder / "d")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                function(self.folder / "d/other")
 
     def test_pickles_keep_the_files(self):
         ds = rp.tfrecords(self.folder, recursive=True)

@@ -56,7 +56,11 @@ std::vector<std::string> find_input_files(FileSystem& file_system,
 struct FilesAndFolders {
   std::vector<std::string> files = {};
   std::vector<std::string> folders = {};
+  // Files in folders that were not taken, and may be record files (may_be_record_file_name()).
+  std::vector<std::string> left_out = {};
 };
+// What a program should say of `left_out`; empty if there are none.
+std::string left_out_note(const FilesAndFolders& found);
 // The same as find_input_files(), with the folders.
 FilesAndFolders find_files_and_folders(FileSystem& file_system,
                                        const std::vector<std::string>& names,
@@ -69,5 +73,8 @@ FilesAndFolders find_files_and_folders(FileSystem& file_system,
 // are indexes (.idx, .index, .steps), checksums (.md5, .sha1, .sha256, .crc) and notes (.json,
 // .txt).
 bool is_record_file_name(std::string_view name);
+// Whether a file that is not taken for one may be one: its name neither begins with . or _ nor has
+// the ending of an index, a checksum, a note or another well-known format: "train.record".
+bool may_be_record_file_name(std::string_view name);
 
 }  // namespace recordpipe

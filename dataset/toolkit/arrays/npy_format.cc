@@ -96,6 +96,12 @@ void parse_type(std::string_view type, NpyHeader& header) {
   }
   header.kind = type[1];
   header.big_endian = order == '>';
+  if (header.kind == 'M' || header.kind == 'm') {  // "<M8[ns]"
+    unsupported(shown + (header.kind == 'M' ? ", which holds dates and times"
+                                            : ", which holds differences of times"),
+                "save it as whole numbers, array.astype(\"int64\"), or as text, "
+                "numpy.datetime_as_string(array)");
+  }
   Literal digits(type.substr(2));
   const auto number = digits.number();
   if (!number || !digits.at_end() || *number > kMaxNpyHeader * 1024) corrupted("its " + shown);

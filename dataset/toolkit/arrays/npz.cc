@@ -6,7 +6,9 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <archive.h>
@@ -19,7 +21,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostArrays = 10'000;
+constexpr size_t kMostArrays = 100'000;
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr std::string_view kEnding = ".npy";
 
@@ -132,43 +134,45 @@ NpyHeader parse_header(std::span<const std::byte> head, const std::string& path)
 }
 
 NpzArray read_member(ZipReader& zip, std::string name, const std::string& path,
-                     const NumpyReadOptions& options) {
+                     const NumpyReadOptions& options, const std::shared_ptr<TemporaryFile>& file) {
   std::vector<std::byte> buffer(std::max(kBufferSize, kMaxNpyHeader));
   size_t count = zip.read(buffer);
-  NpzArray array = {std::move(name), parse_header(std::span(buffer).first(count), path),
-                    TemporaryFile(options.temporary_directory)};
+  NpzArray array = {std::move(name), parse_header(std::span(buffer).first(count), path), file,
+                    file->size()};
   const uint64_t size =
       array.header.rows() == 0 ? 0 : array.header.rows() * array.header.row_bytes();
   std::span<const std::byte> values = std::span(buffer).first(count);
   values = values.subspan(array.header.data_begin);
   while (true) {
     throw_if_stopped(options.stop, path);
-    if (array.values.size() + values.size() > size) {
+    if (file->size() - array.begin + values.size() > size) {
       fail(ErrorKind::corrupted, path, "longer than its header specifies");
     }
-    array.values.append(values);
+    file->append(values);
     count = zip.read(buffer);
     if (count == 0) break;
     values = std::span(buffer).first(count);
   }
-  if (array.values.size() < size)
+  if (file->size() - array.begin < size)
     fail(ErrorKind::truncated, path, "shorter than its header specifies");
   return array;
 }
 
 std::vector<NpzArray> read_all_arrays(ZipReader& zip, const NumpyReadOptions& options) {
   std::vector<NpzArray> arrays;
+  std::unordered_set<std::string> names;
+  const auto file = std::make_shared<TemporaryFile>(options.temporary_directory);
   while (std::optional<std::string> member_name = zip.next()) {
     std::string& name = *member_name;
     const std::string member = zip.path() + ":" + name;
-    if (!name.ends_with(kEnding)) fail(ErrorKind::unsupported, member, "not a .npy file");
-    name.resize(name.size() - kEnding.size());
-    if (std::ranges::any_of(arrays, [&](const NpzArray& array) { return array.name == name; })) {
-      fail(ErrorKind::corrupted, member, "duplicate member");
+    if (!name.ends_with(kEnding)) {
+      fail(ErrorKind::unsupported, member, "its name doesn't end in .npy, so it is no array");
     }
+    name.resize(name.size() - kEnding.size());
+    if (!names.insert(name).second) fail(ErrorKind::corrupted, member, "duplicate member");
     if (arrays.size() == kMostArrays)
-      fail(ErrorKind::limit_exceeded, zip.path(), "more than 10,000 arrays");
-    arrays.push_back(read_member(zip, std::move(name), member, options));
+      fail(ErrorKind::limit_exceeded, zip.path(), "more than 100,000 arrays");
+    arrays.push_back(read_member(zip, std::move(name), member, options, file));
   }
   return arrays;
 }

@@ -96,7 +96,7 @@ class NpzRows final : public NumpyRows {
 
   std::string feature_of(const NpzArray& array, uint64_t i) const {
     std::vector<std::byte> values(array.header.row_bytes());
-    array.values.read_at(i * values.size(), values);
+    array.values->read_at(array.begin + i * values.size(), values);
     try {
       return npy_row_feature(array.header, values);
     } catch (const Error& error) {

@@ -25,7 +25,7 @@ constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"
                                      FormatName{".jsonl", "JSON lines", kExport, "json"},
                                      FormatName{".ndjson", "JSON lines", kExport, "json"},
                                      FormatName{".csv", "CSV", kExport, "csv"},
-                                     FormatName{".tsv", "CSV", kExport, "csv"},
+                                     FormatName{".tsv", "CSV with tabs", kExport, "tsv"},
                                      FormatName{".npz", "NumPy arrays", kExport, "npz"},
                                      FormatName{".npy", "a NumPy array", {}},
                                      FormatName{".tar", "a tar archive", kExport, "webdataset"},
@@ -97,7 +97,9 @@ void require_name_of_export(std::string_view path, std::string_view format) {
     }
   }
   const FormatName* const found = find_format(name);
+  const bool is_csv = format == "csv" || format == "tsv";  // with any delimiter
   if (found == nullptr || found->format == format) return;
+  if (is_csv && (found->format == "csv" || found->format == "tsv")) return;
   throw another_format(path, found->name, format,
                        found->written_by == kTables ? std::string(kTables) + " write it"
                                                     : "leave out --to, or give another name");

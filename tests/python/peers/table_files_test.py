@@ -55,6 +55,23 @@ class Converting(TableFilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "column 'x', row 5: "):
             rp.write_tfrecords(self.folder / "wide", pq.ParquetFile(path))
 
+    def test_no_records(self):
+        (self.folder / "none").write_bytes(b"")
+        for suffix in (".parquet", ".arrow", ".PARQUET"):
+            path = self.folder / f"none{suffix}"
+            self.assertEqual(rp.convert(self.folder / "none", path).records, 0)
+            back = self.folder / "back.tfrecord"
+            self.assertEqual(rp.convert(path, back).records, 0)
+            self.assertEqual(back.read_bytes(), b"")
+        self.assertEqual(pq.read_table(self.folder / "none.parquet").shape, (0, 0))
+        with self.assertRaisesRegex(rp.NotFoundError, "no record has a feature 'id'"):
+            rp.convert(self.folder / "none", self.folder / "x.parquet", select=["id"])
+
+    def test_records_without_a_feature(self):
+        rp.write_tfrecords(self.folder / "bare", [{}, {}])
+        with self.assertRaisesRegex(rp.UnsupportedError, "none of 2 records has a feature"):
+            rp.convert(self.folder / "bare", self.folder / "x.parquet")
+
     def test_to_tables_and_back(self):
         for suffix, read in (
             (".parquet", pq.read_table),

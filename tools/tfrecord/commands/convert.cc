@@ -26,8 +26,8 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/plan_output.h"
 #include "tools/tfrecord/records/record_output.h"
-#include "tools/tfrecord/records/scan_file.h"
 #include "tools/tfrecord/records/shard_output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -141,20 +141,6 @@ void check(const ConvertArguments& arguments) {
   }
 }
 
-// What --skip-corrupt has skipped.
-struct Skipped {
-  uint64_t regions = 0;
-  uint64_t bytes = 0;
-  uint64_t records = 0;  // whose image can't be resized
-};
-
-void skip(const CommandContext& context, const std::string& path, const DamagedRegion& region,
-          Skipped& skipped) {
-  context.progress.warn("tfrecord convert: " + shown_path(path) + ": skipped " + describe(region));
-  skipped.regions += 1;
-  skipped.bytes += region.size();
-}
-
 // All that determines an output of --to-dir, except its input.
 std::string operation_of(const ConvertArguments& arguments) {
   const RecordReadOptions& reading = arguments.input.reading;
@@ -208,23 +194,23 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
                                               arguments.input.reading);
     output.threads = shard.threads;
     options.output = record_output_options(context, output);
-    Skipped skipped;
+    SkippedDamage skipped(context, "convert");
     if (arguments.skip_corrupt) {
       options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
         const std::lock_guard lock(mutex);
-        skip(context, path, region, skipped);
+        skipped.skip(path, region);
       };
       if (arguments.resize) {
         options.selection.on_failed_edit = [&](const Error& error) {
           const std::lock_guard lock(mutex);
-          context.progress.warn(std::string("tfrecord convert: skipped a record: ") + error.what());
+          skipped.skip_record(error);
         };
       }
     }
     const ConvertReport report = convert_records(shard.work, std::move(options));
     return ShardCounts{.records = report.files.at(0).records,
-                       .regions_skipped = skipped.regions,
-                       .bytes_skipped = skipped.bytes};
+                       .regions_skipped = skipped.regions(),
+                       .bytes_skipped = skipped.bytes()};
   };
   return run_shard_command(context, arguments.shards,
                            {.name = "convert",
@@ -258,16 +244,13 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
     context.progress.clear();
     return print_plan(context, plan, arguments.json);
   }
-  Skipped skipped;
+  SkippedDamage skipped(context, "convert");
   if (arguments.skip_corrupt) {
     options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
-      skip(context, path, region, skipped);
+      skipped.skip(path, region);
     };
     if (arguments.resize) {
-      options.selection.on_failed_edit = [&](const Error& error) {
-        context.progress.warn(std::string("tfrecord convert: skipped a record: ") + error.what());
-        skipped.records += 1;
-      };
+      options.selection.on_failed_edit = [&](const Error& error) { skipped.skip_record(error); };
     }
   }
   InputProgress progress(context, "convert", options.input.paths);
@@ -275,19 +258,12 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   const ConvertReport report =
       convert_records(work_of(context, progress, "convert"), std::move(options));
   context.progress.clear();
-  if (skipped.regions > 0) {
-    context.progress.warn("tfrecord convert: skipped " +
-                          describe_damage(skipped.regions, skipped.bytes));
-  }
-  if (skipped.records > 0) {
-    context.progress.warn("tfrecord convert: skipped " + counted(skipped.records, "record") +
-                          " with a broken image");
-  }
+  skipped.sum_up();
   if (arguments.json) {
     nlohmann::ordered_json summary = {{"files", to_json(report.files)},
-                                      {"regions_skipped", skipped.regions},
-                                      {"bytes_skipped", skipped.bytes}};
-    if (arguments.resize) summary["records_skipped"] = skipped.records;
+                                      {"regions_skipped", skipped.regions()},
+                                      {"bytes_skipped", skipped.bytes()}};
+    if (arguments.resize) summary["records_skipped"] = skipped.records();
     print_json_summary(context, summary);
   } else if (arguments.output.path != "-") {
     const std::string why =

@@ -216,7 +216,8 @@ images      A folder with one subfolder of JPEG, PNG, GIF, BMP or WebP files per
             classes.
 webdataset  Tar archives of WebDataset (.tar, also compressed by gzip or zstd): a record for each
             sample, that is for consecutive members of the same path up to the first dot of the
-            name. This path is the feature __key__; the content of each member is a feature of bytes
+            name; the number of samples whose key an earlier one has, because their members don't
+            follow one another, is reported. This path is the feature __key__; the content of each member is a feature of bytes
             that has the name of its extension, in lower case: jpg, cls, json. Members without a dot
             in the name, hidden ones and WebDataset's own (__NAME__) are left out, and their number
             is reported. Links, sparse files and devices are refused, as is an archive that was cut.

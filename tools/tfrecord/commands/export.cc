@@ -19,6 +19,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -35,6 +36,7 @@ struct ExportArguments {
   std::vector<std::string> features = {};
   std::optional<uint64_t> limit = {};
   size_t threads = 0;
+  bool skip_corrupt = false;
   bool json = false;
 };
 
@@ -110,8 +112,17 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     }
   }
   check_json_summary(arguments.json, arguments.target.output);
-  const InputReading input = {.paths = arguments.input.files.paths(context),
-                              .reading = arguments.input.reading};
+  if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
+    throw UsageError("--skip-corrupt and --no-crc contradict each other");
+  }
+  InputReading input = {.paths = arguments.input.files.paths(context),
+                        .reading = arguments.input.reading};
+  SkippedDamage skipped(context, "export");
+  if (arguments.skip_corrupt) {
+    input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+      skipped.skip(path, region);
+    };
+  }
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   const RecordSelection selection = {.where = where_of(arguments.where),
                                      .limit = arguments.limit,
@@ -141,8 +152,18 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     require_readable_twice(context.files, input.paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
     target->end_look();
+    // Was said.
+    if (input.on_damage) input.on_damage = [](const auto&, const auto&) {};
   }
-  run("export", [&](const ExportedRecord& record) { target->write(record); });
+  const bool skips_images = arguments.skip_corrupt && format == "images";
+  run("export", [&](const ExportedRecord& record) {
+    try {
+      target->write(record);
+    } catch (const Error& error) {
+      if (!skips_images || error.kind() != ErrorKind::unsupported) throw;
+      skipped.skip_record(error);
+    }
+  });
   found.merge(report.found);
   if (report.taken > 0) {
     print_note(context, "export",
@@ -150,16 +171,23 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   }
   print_note(context, "export", report.note);
   target->close();
+  context.progress.clear();
+  skipped.sum_up();
   const std::string& path = arguments.target.output;
   const std::vector<std::string> files = target->files();
   if (arguments.json) {
     nlohmann::ordered_json summary = {
-        {"path", path}, {"format", format}, {"records", report.taken}};
+        {"path", path}, {"format", format}, {"records", report.taken - skipped.records()}};
+    if (arguments.skip_corrupt) {
+      summary["regions_skipped"] = skipped.regions();
+      summary["bytes_skipped"] = skipped.bytes();
+      summary["records_skipped"] = skipped.records();
+    }
     if (!files.empty()) summary["files"] = files;
     print_json_summary(context, summary);
   } else if (path != "-") {
     print_summary(context,
-                  fmt::format("wrote {} to {}", counted(report.taken, "record"),
+                  fmt::format("wrote {} to {}", counted(report.taken - skipped.records(), "record"),
                               files.empty() ? printable(path) : counted(files.size(), "file")));
   }
   return ExitCode::ok;
@@ -217,6 +245,9 @@ CommandAction define_export(CommandApp& app) {
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
   add_threads(app, arguments->threads);
+  app.add_flag("--skip-corrupt", arguments->skip_corrupt,
+               "Skip damaged regions and keep all intact records after them; of images, also skip "
+               "records whose image can't be written; report each on standard error");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return export_records(context, *arguments); };
 }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/formats/json_value.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/image_format.h"
@@ -97,6 +98,23 @@ std::vector<std::string> read_labels(const CommandContext& context, const std::s
 std::string_view stem_of(std::string_view path) {
   path.remove_prefix(std::min(path.find_last_of("/\\") + 1, path.size()));
   return path.substr(0, path.rfind('.'));
+}
+
+// The format of an image file whose base64 text this is, possibly in a data: URL; otherwise empty.
+std::string_view format_in_base64(std::span<const std::byte> bytes) {
+  constexpr size_t kStart = 64;  // of the text; enough for image_format()
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("data:")) text.remove_prefix(std::min(text.find(',') + 1, text.size()));
+  std::string start(text.substr(0, kStart));
+  std::ranges::replace(start, '-', '+');  // as in URLs
+  std::ranges::replace(start, '_', '/');
+  if (start.size() < kStart) return {};
+  try {
+    const std::string file = decode_base64(start);
+    return image_format(std::as_bytes(std::span(file)));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 class ImageFolderTarget final : public ExportTarget {
@@ -220,6 +238,11 @@ class ImageFolderTarget final : public ExportTarget {
   }
 
   std::vector<std::byte> png_of(const ExportedRecord& record, std::span<const std::byte> pixels) {
+    if (const std::string_view format = format_in_base64(pixels); !format.empty()) {
+      fail(record.number,
+           fmt::format("the feature holds the base64 text of a {} image, not its bytes", format),
+           "decode it where the records are made: an Example holds bytes as they are");
+    }
     const auto shape = pixels_.shape_of(record.message, pixels.size());
     if (!shape) {
       fail(record.number, pixels_.misfit(pixels.size()),

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,19 +41,29 @@ struct Column {
   }
 };
 
-// Stores a column's rows in a temporary file until they are written to the archive.
+// Buffers of all columns together, before they go to the temporary file.
+constexpr size_t kAllBuffers = size_t{64} << 20;
+constexpr size_t kLargestBuffer = size_t{16} << 10;
+constexpr size_t kLeastBuffer = 256;
+
+// Stores a column's rows until they are written to the archive, in a temporary file that all
+// columns share: there may be more of them than files can be open.
 class Rows {
  public:
-  explicit Rows(const std::string& directory) : file_(directory) {}
+  // `columns`: that share `file`, which must live longer.
+  Rows(TemporaryFile& file, size_t columns)
+      : file_(file),
+        flush_size_(
+            std::clamp(kAllBuffers / std::max<size_t>(1, columns), kLeastBuffer, kLargestBuffer)) {}
 
   void append(std::span<const std::byte> data) {
-    if (data.size() >= kFlushSize) {
+    if (data.size() >= flush_size_) {
       flush();
-      file_.append(data);
+      store(data);
       return;
     }
     buffer_.append(reinterpret_cast<const char*>(data.data()), data.size());
-    if (buffer_.size() >= kFlushSize) flush();
+    if (buffer_.size() >= flush_size_) flush();
   }
   void append_zeros(size_t count) {
     constexpr std::array<std::byte, 1024> kZeros = {};
@@ -62,23 +73,38 @@ class Rows {
   template <typename Write>
   void read_all(Write write) {
     flush();
-    std::vector<std::byte> part(kNpzBufferSize);
-    for (uint64_t at = 0; at < file_.size(); at += part.size()) {
-      part.resize(std::min<uint64_t>(part.size(), file_.size() - at));
-      file_.read_at(at, part);
-      write(std::span<const std::byte>(part));
+    std::vector<std::byte> part;
+    for (auto [at, left] : parts_) {
+      for (; left > 0; at += part.size(), left -= part.size()) {
+        part.resize(std::min<uint64_t>(kNpzBufferSize, left));
+        file_.read_at(at, part);
+        write(std::span<const std::byte>(part));
+      }
     }
   }
 
  private:
-  static constexpr size_t kFlushSize = size_t{16} << 10;
+  struct Part {
+    uint64_t begin = 0;
+    uint64_t size = 0;
+  };
 
   void flush() {
-    file_.append(std::as_bytes(std::span(buffer_)));
+    store(std::as_bytes(std::span(buffer_)));
     buffer_.clear();
   }
+  void store(std::span<const std::byte> data) {
+    if (data.empty()) return;
+    const bool follows =
+        !parts_.empty() && parts_.back().begin + parts_.back().size == file_.size();
+    if (!follows) parts_.push_back({.begin = file_.size()});
+    parts_.back().size += data.size();
+    file_.append(data);
+  }
 
-  TemporaryFile file_;
+  TemporaryFile& file_;
+  const size_t flush_size_;
+  std::vector<Part> parts_;  // of the file
   std::string buffer_;
 };
 
@@ -107,7 +133,10 @@ class NpzTarget final : public ExportTarget {
       if (name.empty() || name.front() == '/' || name.find("..") != name.npos) {
         fail(name, "has a name that would lead out of a folder");
       }
-      rows_.emplace(name, Rows(options_.temporary_directory));
+    }
+    file_.emplace(options_.temporary_directory);
+    for (const auto& [name, column] : columns_) {
+      rows_.emplace(name, Rows(*file_, columns_.size()));
     }
     require_shape_used();
   }
@@ -239,6 +268,7 @@ class NpzTarget final : public ExportTarget {
   uint64_t records_ = 0;
   bool assumes_layout_ = false;  // whether the layout of shaped pixels is assumed
   std::map<std::string, Column, std::less<>> columns_;
+  std::optional<TemporaryFile> file_;  // of all rows
   std::map<std::string, Rows, std::less<>> rows_;
 };
 

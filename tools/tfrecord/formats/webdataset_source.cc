@@ -2,12 +2,14 @@
 // become keys and names of features.
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "dataset/applications/cifar/tar.h"
 #include "dataset/io/read_ahead.h"
+#include "dataset/toolkit/files/file_name.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
@@ -105,14 +107,26 @@ class WebDatasetSource final : public ExampleSource {
     InputProgress progress(context_, "create", paths_);
     for (const std::string& path : paths_) {
       read(progress.counted(open_input(context_, path)), consume);
-      if (left_out_ == 0 || !told_.insert(path).second) continue;
-      context_.progress.warn(
-          fmt::format("tfrecord create: {}: left out {} without a key and an extension",
-                      shown_path(path), counted(left_out_, "member")));
+      if (told_.insert(path).second) tell(path);
     }
   }
 
  private:
+  void tell(const std::string& path) const {
+    if (left_out_ > 0) {
+      context_.progress.warn(
+          fmt::format("tfrecord create: {}: left out {} without a key and an extension",
+                      shown_path(path), counted(left_out_, "member")));
+    }
+    if (split_ == 0) return;
+    context_.progress.warn(fmt::format(
+        "tfrecord create: {}: {} {} the key of an earlier one, as its members don't follow one "
+        "another in the archive: each is a record with a part of the members; the first is {} "
+        "(GNU tar --sort=name packs them together)",
+        shown_path(path), counted(split_, "sample"), split_ == 1 ? "has" : "have",
+        printable(first_split_)));
+  }
+
   void read(std::unique_ptr<ByteSource> archive, const Consume& consume) {
     constexpr size_t kHead = 10;
     PeekedSource peeked = peek(std::move(archive), kHead);
@@ -123,6 +137,8 @@ class WebDatasetSource final : public ExampleSource {
     TarReader tar(content, {.bytes = UINT64_MAX, .members = SIZE_MAX});
     Sample sample;
     left_out_ = 0;
+    split_ = 0;
+    std::unordered_set<uint64_t> keys;  // their hashes
     const auto end_sample = [&] {
       if (sample.empty()) return;
       const std::string record = sample.take();
@@ -145,6 +161,9 @@ class WebDatasetSource final : public ExampleSource {
       if (sample.empty() || name->key != sample.key()) {
         end_sample();
         sample.begin(name->key);
+        if (!keys.insert(seed_of_name(0, name->key)).second && split_++ == 0) {
+          first_split_ = name->key;
+        }
       }
       sample.add(name->extension, *member, tar);
     }
@@ -153,8 +172,11 @@ class WebDatasetSource final : public ExampleSource {
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
-  uint64_t left_out_ = 0;       // members of the current archive
-  std::set<std::string> told_;  // paths whose members left out were reported
+  // Of the current archive:
+  uint64_t left_out_ = 0;       // members
+  uint64_t split_ = 0;          // samples whose key an earlier one has
+  std::string first_split_;     // key
+  std::set<std::string> told_;  // paths of which this was reported
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ std::vector<std::string> read_list(const CommandContext& context, const std::str
 void append(FilesAndFolders more, FilesAndFolders& all) {
   std::ranges::move(more.files, std::back_inserter(all.files));
   std::ranges::move(more.folders, std::back_inserter(all.folders));
+  std::ranges::move(more.left_out, std::back_inserter(all.left_out));
 }
 
 FilesAndFolders expand_files_and_folders(const CommandContext& context,
@@ -97,6 +98,9 @@ const FilesAndFolders& FileArguments::found(const CommandContext& context) const
   if (!found_ && !failure_) {
     try {
       found_ = find(context);
+      if (const std::string note = left_out_note(*found_); !note.empty()) {
+        context.progress.note("tfrecord: " + note);
+      }
     } catch (...) {
       failure_ = std::current_exception();
     }

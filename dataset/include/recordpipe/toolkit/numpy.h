@@ -58,7 +58,9 @@ std::string npy_header_text(const std::string& type, std::span<const uint64_t> s
 struct NpzArray {
   std::string name = {};  // the member's name without ".npy"
   NpyHeader header = {};
-  TemporaryFile values;  // rows, one after another
+  // Has the rows, one after another, from `begin` on. All arrays share it.
+  std::shared_ptr<TemporaryFile> values = {};
+  uint64_t begin = 0;
 };
 
 struct NumpyReadOptions {
@@ -67,7 +69,7 @@ struct NumpyReadOptions {
   std::function<void(uint64_t bytes)> on_read = {};  // called with the number of bytes just read
 };
 
-// Reads all arrays of an .npz file, inflated to temporary files. Member names are never used as
+// Reads all arrays of an .npz file, inflated to a temporary file. Member names are never used as
 // paths. Throws Error with "PATH:MEMBER": the errors of parse_npy_header(); truncated or corrupted
 // if a member's size differs from the size in its header; corrupted for a damaged zip file and for
 // a duplicate member name; cancelled; the errors of reading.

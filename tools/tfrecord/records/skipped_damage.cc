@@ -1,0 +1,34 @@
+#include "tools/tfrecord/records/skipped_damage.h"
+
+#include <fmt/format.h>
+
+#include "recordpipe/internal/url_path.h"
+#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+
+void SkippedDamage::skip(const std::string& path, const DamagedRegion& region) {
+  context_.progress.warn(
+      fmt::format("tfrecord {}: {}: skipped {}", command_, shown_path(path), describe(region)));
+  regions_ += 1;
+  bytes_ += region.size();
+}
+
+void SkippedDamage::skip_record(const Error& error) {
+  context_.progress.warn(fmt::format("tfrecord {}: skipped a record: {}", command_, error.what()));
+  records_ += 1;
+}
+
+void SkippedDamage::sum_up() const {
+  if (regions_ > 0) {
+    context_.progress.warn(
+        fmt::format("tfrecord {}: skipped {}", command_, describe_damage(regions_, bytes_)));
+  }
+  if (records_ > 0) {
+    context_.progress.warn(fmt::format("tfrecord {}: skipped {} with a broken image", command_,
+                                       counted(records_, "record")));
+  }
+}
+
+}  // namespace recordpipe
