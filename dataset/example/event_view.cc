@@ -1,8 +1,14 @@
 #include "dataset/example/event_view.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 
+#include <fnmatch.h>
+
+#include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/tensor_proto.h"
@@ -31,40 +37,84 @@ constexpr uint32_t kTag = 1;
 constexpr uint32_t kSimpleValue = 2;
 constexpr uint32_t kTensor = 8;
 constexpr uint32_t kTensorType = 1;
-constexpr uint32_t kTensorContent = 4;
-constexpr uint32_t kTensorFloats = 5;
+constexpr uint32_t kTensorStrings = 8;
+constexpr uint64_t kStrings = 7;  // DT_STRING
 
 std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Returns the value of a tensor with a single float, double or integer; empty for all others.
-std::optional<double> scalar_of(WireReader tensor) {
-  uint64_t type = 0;
-  std::span<const std::byte> content;
+double from_float16(uint16_t bits) {
+  constexpr int kMantissa = 10, kBias = 15, kMostExponent = 31;
+  const int exponent = bits >> kMantissa & kMostExponent;
+  const int mantissa = bits & ((1 << kMantissa) - 1);
+  double value = std::ldexp(mantissa, 1 - kBias - kMantissa);
+  if (exponent == kMostExponent) {
+    value = mantissa == 0 ? std::numeric_limits<double>::infinity()
+                          : std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent > 0) {
+    value = std::ldexp(mantissa + (1 << kMantissa), exponent - kBias - kMantissa);
+  }
+  return bits >> 15 ? -value : value;
+}
+
+// Returns the value of a tensor with a single number; empty for all others.
+std::optional<double> scalar_of(std::span<const std::byte> message) {
+  try {
+    const TensorView tensor = parse_tensor(message);
+    std::array<std::byte, 16> bytes = {};
+    if (tensor.size() != 1) return std::nullopt;
+    tensor.copy_to(std::span(bytes).first(size_of(tensor.type())));
+    const auto bits = load_little_endian<uint64_t>(bytes.data());
+    switch (tensor.type()) {
+      case TensorType::float32:
+        return std::bit_cast<float>(static_cast<uint32_t>(bits));
+      case TensorType::float64:
+        return std::bit_cast<double>(bits);
+      case TensorType::bfloat16:
+        return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+      case TensorType::float16:
+        return from_float16(static_cast<uint16_t>(bits));
+      case TensorType::int64:
+        return static_cast<double>(static_cast<int64_t>(bits));
+      case TensorType::int32:
+        return static_cast<int32_t>(bits);
+      case TensorType::int16:
+        return static_cast<int16_t>(bits);
+      case TensorType::int8:
+        return static_cast<int8_t>(bits);
+      case TensorType::uint8:
+      case TensorType::boolean:
+      case TensorType::uint16:
+      case TensorType::uint32:
+      case TensorType::uint64:
+        return static_cast<double>(bits);
+      case TensorType::complex64:
+      case TensorType::complex128:
+        return std::nullopt;
+    }
+  } catch (const Error&) {
+    // Strings, or a damaged tensor.
+  }
+  return std::nullopt;
+}
+
+// The strings of a tensor; of others none.
+std::vector<std::string_view> texts_of(WireReader tensor) {
+  std::vector<std::string_view> texts;
+  bool are_strings = false;
   while (!tensor.done()) {
     const uint32_t tag = tensor.read_tag();
     if (tag == wire_tag(kTensorType, WireType::varint)) {
-      type = tensor.read_varint();
-    } else if (tag == length_delimited_tag(kTensorContent) ||
-               tag == length_delimited_tag(kTensorFloats)) {
-      content = tensor.read_bytes();
+      are_strings = tensor.read_varint() == kStrings;
+    } else if (tag == length_delimited_tag(kTensorStrings)) {
+      texts.push_back(as_view(tensor.read_bytes()));
     } else {
       tensor.skip(tag);
     }
   }
-  const auto type_is = [&](TensorType wanted) { return type == static_cast<uint64_t>(wanted); };
-  if (content.size() == 4) {
-    const auto bits = load_little_endian<uint32_t>(content.data());
-    if (type_is(TensorType::float32)) return std::bit_cast<float>(bits);
-    if (type_is(TensorType::int32)) return static_cast<int32_t>(bits);
-  }
-  if (content.size() == 8) {
-    const auto bits = load_little_endian<uint64_t>(content.data());
-    if (type_is(TensorType::float64)) return std::bit_cast<double>(bits);
-    if (type_is(TensorType::int64)) return static_cast<double>(static_cast<int64_t>(bits));
-  }
-  return std::nullopt;
+  if (!are_strings) texts.clear();
+  return texts;
 }
 
 SummaryValueView read_value(WireReader message) {
@@ -82,7 +132,9 @@ SummaryValueView read_value(WireReader message) {
       const WireReader content = message.read_message();
       value.field = kValueFields[field];
       value.bytes = content.rest().size();
-      if (field == kTensor) value.scalar = scalar_of(content);
+      if (field != kTensor) continue;
+      value.texts = texts_of(content);
+      if (value.texts.empty()) value.scalar = scalar_of(content.rest());
     } else {
       message.skip(tag);
     }
@@ -117,6 +169,18 @@ EventView read_event(std::span<const std::byte> record) {
     }
   }
   return event;
+}
+
+bool keep_selected(EventView& event, const EventFilter& filter) {
+  if (event.step < filter.first_step || event.step >= filter.end_step) return false;
+  if (filter.tags.empty()) return true;
+  std::erase_if(event.summary, [&](const SummaryValueView& value) {
+    const std::string tag(value.tag);
+    return std::ranges::none_of(filter.tags, [&](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), tag.c_str(), 0) == 0;
+    });
+  });
+  return !event.summary.empty();
 }
 
 }  // namespace recordpipe

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +15,11 @@ struct SummaryValueView {
   std::string_view tag = {};
   // "simple_value", "image", "histo", "audio", "tensor"; "" if none is set.
   std::string_view field = {};
-  // A simple_value, or the single float, double or integer of a tensor (TensorFlow 2's scalars).
+  // A simple_value, or the single number of a tensor (TensorFlow 2's scalars), of any type but the
+  // complex ones.
   std::optional<double> scalar = {};
-  size_t bytes = 0;  // size of the field; 0 for a simple_value
+  std::vector<std::string_view> texts = {};  // of a tensor of strings
+  size_t bytes = 0;                          // size of the field; 0 for a simple_value
 };
 
 // Refers to the record's bytes, which must outlive it.
@@ -32,5 +35,18 @@ struct EventView {
 // Parses a record whose message_kind() is event. Throws Error{corrupted} if a nested message is
 // invalid.
 EventView read_event(std::span<const std::byte> record);
+
+// Selects Events, and values of their summaries.
+struct EventFilter {
+  std::vector<std::string> tags = {};  // patterns of the shell: "loss*"; default: all
+  int64_t first_step = INT64_MIN;
+  int64_t end_step = INT64_MAX;  // the first one behind
+
+  bool all() const { return tags.empty() && first_step == INT64_MIN && end_step == INT64_MAX; }
+};
+
+// Keeps the values whose tag is selected. Returns whether the Event is selected: by its step, and,
+// if there are tags, by a value that is left.
+bool keep_selected(EventView& event, const EventFilter& filter);
 
 }  // namespace recordpipe

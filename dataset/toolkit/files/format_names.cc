@@ -97,7 +97,8 @@ void require_name_of_export(std::string_view path, std::string_view format) {
     }
   }
   const FormatName* const found = find_format(name);
-  const bool is_csv = format == "csv" || format == "tsv";  // with any delimiter
+  const bool is_csv =
+      format == "csv" || format == "tsv" || format == "scalars";  // with any delimiter
   if (found == nullptr || found->format == format) return;
   if (is_csv && (found->format == "csv" || found->format == "tsv")) return;
   throw another_format(path, found->name, format,

@@ -103,6 +103,13 @@ void append_event(const EventView& event, JsonText& json) {
         if (value.scalar) {
           json.raw(", \"value\": ");
           json.number(*value.scalar);
+        } else if (!value.texts.empty()) {
+          json.raw(", \"text\": [");
+          for (size_t i = 0; i < value.texts.size(); ++i) {
+            if (i > 0) json.raw(", ");
+            json.bytes(std::as_bytes(std::span(value.texts[i])));
+          }
+          json.raw("]");
         } else if (!value.field.empty()) {
           json.raw(", \"kind\": ");
           json.string(value.field);
@@ -161,7 +168,9 @@ void append_record_json(const ShownRecord& shown, JsonText& json) {
       break;
     case MessageKind::event:
       try {
-        append_event(read_event(shown.record.data), json);
+        EventView event = read_event(shown.record.data);
+        if (shown.events != nullptr) keep_selected(event, *shown.events);
+        append_event(event, json);
       } catch (const Error&) {
         append_payload(shown.record.data, json);
       }

@@ -19,6 +19,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -36,6 +37,7 @@ struct ExportArguments {
   std::vector<std::string> features = {};
   std::optional<uint64_t> limit = {};
   size_t threads = 0;
+  EventArguments events = {};
   bool skip_corrupt = false;
   bool json = false;
 };
@@ -44,7 +46,7 @@ const std::map<std::string, std::string, std::less<>> kTargetEndings = {
     {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},   {".csv", "csv"},
     {".tsv", "tsv"},   {".npz", "npz"},    {".tar", "webdataset"}};
 
-std::string format_of(const ExportArguments& arguments) {
+std::string named_format(const ExportArguments& arguments) {
   if (!arguments.format.empty()) {
     require_name_of_export(arguments.target.output, arguments.format);
     return arguments.format;
@@ -58,10 +60,19 @@ std::string format_of(const ExportArguments& arguments) {
       "(WebDataset) or / (a folder of images): give --to");
 }
 
+// --tag and --step are of scalars.
+std::string format_of(const ExportArguments& arguments) {
+  const std::string format = named_format(arguments);
+  if (!event_filter_of(arguments.events) || format == "scalars") return format;
+  if (format == "csv" || format == "tsv") return "scalars";
+  throw UsageError("--tag and --step are for --to scalars: a row of CSV for each value");
+}
+
 TargetOptions target_options(FileSystem& files, const std::string& format,
                              const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
   options.pixels = pixel_options(arguments.pixels);
+  options.events = event_filter_of(arguments.events).value_or(EventFilter());
   options.delimiter = delimiter_of(arguments.delimiter, format);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
@@ -73,6 +84,7 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
                                           const TargetOptions& options) {
   if (format == "json") return json_target(context, options);
   if (format == "csv" || format == "tsv") return csv_target(context, options);
+  if (format == "scalars") return scalars_target(context, options);
   if (format == "npz") return npz_target(context, options);
   if (format == "webdataset") return webdataset_target(context, options);
   if (options.output == "-") throw UsageError("standard output is not a folder: give -o a name");
@@ -205,10 +217,11 @@ CommandAction define_export(CommandApp& app) {
   app.add_option("--to", arguments->format,
                  "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .tsv, .npz, .tar "
                  "or FOLDER/)")
-      .one_of({"json", "csv", "tsv", "npz", "images", "webdataset"});
+      .one_of({"json", "csv", "tsv", "scalars", "npz", "images", "webdataset"});
   add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
+  add_event_filter(app, arguments->events);
   add_features(app, arguments->features, "Only these features");
   add_delimiter(app, arguments->delimiter);
   app.add_option(
@@ -269,6 +282,9 @@ csv         A header line, then one row per Example. A feature with one value be
             those without a list of values, which are missing. A record without features needs a
             table of two columns or more. Cells are separated by commas, in .tsv (--to tsv) by tabs,
             or by --delimiter.
+scalars     Of TensorBoard's event files: CSV with a row for each scalar, with its wall_time (seconds
+            since 1970), step, tag and value; --tag and --step select some. Other values are left
+            out, and their number is reported.
 npz         One array per feature. Every record must have the feature, with the same kind and number
             of values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records,
             values, length]. With --shape they become [records, height, width, channels] (the pixels
@@ -297,6 +313,7 @@ webdataset  A tar archive for WebDataset. A record's features are members of the
 must be files. An output appears when it is complete.)",
       .examples = R"(  tfrecord export a.tfrecords -o a.jsonl
   tfrecord export a.tfrecords -o labels.csv --select id,label
+  tfrecord export events.out.tfevents.* -o loss.csv --tag 'loss*'
   tfrecord export cifar.tfrecords -o cats/ --where 'label == 3'
   tfrecord export train.tfrecords -o train/ --labels label.labels.txt
   tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64

@@ -17,6 +17,7 @@
 #include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/records/record_printer.h"
 
 namespace recordpipe {
@@ -35,6 +36,7 @@ struct ShowArguments {
   std::string proto = {};
   std::string message = {};
   std::vector<std::string> proto_path = {};
+  EventArguments events = {};
   std::string where = {};
   std::optional<uint64_t> limit = {};
   size_t threads = 0;
@@ -102,6 +104,7 @@ PrintOptions print_options(const ShowArguments& arguments) {
           .features = {arguments.features.begin(), arguments.features.end()},
           .proto = proto_messages(arguments),
           .where = where_of(arguments.where),
+          .events = event_filter_of(arguments.events),
           .limit = arguments.limit,
           .threads = arguments.threads};
 }
@@ -145,8 +148,8 @@ SequenceExample's "features" are its context's, beside "feature_lists": {NAME: [
 ...]}, where a step without a list is null; kinds of empty steps are in "step_kinds". The "features"
 of an ExampleListWithContext (TensorFlow Ranking) are its context's, beside "examples": [{NAME:
 [values]}, ...]. An Event of TensorBoard is {"record", "offset", "event": {"wall_time", "step",
-"summary": [{"tag", "value"}]}}; any other record {"record", "offset", "payload"}, which is text or
-base64 as above. A record that is an Example but for some field has the reason in "undecided": with
+"summary": [{"tag", "value" or "text"}]}}; any other record {"record", "offset", "payload"}, which is
+text or base64 as above. A record that is an Example but for some field has the reason in "undecided": with
 --kind example it is read as one, without this field.
 
 With --proto, records are messages of any type: text is protobuf's text format, and --json prints
@@ -164,7 +167,8 @@ constexpr char kShowExamples[] =
   tfrecord show train.tfrecords --record 41 --json
   tfrecord show 'train-*' --where 'label == 3 and len(box) > 0' --feature label
   tfrecord show frames.tfrecord --proto dataset.proto --message Frame --limit 1
-  tfrecord show train.tfrecords --range 100:200 --json | jq '.features.label[0]')";
+  tfrecord show train.tfrecords --range 100:200 --json | jq '.features.label[0]'
+  tfrecord show events.out.tfevents.* --tag 'loss*' --step 1000:2000)";
 
 }  // namespace
 
@@ -201,6 +205,7 @@ Command show_command() {
                            "Folder of the imports of --proto's FILE (default: its folder, and the "
                            "current one); may be repeated")
                 .type_name("FOLDER");
+            add_event_filter(app, arguments->events);
             add_where(app, arguments->where);
             add_limit(app, arguments->limit);
             add_threads(app, arguments->threads);

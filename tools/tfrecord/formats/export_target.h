@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "dataset/example/event_view.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -51,6 +52,7 @@ struct TargetOptions {
   // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};
   char delimiter = ',';                  // .csv: between cells
+  EventFilter events = {};               // of scalars
   std::string temporary_directory = {};  // .npz: for the arrays until close()
   // WebDataset: a new archive is begun before one of these limits would be exceeded; 0: no limit,
   // and without limits there is one archive, `output`.
@@ -68,6 +70,8 @@ std::unique_ptr<ExportTarget> json_target(const CommandContext& context,
                                           const TargetOptions& options);
 std::unique_ptr<ExportTarget> csv_target(const CommandContext& context,
                                          const TargetOptions& options);
+std::unique_ptr<ExportTarget> scalars_target(const CommandContext& context,
+                                             const TargetOptions& options);
 std::unique_ptr<ExportTarget> npz_target(const CommandContext& context,
                                          const TargetOptions& options);
 std::unique_ptr<ExportTarget> image_folder_target(const CommandContext& context,

@@ -25,7 +25,7 @@ RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options
     : context_(context),
       options_(std::move(options)),
       reads_messages_(options_.format == PrintFormat::json ||
-                      options_.format == PrintFormat::text || options_.where ||
+                      options_.format == PrintFormat::text || options_.where || options_.events ||
                       !options_.features.empty()),
       output_(output),
       left_(options_.limit.value_or(UINT64_MAX)),
@@ -130,6 +130,16 @@ std::string RecordPrinter::content_of(const NumberedRecord& record) const {
   }
 }
 
+bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageView& message) const {
+  if (message.kind() != MessageKind::event) return false;
+  try {
+    EventView event = read_event(record.data);
+    return keep_selected(event, *options_.events);
+  } catch (const Error&) {
+    return false;  // nothing is known of its values
+  }
+}
+
 // Returns whether the message is selected; if it is, keeps only the requested features.
 bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
                            FeatureNames& found) const {
@@ -137,6 +147,7 @@ bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
   if (options_.where && options_.where->matches(message, record) == options_.inverts_where) {
     return false;
   }
+  if (options_.events && !selects_event(record, message)) return false;
   keep_features(message, options_.features);
   return true;
 }
@@ -153,6 +164,7 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
     if (!wanted(record, message, printed.found)) continue;
     ShownRecord shown = {
         .path = path, .number = record.number, .record = record, .message = message};
+    shown.events = options_.events ? &*options_.events : nullptr;
     std::string content;
     if (options_.proto) shown.content = &(content = content_of(record));
     if (options_.format == PrintFormat::json) {
@@ -199,6 +211,7 @@ bool RecordPrinter::write_large(const NumberedRecord& record, std::string_view p
   read_message(record, message, example);
   if (!wanted(record, message, found_)) return true;
   ShownRecord shown = {.path = path, .number = record.number, .record = record, .message = message};
+  shown.events = options_.events ? &*options_.events : nullptr;
   std::string content;
   if (options_.proto) shown.content = &(content = content_of(record));
   if (options_.format == PrintFormat::json) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/example/event_view.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/record_json.h"
@@ -38,6 +39,7 @@ struct PrintOptions {
   // Records are messages of this type (default: of `kind`), and `where` is about its fields.
   std::shared_ptr<const ProtoMessages> proto = {};
   std::optional<Where> where = {};
+  std::optional<EventFilter> events = {};   // prints only Events, and only these values
   bool inverts_where = false;               // print the records that `where` doesn't select
   std::optional<uint64_t> limit = {};       // of all files together
   std::optional<uint64_t> file_limit = {};  // of each file
@@ -81,6 +83,7 @@ class RecordPrinter {
   void read_message(const Record& record, MessageView& message, std::string& example) const;
   std::string content_of(const NumberedRecord& record) const;
   bool wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const;
+  bool selects_event(const NumberedRecord& record, const MessageView& message) const;
   Printed print_block(const RecordBlock& block, std::string_view path) const;
   void append(const ShownRecord& shown, std::string& out) const;
   bool write(const Printed& printed);

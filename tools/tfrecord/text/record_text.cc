@@ -88,6 +88,14 @@ std::string event_text(const EventView& event, bool colored) {
   table.add({"wall time", time_text(event.wall_time)});
   table.add({"step", std::to_string(event.step)});
   for (const SummaryValueView& value : event.summary) {
+    if (!value.texts.empty()) {
+      std::string texts;
+      for (const std::string_view text : value.texts) {
+        texts += (texts.empty() ? "" : ", ") + describe_bytes(std::as_bytes(std::span(text)));
+      }
+      table.add({in_quotes(value.tag), texts});
+      continue;
+    }
     table.add({in_quotes(value.tag), value.scalar          ? short_number(*value.scalar)
                                      : value.field.empty() ? "(no value)"
                                                            : fmt::format("{}, {}", value.field,
@@ -165,7 +173,9 @@ std::string record_text(const ShownRecord& shown, const RecordTextOptions& optio
       return out + features_text(shown, colored);
     case MessageKind::event:
       try {
-        return out + event_text(read_event(shown.record.data), colored);
+        EventView event = read_event(shown.record.data);
+        if (shown.events != nullptr) keep_selected(event, *shown.events);
+        return out + event_text(event, colored);
       } catch (const Error&) {
         break;
       }

@@ -11,6 +11,8 @@
 
 namespace recordpipe {
 
+struct EventFilter;
+
 // A record and its position.
 struct ShownRecord {
   std::string_view path = {};  // default: not printed
@@ -20,6 +22,7 @@ struct ShownRecord {
   // The message in the output's format, printed instead of the features: of a type that is known
   // otherwise.
   const std::string* content = nullptr;
+  const EventFilter* events = nullptr;  // what is printed of an Event; null: all
 };
 
 // Appends one line:
@@ -29,7 +32,7 @@ struct ShownRecord {
 //   ExampleListWithContext  the same, with its context as "features", and "examples": [{"name":
 //                    [values], ...}, ...], without the features that an Example lacks
 //   Event            {"record", "offset", "event": {"wall_time", "step", "summary": [{"tag",
-//                    "value"}, ...]}}, or another field instead of "summary"
+//                    "value" or "text": [...]}, ...]}}, or another field instead of "summary"
 //   with `content`   {"record", "offset", "message": content}
 //   unknown          {"record", "offset", "payload": text or {"base64": "..."}}, and "undecided" if
 //                    MessageView::undecided() says why

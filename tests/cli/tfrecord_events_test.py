@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Tests what show and export do with TensorBoard's event files: --tag, --step, scalars as CSV."""
+import csv
+import struct
+import unittest
+
+from tfrecord_test_case import TfrecordTest, named_example
+from example_bytes import field, varint
+
+
+def event(step, *values, time=1.5):
+    """An Event of event.proto; `values` are serialised Summary.Values."""
+    summary = b"".join(field(1, value) for value in values)
+    return b"\x09" + struct.pack("<d", time) + b"\x10" + varint(step) + field(5, summary)
+
+
+def simple(tag, value):
+    return field(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
+
+
+def tensor(tag, type, content=b"", lists=b"", shape=()):
+    sizes = b"".join(field(2, b"\x08" + varint(size)) for size in shape)
+    body = b"\x08" + varint(type) + field(2, sizes) + (field(4, content) if content else b"") + lists
+    return field(1, tag.encode()) + field(8, body)
+
+
+class Events(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write(
+            "events", b"\x09" + struct.pack("<d", 1) + field(3, b"brain.Event:2"),
+            event(0, simple("loss", 2.5), simple("loss/val", 3), simple("rate", 0.1)),
+            event(10, simple("loss", 1.25), tensor("note", 7, lists=field(8, b"a") + field(8, b"b"),
+                                                   shape=(2,))),
+            event(20, tensor("half", 19, struct.pack("<e", -0.5)),
+                  tensor("brain", 14, struct.pack("<f", 3.0)[2:]),
+                  tensor("flag", 10, lists=field(11, b"\x01")),
+                  tensor("many", 1, struct.pack("<2f", 1, 2), shape=(2,))))
+
+    def summaries(self, *arguments):
+        return [(line["event"]["step"], {value["tag"]: value.get("value", value.get("text"))
+                                         for value in line["event"].get("summary", [])})
+                for line in self.json("show", "events", "--json", *arguments)]
+
+    def test_types_of_tensors(self):
+        self.assertEqual(self.summaries()[2:], [
+            (10, {"loss": 1.25, "note": ["a", "b"]}),
+            (20, {"half": -0.5, "brain": 3, "flag": 1, "many": None})])
+        text = self.run_it("show", "events")
+        self.assertRegex(text, r'"note" +"a", "b"')
+        self.assertRegex(text, r'"brain" +3')
+
+    def test_tags_and_steps(self):
+        self.assertEqual(self.summaries("--tag", "loss"), [(0, {"loss": 2.5}), (10, {"loss": 1.25})])
+        self.assertEqual(self.summaries("--tag", "loss*", "--tag", "half", "--step", "0:11"),
+                         [(0, {"loss": 2.5, "loss/val": 3}), (10, {"loss": 1.25})])
+        for steps, expected in (("10", [10]), ("10:", [10, 20]), (":10", [0, 0]), ("11:20", [])):
+            self.assertEqual([step for step, _ in self.summaries("--step", steps)], expected)
+        text = self.run_it("show", "events", "--tag", "rate")
+        self.assertIn('"rate"', text)
+        self.assertNotIn("loss", text)
+        for steps in ("x", "1:2:3", "1.5", "--"):
+            self.assertIn("invalid --step", self.run_it("show", "events", f"--step={steps}", status=2))
+
+    def rows(self, *arguments):
+        self.run_it("export", "events", "-o", "out.csv", *arguments)
+        with open(self.folder / "out.csv", newline="") as file:
+            return list(csv.reader(file))
+
+    def test_scalars(self):
+        header = ["wall_time", "step", "tag", "value"]
+        self.assertEqual(self.rows("--to", "scalars"), [
+            header, ["1.5", "0", "loss", "2.5"], ["1.5", "0", "loss/val", "3"],
+            ["1.5", "0", "rate", "0.1"], ["1.5", "10", "loss", "1.25"], ["1.5", "20", "half", "-0.5"],
+            ["1.5", "20", "brain", "3"], ["1.5", "20", "flag", "1"]])
+        notes = self.notes("export", "events", "-o", "out.csv", "--to", "scalars")
+        self.assertIn("left out 2 values that are no scalar", notes)
+        self.assertEqual(self.rows("--tag", "loss*", "--step", "0:5"),
+                         [header, ["1.5", "0", "loss", "2.5"], ["1.5", "0", "loss/val", "3"]])
+        self.assertEqual(self.notes("export", "events", "-o", "out.csv", "--tag", "loss"), "")
+        self.expect_failure("--tag and --step are for --to scalars", "export", "events", "-o",
+                            "out.jsonl", "--tag", "loss")
+        self.write("examples", named_example({"a": [1]}))
+        self.expect_failure("record 0 is not an Event", "export", "examples", "-o", "x.csv", "--tag",
+                            "loss")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+// Exports the scalars of TensorBoard's event files as CSV: a row for each value.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "dataset/example/event_view.h"
+#include "recordpipe/error.h"
+#include "recordpipe/toolkit/csv_examples.h"
+#include "tools/tfrecord/formats/export_target.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+// The shortest text that is read as the same number.
+std::string number_text_of(double value) {
+  const auto rounded = static_cast<float>(value);
+  return double{rounded} == value ? fmt::format("{}", rounded) : fmt::format("{}", value);
+}
+
+class ScalarsTarget final : public ExportTarget {
+ public:
+  ScalarsTarget(const CommandContext& context, const TargetOptions& options)
+      : progress_(context.progress),
+        delimiter_(options.delimiter),
+        events_(options.events),
+        output_(context, options.output) {
+    write_row({"wall_time", "step", "tag", "value"});
+  }
+
+  void write(const ExportedRecord& record) override {
+    if (record.message.kind() != MessageKind::event) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = fmt::format("record {} is not an Event of TensorBoard", record.number),
+                   .hint = "--to scalars and --tag are for event files"});
+    }
+    EventView event = read_event(record.data);
+    if (!keep_selected(event, events_)) return;
+    for (const SummaryValueView& value : event.summary) {
+      if (!value.scalar) {
+        ++others_;
+        continue;
+      }
+      write_row({fmt::format("{}", event.wall_time), std::to_string(event.step), value.tag,
+                 number_text_of(*value.scalar)});
+    }
+  }
+
+  void close() override {
+    output_.close();
+    if (others_ == 0) return;
+    progress_.warn(
+        fmt::format("tfrecord export: left out {} that {} no scalar (an image, a "
+                    "histogram, a text, ...)",
+                    counted(others_, "value"), others_ == 1 ? "is" : "are"));
+  }
+
+ private:
+  void write_row(std::initializer_list<std::string_view> cells) {
+    bool first = true;
+    for (const std::string_view cell : cells) {
+      if (!first) output_.write(std::string_view(&delimiter_, 1));
+      first = false;
+      write_csv_cell(cell, output_, /*in_quotes=*/false, delimiter_);
+    }
+    output_.write("\n");
+  }
+
+  TerminalProgress& progress_;
+  const char delimiter_;
+  const EventFilter events_;
+  Output output_;
+  uint64_t others_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ExportTarget> scalars_target(const CommandContext& context,
+                                             const TargetOptions& options) {
+  return std::make_unique<ScalarsTarget>(context, options);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,44 @@
+#include "tools/tfrecord/records/event_arguments.h"
+
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+
+void add_event_filter(ArgumentParser& app, EventArguments& arguments) {
+  app.add_option("--tag", arguments.tags,
+                 "Of TensorBoard's event files: only values of this tag, which may be a pattern, "
+                 "'loss*'; may be repeated")
+      .type_name("TAG");
+  app.add_option("--step", arguments.steps,
+                 "Of TensorBoard's event files: only step N, or steps FIRST to END - 1, either of "
+                 "which may be left out")
+      .type_name("N|FIRST:END");
+}
+
+std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
+  if (arguments.tags.empty() && arguments.steps.empty()) return std::nullopt;
+  EventFilter filter = {.tags = arguments.tags};
+  if (arguments.steps.empty()) return filter;
+  const std::string_view text = arguments.steps;
+  const auto number = [&](std::string_view digits, int64_t otherwise) {
+    if (digits.empty()) return otherwise;
+    int64_t value = 0;
+    const char* const last = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), last, value);
+    if (read.ptr == last && read.ec == std::errc() && value < INT64_MAX) return value;
+    throw UsageError(
+        fmt::format("invalid --step '{}': expected N or FIRST:END, as in 100:200", text));
+  };
+  const size_t colon = text.find(':');
+  filter.first_step = number(text.substr(0, colon), INT64_MIN);
+  filter.end_step =
+      colon == text.npos ? filter.first_step + 1 : number(text.substr(colon + 1), INT64_MAX);
+  return filter;
+}
+
+}  // namespace recordpipe
