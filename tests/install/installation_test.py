@@ -49,7 +49,8 @@ CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
          PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
 
 TRAINER = (PIPELINE[0] | PROTO[0] | IMAGE[0] | {"dnnl", "JPEG", "OpenCL", "OpenMP", "PNG", "fmt"},
-           PIPELINE[1] | PROTO[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "jpeg", "OpenCL", "png16"})
+           PIPELINE[1] | PROTO[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "jpeg", "OpenCL", "png16",
+                           "webp"})
 
 CASES = {
     "record": Case(HERE / "record.cc", ["record"], *RECORD, r"one\ntwo\n"),
@@ -63,10 +64,10 @@ CASES = {
     "image": Case(HERE / "image.cc", ["image"], *IMAGE, r"9 7\n"),
     "image_batches": Case(HERE / "image_batches.cc", ["image_batches"],
                           PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
-                          PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"8x8, 2 images\n",
+                          PIPELINE[1] | IMAGE[1] | {"jpeg", "png16", "webp"}, r"8x8, 2 images\n",
                           [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
     "image_codecs": Case(HERE / "image_codecs.cc", ["image_codecs"], RECORD[0] | {"JPEG", "PNG"},
-                         RECORD[1] | {"jpeg", "png16"}, r"3 channels, \d+ values\n" * 2,
+                         RECORD[1] | {"jpeg", "png16", "webp"}, r"3 channels, \d+ values\n" * 2,
                          [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
     "pipeline": Case(ROOT / "examples/save_and_resume.cc", ["pipeline"], *PIPELINE,
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
@@ -78,9 +79,9 @@ CASES = {
                                  "internal/ticket.h": own_header("ticket"),
                                  "proto/iterator_state.pb.h": own_header("iterator_state")}),
     "tfds": Case(HERE / "tfds.cc", ["tfds"], PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
-                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"x = 7, Examples 5 to 10\n"),
+                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16", "webp"}, r"x = 7, Examples 5 to 10\n"),
     "rlds": Case(HERE / "rlds.cc", ["rlds"], PIPELINE[0] | IMAGE[0] | {"JPEG", "PNG"},
-                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16"}, r"3 steps, a = 1 2 2\n"),
+                 PIPELINE[1] | IMAGE[1] | {"jpeg", "png16", "webp"}, r"3 steps, a = 1 2 2\n"),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
     "toolkit": Case(HERE / "toolkit.cc", ["toolkit"], *DIGEST,
@@ -91,7 +92,7 @@ CASES = {
                            r"an archive\nguessed from 3072 bytes, as in CIFAR\n"),
     "toolkit_images": Case(HERE / "toolkit_images.cc", ["toolkit_images"],
                            DIGEST[0] | IMAGE[0] | {"JPEG", "PNG"},
-                           DIGEST[1] | IMAGE[1] | {"jpeg", "png16"}, r"smaller\n",
+                           DIGEST[1] | IMAGE[1] | {"jpeg", "png16", "webp"}, r"smaller\n",
                            [ROOT / "data/images/rgb444.jpg"]),
     "trainer": Case(ROOT / "examples/own_hook.cc", ["trainer"], *TRAINER,
                     r"(loss = .*\n)+accurate 20 times in a row: .*\n", ["job"]),

@@ -322,7 +322,9 @@ class Merged(ShardsTest):
     def test_a_damaged_state_is_refused(self):
         path = self.examples(20)
         files = rp.filesystem.files_on(None)
-        state = rp._native.statistics_part(files, str(path), [], ("", True, 2**30), None, 1, None)
+        state = rp._native.statistics_part(
+            files, str(path), [], ("", True, 2**30, ""), None, 1, None
+        )
         rp._native.StatisticsMerge([], None).add(state)
         for end in range(len(state)):
             with self.assertRaises(rp.DataLossError):

@@ -42,7 +42,8 @@ class ExampleImagesTest : public testing::Test {
   ExampleImagesTest() {
     std::vector<std::string> files;
     for (const auto& file : std::filesystem::directory_iterator(RECORDPIPE_DATA_DIR "/images")) {
-      files.push_back(file.path());
+      const std::string ending = file.path().extension();
+      if (ending == ".jpg" || ending == ".png") files.push_back(file.path());
     }
     std::ranges::sort(files);
     for (int i = 0; i < 150; ++i) {
