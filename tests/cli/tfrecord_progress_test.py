@@ -143,7 +143,7 @@ class Text(ProgressTest):
             inputs = ["a" + ending, "b" + ending]
             for name in inputs:
                 (self.folder / name).write_text(content)
-            return self.drawn(["create", *inputs, "-o", "out" + ending, *types], inputs)
+            return self.drawn(["create", *inputs, "-o", "out" + ending[1:], *types], inputs)
         contents = {".csv": "id,x\n" + rows, ".jsonl": lines}
         with concurrent.futures.ThreadPoolExecutor() as pool:  # each is stopped for two seconds
             drawn = dict(zip(contents, pool.map(bars, contents, contents.values())))

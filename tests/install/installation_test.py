@@ -88,7 +88,7 @@ CASES = {
                     r'{"record": 0, .*"name": \["cat"\]}}\n'),
     "toolkit_arrays": Case(HERE / "toolkit_arrays.cc", ["toolkit_arrays"],
                            DIGEST[0] | IMAGE[0] | {"JPEG", "LibArchive", "PNG"},
-                           DIGEST[1] | IMAGE[1] | {"archive", "jpeg", "png16"},
+                           DIGEST[1] | IMAGE[1] | {"archive", "jpeg", "png16", "webp"},
                            r"an archive\nguessed from 3072 bytes, as in CIFAR\n"),
     "toolkit_images": Case(HERE / "toolkit_images.cc", ["toolkit_images"],
                            DIGEST[0] | IMAGE[0] | {"JPEG", "PNG"},

@@ -106,7 +106,7 @@ TEST(FeatureEdit, NamesAreSortedAndTheLastOfSeveralStays) {
   const auto example = [](const std::string& entries) {
     return std::string("\x0a") + static_cast<char>(entries.size()) + entries;
   };
-  EXPECT_EQ(to_hex(edited(example(b + a1 + a2), {.drop = {"x"}})),
+  EXPECT_EQ(to_hex(edited(example(b + a1 + a2), {.kind = MessageKind::example, .drop = {"x"}})),
             to_hex(example(a2 + from_hex("0a0e 0a0162 1209 1a03 0a0104 1a02 0805"))));
 }
 

@@ -24,7 +24,7 @@ TEST(InferredSchema, KindsNumbersAndShares) {
   add(schema, ExampleBuilder().set_int64("a", 1).set_bytes("b", "x").serialize());
   add(schema, ExampleBuilder().set_int64s("a", two).set_float("c", 1).serialize());
   add(schema, ExampleBuilder().set_float("b", 1).serialize());
-  add(schema, from_hex("0a050a030a0161"));  // feature a without a list
+  add(schema, from_hex("0a070a050a01611200"));  // feature a without a list
   EXPECT_EQ(schema.records, 4u);
   EXPECT_EQ(schema.kind(), MessageKind::example);
   const InferredFeature& a = schema.features.at("a");
