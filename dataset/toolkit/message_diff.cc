@@ -230,9 +230,8 @@ std::vector<FeatureDifference> compare_records(const ComparedRecord& record_a,
         [](const FeatureListView& l) { return counted(l.size(), "step"); });
   }
   std::vector<FeatureDifference> differences = comparison.take();
-  // Features don't tell apart messages without any, nor how many Examples of a list have none.
-  const bool is_empty = a.features().empty() && a.feature_lists().empty();
-  if (differences.empty() && (is_empty || a.kind() == MessageKind::example_list)) {
+  // A list's features don't tell how many Examples without any of them there are.
+  if (differences.empty() && a.kind() == MessageKind::example_list) {
     return {compare_bytes(record_a.data, record_b.data)};
   }
   return differences;

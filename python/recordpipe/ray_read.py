@@ -88,7 +88,7 @@ def read_tfrecords(
     if schema is not None and unseen is not None:
         raise ValueError("unseen is about features that are found; a schema was passed")
     if isinstance(schema, Schema):
-        parsing = _Parsing(schema.features(), schema.feature_lists())
+        parsing = _Parsing(schema.features(), schema.feature_lists(), schema.kind)
     elif schema is not None:
         parsing = _Parsing(dict(schema), {})
     else:
@@ -179,12 +179,15 @@ def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class _Parsing:
-    """What makes columns of records; with feature lists, of SequenceExamples."""
+    """What makes columns of records; with lists, of SequenceExamples or ExampleListWithContexts."""
 
     features: dict[str, Feature]
     lists: dict[str, ListFeature]
+    kind: str = "Example"
 
     def __call__(self, records: Dataset) -> Dataset:
+        if self.kind == "ExampleListWithContext":
+            return records.parse_example_list(self.features, self.lists)
         if self.lists:
             return records.parse_sequence_example(self.features, self.lists)
         return records.parse(self.features)
@@ -211,7 +214,7 @@ def _found(
         )
         if found.records:
             features = FoundFeatures.of(found.features(), found, unseen, _WAYS_OUT)
-            return _Parsing(features, found.feature_lists())
+            return _Parsing(features, found.feature_lists(), found.kind)
     return _Parsing({}, {})
 
 

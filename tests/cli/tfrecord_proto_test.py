@@ -96,6 +96,23 @@ class Proto(TfrecordTest):
         self.assertIn("--proto-path", error)
         self.assertEqual(len(self.json("show", "a", *given, "--proto-path", "imports", "--json")), 2)
 
+    def test_large_doubles_are_exact(self):
+        self.write("d", frame(1, speed=1507678830.0))
+        for where, selected in (("speed > 1507678829", 1), ("speed == 1507678888", 0)):
+            shown = self.json("show", "d", *self.proto, "--json", "--where", where)
+            self.assertEqual(len(shown), selected, where)
+
+    def test_required_fields(self):
+        (self.folder / "old.proto").write_text(
+            'syntax = "proto2";\nmessage Old { required int32 a = 1; optional string s = 2; }\n')
+        self.write("r", b"\x12\x01\xff")
+        given = ["--proto", "old.proto", "--message", "Old"]
+        result = self.start("show", "r", *given, "--json")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"r: can't be printed as JSON: required fields are missing: a", result.stderr)
+        self.assertNotIn(b"libprotobuf", result.stderr)
+        self.assertEqual(self.start("show", "r", *given).stderr, b"")
+
     def test_unknown_fields_are_counted(self):
         self.write("b", frame(5, more=field(15, b"later")))
         line, = self.json("show", "b", *self.proto, "--json")

@@ -240,7 +240,11 @@ class OtherMessages(TfrecordTest):
     def test_diff(self):
         lines = self.json("diff", "a", "b", "--json", "--differences", 10**9, status=1)
         different = {line["record"] for line in lines[:-1]}
-        self.assertEqual(different, set(range(MESSAGES)))
+        # Nothing is lost of an Example without features that has other bytes.
+        equal = {i for i, (a, b) in enumerate(zip(self.a, self.b))
+                 if known(a) and known(b) and canonical(known(a)) == canonical(known(b))}
+        self.assertLess(len(equal), 100)
+        self.assertEqual(different, set(range(MESSAGES)) - equal)
 
     def test_export_and_create(self):
         self.summary("export", "a", "-o", "a.jsonl")

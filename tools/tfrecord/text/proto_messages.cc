@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/descriptor_database.h>
 #include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/json_util.h>
@@ -97,7 +100,13 @@ struct CompiledTypes final : Types {
                    .reason = "neither a .proto file nor a FileDescriptorSet",
                    .hint = "protoc --include_imports --descriptor_set_out=FILE makes one"});
     }
-    for (const pb::FileDescriptorProto& file : set.file()) database.Add(file);
+    for (const pb::FileDescriptorProto& file : set.file()) {
+      if (database.Add(file)) continue;
+      throw Error(
+          {.kind = ErrorKind::corrupted,
+           .path = path,
+           .reason = printable(file.name()) + " defines what another file of the set does"});
+    }
     compiled.emplace(&database);
     for (const pb::FileDescriptorProto& file : set.file()) {
       const pb::FileDescriptor* const found = compiled->FindFileByName(file.name());
@@ -155,6 +164,7 @@ size_t count_unknown(const pb::Message& message) {
 struct Values {
   std::map<std::string, std::vector<int64_t>> int64s = {};
   std::map<std::string, std::vector<float>> floats = {};
+  std::map<std::string, std::vector<double>> doubles = {};
   std::map<std::string, std::vector<std::string>> bytes = {};
 };
 
@@ -200,8 +210,7 @@ void add_fields(const pb::Message& message, const std::string& path, Values& val
           values.floats[name].push_back(read(&R::GetFloat, &R::GetRepeatedFloat));
           break;
         case pb::FieldDescriptor::CPPTYPE_DOUBLE:
-          values.floats[name].push_back(
-              static_cast<float>(read(&R::GetDouble, &R::GetRepeatedDouble)));
+          values.doubles[name].push_back(read(&R::GetDouble, &R::GetRepeatedDouble));
           break;
         case pb::FieldDescriptor::CPPTYPE_STRING:
           values.bytes[name].push_back(read(&R::GetString, &R::GetRepeatedString));
@@ -217,6 +226,13 @@ void add_fields(const pb::Message& message, const std::string& path, Values& val
       }
     });
   }
+}
+
+// Whether int64 has this number; a float may not.
+bool is_int64(double number) {
+  constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
+  return number == std::trunc(number) && number >= -kTooLarge && number < kTooLarge &&
+         (number != 0 || !std::signbit(number));
 }
 
 }  // namespace
@@ -240,6 +256,8 @@ struct ProtoMessages::State {
 
 ProtoMessages::ProtoMessages(const std::string& path, const std::string& type,
                              const std::vector<std::string>& folders) {
+  // What it would print is in our errors.
+  pb::SetLogHandler(nullptr);
   auto state = std::make_unique<State>();
   if (path.ends_with(".proto")) {
     state->types = std::make_unique<SourceTypes>(path, folders);
@@ -258,6 +276,12 @@ const std::string& ProtoMessages::type() const { return state_->type; }
 
 std::string ProtoMessages::json(std::span<const std::byte> record, size_t& unknown_fields) const {
   const auto message = state_->parse(record);
+  if (!message->IsInitialized()) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "can't be printed as JSON: required fields are missing: " +
+                           message->InitializationErrorString(),
+                 .hint = "--format text prints what there is"});
+  }
   unknown_fields = count_unknown(*message);
   pb::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
@@ -282,6 +306,13 @@ std::string ProtoMessages::as_example(std::span<const std::byte> record) const {
   ExampleBuilder example;
   for (const auto& [name, numbers] : values.int64s) example.set_int64s(name, numbers);
   for (const auto& [name, numbers] : values.floats) example.set_floats(name, numbers);
+  for (const auto& [name, numbers] : values.doubles) {
+    if (std::ranges::all_of(numbers, is_int64)) {
+      example.set_int64s(name, std::vector<int64_t>(numbers.begin(), numbers.end()));
+    } else {
+      example.set_floats(name, std::vector<float>(numbers.begin(), numbers.end()));
+    }
+  }
   for (const auto& [name, strings] : values.bytes) {
     std::vector<std::span<const std::byte>> views;
     for (const std::string& one : strings) views.push_back(std::as_bytes(std::span(one)));
