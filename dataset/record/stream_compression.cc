@@ -44,14 +44,19 @@ class Content final : public ByteSource {
  public:
   Content(std::unique_ptr<ByteSource> source, const RecordReadOptions& options,
           const InflateOptions& inflating, int layers)
-      : source_(std::move(source)), options_(options), inflating_(inflating), layers_(layers) {}
+      : path_(source->path()),
+        source_(std::move(source)),
+        options_(options),
+        inflating_(inflating),
+        layers_(layers) {}
 
   size_t read(std::span<std::byte> out) override {
     if (!is_known_) look();
     return source_->read(out);
   }
 
-  const std::string& path() const override { return source_->path(); }
+  // Of any thread: another one may read ahead, and look.
+  const std::string& path() const override { return path_; }
 
  private:
   void look() {
@@ -91,6 +96,7 @@ class Content final : public ByteSource {
     std::exception_ptr error_;
   };
 
+  const std::string path_;
   std::unique_ptr<ByteSource> source_;
   const RecordReadOptions options_;
   const InflateOptions inflating_;
