@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +47,7 @@ class LibarchiveSource final : public ByteSource {
       const la_ssize_t count =
           has_ended_ ? 0 : archive_read_data(archive_.get(), out.data(), out.size());
       if (count < 0) fail();
+      if (count == 0 && !has_ended_) require_only_zeros();
       has_ended_ = count == 0;
       return static_cast<size_t>(count);
     } catch (...) {
@@ -69,16 +73,39 @@ class LibarchiveSource final : public ByteSource {
     if (result != ARCHIVE_OK && result != ARCHIVE_EOF) fail();
     // A filter that doesn't know its format hands on the bytes as they are.
     if (archive_filter_count(archive_.get()) < 2) fail();
+    if (result == ARCHIVE_EOF) require_only_zeros();
     is_open_ = true;
     has_ended_ = result == ARCHIVE_EOF;
+  }
+
+  size_t read_source() {
+    const size_t count = source_->read(buffer_);
+    all_read_ = count == 0;
+    bytes_read_ += count;
+    const auto block = std::span(buffer_).first(count);
+    const auto data_end =
+        std::find_if(block.rbegin(), block.rend(), [](std::byte b) { return b != std::byte{0}; });
+    const auto zeros = static_cast<size_t>(data_end - block.rbegin());
+    zeros_at_end_ = zeros == count ? zeros_at_end_ + count : zeros;
+    return count;
+  }
+
+  // libarchive ends the data at the first bytes that begin no further stream, such as a damaged
+  // one. Only zeros, as they pad files on tapes, can be left out.
+  void require_only_zeros() {
+    const auto decoded = static_cast<uint64_t>(archive_filter_bytes(archive_.get(), -1));
+    do {
+      if (bytes_read_ - decoded > zeros_at_end_) {
+        fail("garbage after the end of a stream");
+      }
+    } while (!all_read_ && read_source() > 0);
   }
 
   // libarchive's read callback. Exceptions must not propagate through its C code.
   static la_ssize_t read_block(archive* a, void* self, const void** block) {
     auto& reader = *static_cast<LibarchiveSource*>(self);
     try {
-      const size_t count = reader.source_->read(reader.buffer_);
-      reader.all_read_ = count == 0;
+      const size_t count = reader.read_source();
       *block = reader.buffer_.data();
       return static_cast<la_ssize_t>(count);
     } catch (...) {
@@ -91,12 +118,16 @@ class LibarchiveSource final : public ByteSource {
   [[noreturn]] void fail() {
     if (failure_) std::rethrow_exception(failure_);
     const char* const reason = archive_error_string(archive_.get());
-    const std::string name(to_string(format_));
+    fail(reason != nullptr ? reason : "not " + std::string(to_string(format_)));
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const {
+    const int64_t decoded = archive_filter_bytes(archive_.get(), -1);  // -1: nothing is open
     throw Error({.kind = all_read_ ? ErrorKind::truncated : ErrorKind::corrupted,
                  .path = source_->path(),
-                 .offset = static_cast<uint64_t>(archive_filter_bytes(archive_.get(), -1)),
-                 .reason = "damaged or incomplete " + name + " stream (" +
-                           (reason != nullptr ? reason : "not " + name) + ")",
+                 .offset = decoded >= 0 ? std::optional<uint64_t>(decoded) : std::nullopt,
+                 .reason = "damaged or incomplete " + std::string(to_string(format_)) +
+                           " stream (" + reason + ")",
                  .hint = kDamagedFileHint});
   }
 
@@ -105,6 +136,7 @@ class LibarchiveSource final : public ByteSource {
   std::vector<std::byte> buffer_;
   bool is_open_ = false;
   bool all_read_ = false;  // from source_
+  uint64_t bytes_read_ = 0, zeros_at_end_ = 0;
   bool has_ended_ = false;
   std::exception_ptr failure_;
   std::unique_ptr<archive, Free> archive_;

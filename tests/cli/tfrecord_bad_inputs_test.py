@@ -210,6 +210,34 @@ class Formats(Reading):
                 self.assertIn(self.start("verify", "packed").returncode, (1, 2))
                 self.assertEqual(self.start("convert", "packed", "-o", "out").returncode, 2)
 
+    # After a stream, another one follows, zeros, or nothing.
+    def test_what_follows_a_compressed_stream(self):
+        streams = {"bzip2": bz2.compress(THREE), "xz": lzma.compress(THREE),
+                   "gzip": gzip.compress(THREE)}
+        if shutil.which("lz4"):
+            streams["lz4"] = subprocess.run(["lz4", "-qc"], input=THREE, check=True,
+                                            capture_output=True).stdout
+        for name, stream in streams.items():
+            for content in (stream + stream, stream + stream + bytes(1 << 20)):
+                (self.folder / "packed").write_bytes(content)
+                with self.subTest(name, bytes=len(content)):
+                    self.assertEqual(self.run_it("count", "packed"), "6  packed\n")
+            damaged = b"\0" + stream[1:]
+            for rest in (damaged, damaged + stream, bytes(1 << 20) + stream[2:], b"x", stream[:5],
+                         stream + b"garbage"):
+                (self.folder / "packed").write_bytes(stream + rest)
+                with self.subTest(name, rest=rest[:20]):
+                    self.assertEqual(self.start("count", "packed").returncode, 2)
+                    self.assertEqual(self.start("convert", "packed", "-o", "out").returncode, 2)
+                    self.assertEqual(self.start("verify", "packed").returncode, 1)
+
+    def test_a_compressed_stream_that_ends_in_its_header(self):
+        for stream in (bz2.compress(THREE), lzma.compress(THREE)):
+            (self.folder / "packed").write_bytes(stream[:12])
+            message = self.start("count", "packed").stderr.decode()
+            self.assertIn("damaged or incomplete", message)
+            self.assertNotIn(str(2 ** 64 - 1), message)
+
 
 class Files(Reading):
     def test_what_is_no_file(self):
