@@ -244,7 +244,7 @@ class OtherMessages(TfrecordTest):
         equal = {i for i, (a, b) in enumerate(zip(self.a, self.b))
                  if known(a) and known(b) and canonical(known(a)) == canonical(known(b))}
         self.assertLess(len(equal), 100)
-        self.assertEqual(different, set(range(MESSAGES)) - equal)
+        self.assertLessEqual(set(range(MESSAGES)) - different, equal)
 
     def test_export_and_create(self):
         self.summary("export", "a", "-o", "a.jsonl")
