@@ -88,9 +88,13 @@ def tfrecords(
 def range(*bounds: int) -> Dataset:
     """Yields integers: ``range(end)``, ``range(begin, end)`` or ``range(begin, end, step)``.
 
-    The same as of Python's ``range``. Random access for ``shuffle()`` without a buffer.
+    The same as of Python's ``range``, from -2**63 to 2**63 - 1; others raise ValueError. Random
+    access for ``shuffle()`` without a buffer.
     """
     numbers = _python_range(*bounds)
+    for bound in (numbers.start, numbers.stop, numbers.step):
+        if not -(2**63) <= bound < 2**63:
+            raise ValueError(f"range() takes integers from -2**63 to 2**63 - 1, not {bound}")
     described = native.range(numbers.start, numbers.stop, numbers.step)
     return make_dataset(described, range, bounds, {}, access=ListAccess(numbers))
 

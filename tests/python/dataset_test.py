@@ -76,6 +76,13 @@ class Dataset(FilesTest):
         with self.assertRaisesRegex(ValueError, "null bytes"):
             rp.tfrecords(str(self.folder / "a") + "\0b")
 
+    def test_range_beyond_int64(self):
+        ends = (-(2**63), 2**63 - 1, 2**62)
+        self.assertEqual(list(rp.range(*ends)), list(range(*ends)))
+        for bounds in ((2**70,), (0, 2**63), (-(2**63) - 1, 0), (0, 10, 2**64)):
+            with self.assertRaisesRegex(ValueError, r"range\(\) takes integers from -2\*\*63"):
+                rp.range(*bounds)
+
     def test_functions(self):
         dataset = rp.from_list(range(10))
         self.assertEqual(list(dataset.map(double)), [2 * i for i in range(10)])
