@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "dataset/base/lower_case.h"
 #include "dataset/http/date.h"
 
 namespace recordpipe {
@@ -26,12 +27,6 @@ bool take(std::string_view& text, std::string_view prefix) {
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   const std::string lowered = lower_case(text);

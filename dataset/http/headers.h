@@ -10,9 +10,6 @@
 
 namespace recordpipe {
 
-// ASCII only: tolower() depends on the locale.
-std::string lower_case(std::string_view text);
-
 // Content-Range, RFC 9110 section 14.4: "bytes 5-9/10" or, in a 416, "bytes */10".
 struct ContentRange {
   struct Bytes {

@@ -7,7 +7,7 @@
 
 #include <curl/curl.h>
 
-#include "dataset/http/headers.h"
+#include "dataset/base/lower_case.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "dataset/base/lower_case.h"
 #include "recordpipe/input_files.h"
 
 namespace recordpipe {
@@ -44,14 +45,6 @@ bool is_bare_shard(std::string_view name) {
   name = without_compression(name);
   return remove_number(name, "-of-") && remove_number(name, "-") &&
          without_compression(name).find('.') == name.npos;
-}
-
-std::string lower_case(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return lower;
 }
 
 bool has_ending(std::string_view name, std::span<const std::string_view> endings) {

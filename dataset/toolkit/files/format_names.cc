@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "dataset/base/lower_case.h"
 #include "dataset/toolkit/files/file_name.h"
 #include "recordpipe/error.h"
 
@@ -43,12 +43,6 @@ constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"
                                      FormatName{".lz4", "LZ4", kCompression},
                                      FormatName{".br", "Brotli", kCompression},
                                      FormatName{".snappy", "Snappy", kCompression}};
-
-std::string lower_case(std::string_view path) {
-  std::string lower(path);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 // Null if the name promises none of the formats.
 const FormatName* find_format(std::string_view name) {

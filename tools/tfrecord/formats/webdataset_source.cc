@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dataset/applications/cifar/tar.h"
+#include "dataset/base/lower_case.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/toolkit/files/file_name.h"
 #include "recordpipe/compression.h"
@@ -36,15 +37,6 @@ namespace {
 // Limits of a sample, which is in memory as a whole.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr size_t kMostSampleFeatures = 10'000;
-
-// As WebDataset does.
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return lower;
-}
 
 class Sample {
  public:
