@@ -188,6 +188,8 @@ class Csv(CreateTest):
         for content, place in (("id\n0.5\n16777216\n16777217\n", "line 4: column id: 16777217 "),
                                ("id\n16777217\n16777219\n0.5\n", "line 2: column id: 16777217 "),
                                ("id\n18446744073709551615\n", "column id: 18446744073709551615 "),
+                               ("id\n9223372036854775809\n", "column id: 9223372036854775809 "),
+                               ('id\n"[-9223372036854775809]"\n', "id: [-9223372036854775809] "),
                                ("id\nNaN\n-9007199254740993\n", "column id: -9007199254740993 "),
                                ('id\n"[1, 16777217]"\n0.5\n', "column id: [1, 16777217] ")):
             self.text("a.csv", content)
@@ -203,6 +205,11 @@ class Csv(CreateTest):
             named_example({"id": [i], "name": [name], "x": [x]}) for i, name, x in (
                 (16777217, "16777217", 33554436.0), (-9007199254740993, "n", 0.5),
                 (1, "1", -2.0**63), (1, "1", 2.0**24))])
+        # Also beyond int64.
+        self.text("a.csv", f'x\n{2**63}\n-{2**64}\n"[{2**63}, {2**127 - 2**103}]"\n')
+        self.created("a.csv", expected=[
+            named_example({"x": x}) for x in (
+                [2.0**63], [-2.0**64], [2.0**63, 2.0**127 - 2.0**103])])
 
     def test_uint64_is_stored_by_its_bits_if_the_types_say_so(self):
         self.text("a.csv", 'a,b\n18446744073709551615,1\n7,2\n"[9223372036854775808, 0]",3\n')

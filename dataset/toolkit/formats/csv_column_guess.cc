@@ -1,5 +1,10 @@
 // Infers the types of CSV's columns from their cells.
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "dataset/example/nearest_float.h"
@@ -23,7 +28,17 @@ bool is_code(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
-bool is_whole(std::string_view text) { return text.find_first_not_of("-0123456789") == text.npos; }
+// Whether `text` is a whole number that float can't represent exactly.
+bool is_rounded_whole_number(const std::string& text) {
+  if (text.find_first_not_of("-0123456789") != text.npos) return false;
+  const auto nearest = parse_float(text);
+  if (!nearest) return true;
+  std::array<char, std::numeric_limits<float>::max_exponent10 + 3> digits;  // and the sign
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *nearest,
+                                 std::chars_format::fixed, 0)
+                       .ptr;
+  return text != std::string_view(digits.data(), static_cast<size_t>(end - digits.data()));
+}
 
 }  // namespace
 
@@ -56,7 +71,7 @@ std::optional<CsvColumnGuess::Cell> CsvColumnGuess::read_json(const std::string&
       if (is_rounded_by_float(item.integer)) cell.is_rounded = true;
     } else if (item.kind == JsonValue::Kind::floating) {
       cell.form = Form::floating;
-      if (item.is_beyond_int64()) cell.is_rounded = true;
+      if (is_rounded_whole_number(item.text)) cell.is_rounded = true;
       if (!parse_float(item.text)) cell.out_of_range = shortened(item.text);
     } else {
       return std::nullopt;
@@ -79,7 +94,7 @@ CsvColumnGuess::Cell CsvColumnGuess::read(const CsvCell& cell) {
   if (parse_boolean(text)) return {.form = Form::boolean};
   if (!is_number(text)) return {.form = Form::bytes};
   return {.form = Form::floating,
-          .is_rounded = is_whole(text),  // beyond int64
+          .is_rounded = is_rounded_whole_number(text),
           .out_of_range = parse_float(text) ? "" : shortened(text)};
 }
 
