@@ -39,8 +39,9 @@ Hint hint_for_crc(uint32_t stored, uint32_t crc) {
   return {kDamagedFileHint + std::string(kCheckOff), Remedy::crc_check_off};
 }
 
-// Returns the hint for a file that may not be a TFRecord file, from its first bytes.
-Hint hint_for_start(std::span<const std::byte> start) {
+// Returns the hint for a file that may not be a TFRecord file, from its first bytes, which were
+// compressed with `outer`.
+Hint hint_for_start(std::span<const std::byte> start, Compression outer) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   const size_t blank = text.find_first_not_of(" \t\r\n");
   const std::string_view trimmed = text.substr(std::min(blank, text.size()));
@@ -66,7 +67,11 @@ Hint hint_for_start(std::span<const std::byte> start) {
     case Compression::none:
       break;
   }
-  return {"this is probably not a TFRecord file"};
+  const std::string no_records = "this is probably not a TFRecord file";
+  if (outer == Compression::none) return {no_records};
+  // Decompressed bytes come before their checksum.
+  return {no_records + ", or its " + std::string(to_string(outer)) +
+          " stream is damaged: compare it with its source"};
 }
 
 // Names the format of a file whose first header is wrong, if it is another one that is known.
@@ -90,7 +95,7 @@ Error truncated_record(const std::string& path, uint64_t offset, std::string_vie
 }
 
 Error corrupted_length(const std::string& path, uint64_t offset,
-                       std::span<const std::byte> following) {
+                       std::span<const std::byte> following, Compression compression) {
   const auto header = following.first(std::min(following.size(), kRecordHeaderSize));
   const auto stored = load_little_endian<uint32_t>(header.data() + 8);
   const uint32_t crc = crc32c(header.first(8));
@@ -98,7 +103,7 @@ Error corrupted_length(const std::string& path, uint64_t offset,
   if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
     hint = {"zeros where a record should start: the file was probably not written to its end"};
   } else if (hint.remedy != Remedy::crc_check_off && offset == 0) {
-    hint = hint_for_start(following);
+    hint = hint_for_start(following, compression);
   }
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
@@ -136,7 +141,8 @@ Error header_error(const RecordFrame& frame, const std::string& path, uint64_t o
     case FramingFault::header_cut:
       return truncated_record(path, offset, "header");
     case FramingFault::length_crc:
-      return corrupted_length(path, offset, start.first(std::min(start.size(), kBytesForHint)));
+      return corrupted_length(path, offset, start.first(std::min(start.size(), kBytesForHint)),
+                              rules.compression);
     case FramingFault::length_impossible:
       return impossible_length(path, offset, frame.length);
     case FramingFault::too_long:

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
@@ -30,6 +31,7 @@ enum class FramingFault : uint8_t {
 struct FramingRules {
   bool check_crc = true;
   uint64_t max_record_size = UINT64_MAX;
+  Compression compression = Compression::none;  // of the file
 };
 
 inline FramingRules framing_rules(const RecordReadOptions& options) {

@@ -22,8 +22,7 @@ constexpr size_t kGrowth = size_t{1} << 20;
 
 struct RecordReader::State {
   std::unique_ptr<ByteSource> source;
-  const FramingRules rules;
-  Compression compression;
+  FramingRules rules;
   RawBuffer buffer{kReadBufferSize};
   // The bytes that were read from the source and not yet returned: buffer[begin, end).
   size_t begin = 0;
@@ -40,7 +39,7 @@ struct RecordReader::State {
       : rules(framing_rules(options)) {
     DetectedSource detected = detect_source(std::move(raw), options);
     source = std::move(detected.source);
-    compression = detected.compression;
+    rules.compression = detected.compression;
   }
 
   std::span<const std::byte> available() const { return buffer.part(begin, end); }
@@ -146,7 +145,7 @@ std::optional<uint64_t> RecordReader::pass_rest(uint64_t most) {
 }
 
 uint64_t RecordReader::offset() const { return state_->offset; }
-Compression RecordReader::compression() const { return state_->compression; }
+Compression RecordReader::compression() const { return state_->rules.compression; }
 const std::string& RecordReader::path() const { return state_->source->path(); }
 
 }  // namespace recordpipe

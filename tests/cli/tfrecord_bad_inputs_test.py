@@ -231,6 +231,19 @@ class Formats(Reading):
                     self.assertEqual(self.start("convert", "packed", "-o", "out").returncode, 2)
                     self.assertEqual(self.start("verify", "packed").returncode, 1)
 
+    # The bytes of a block come before its checksum.
+    def test_a_damaged_stream_is_named_beside_what_it_holds(self):
+        for name, stream, at in (("bzip2", bz2.compress(THREE), 17),  # in origPtr
+                                 ("gzip", gzip.compress(THREE, 0), 15)):  # the first byte of THREE
+            damaged = bytearray(stream)
+            damaged[at] ^= 0x80
+            (self.folder / "packed").write_bytes(damaged)
+            for command in ("count", "verify"):
+                with self.subTest(name, command=command):
+                    result = self.start(command, "packed")
+                    self.assertIn(f"or its {name} stream is damaged",
+                                  (result.stdout + result.stderr).decode())
+
     def test_a_compressed_stream_that_ends_in_its_header(self):
         for stream in (bz2.compress(THREE), lzma.compress(THREE)):
             (self.folder / "packed").write_bytes(stream[:12])

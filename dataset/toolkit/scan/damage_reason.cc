@@ -17,7 +17,7 @@ bool is_zero(std::byte byte) { return byte == std::byte{0}; }
 }  // namespace
 
 DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint32_t crc,
-                           uint64_t max_record_size)
+                           const FramingRules& rules)
     : input_(input), begin_(begin) {
   if (size > 0) {
     const auto footer = input.view(begin + size - kRecordFooterSize, kRecordFooterSize);
@@ -27,7 +27,6 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
   const auto rest = input.view(begin, kBytesForHint);
   const auto head = rest.first(std::min(rest.size(), kRecordHeaderSize));
   if (std::ranges::all_of(head, is_zero)) what_ = What::zeros;
-  const FramingRules rules = {.max_record_size = max_record_size};
   RecordFrame frame = parse_record_header(rest, input.left(begin).value_or(UINT64_MAX), rules);
   // A valid header here means that another program is changing the file.
   if (frame.ok()) frame.fault = FramingFault::data_cut;
@@ -42,7 +41,7 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
     }
     case FramingFault::too_long:
       reason_ = "a length of " + std::to_string(frame.length) + " bytes, more than the " +
-                std::to_string(max_record_size) + " allowed: corrupted record";
+                std::to_string(rules.max_record_size) + " allowed: corrupted record";
       break;
     case FramingFault::data_cut:
     case FramingFault::footer_cut:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "dataset/record/record_framing.h"
 #include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/damaged_region.h"
@@ -17,7 +18,7 @@ class DamageReason {
   // If the length's CRC is valid and the record is complete, `size` is the record's size and `crc`
   // the computed CRC of its data, which differs from the stored CRC. Otherwise both are 0.
   DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint32_t crc,
-               uint64_t max_record_size);
+               const FramingRules& rules);
 
   // Whether the header consists of zeros. No record starts with such a header.
   bool begins_with_zeros() const { return what_ == What::zeros; }

@@ -29,7 +29,10 @@ struct RecordScanner::State {
   State(DetectedSource detected, uint64_t max_record_size, std::stop_token stop)
       : input(std::make_unique<StreamScanInput>(std::move(detected.source), detected.reads_on)),
         compression(detected.compression),
-        walk(*input, 0, {.max_record_size = max_record_size, .max_region = max_record_size},
+        walk(*input, 0,
+             {.max_record_size = max_record_size,
+              .max_region = max_record_size,
+              .compression = compression},
              std::move(stop)) {}
 
   State(const RandomAccessFile& file, std::stop_token stop)

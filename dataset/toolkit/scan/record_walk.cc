@@ -212,7 +212,9 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
 
 std::optional<RecordWalk::Step> RecordWalk::damage(const Checked& checked) {
   const uint64_t begin = position_;
-  DamageReason reason(input_, begin, checked.size, checked.crc, limits_.max_record_size);
+  DamageReason reason(
+      input_, begin, checked.size, checked.crc,
+      {.max_record_size = limits_.max_record_size, .compression = limits_.compression});
   uint64_t from = begin + 1;
   uint64_t zeros_end = begin;
   if (reason.begins_with_zeros()) {

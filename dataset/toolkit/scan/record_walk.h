@@ -13,6 +13,7 @@
 
 #include "dataset/toolkit/scan/range_crc.h"
 #include "dataset/toolkit/scan/scan_input.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/record.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
@@ -26,6 +27,7 @@ struct RecordWalkLimits {
   uint64_t max_record_size = UINT64_MAX;
   // The distance to search for a record after damage. If no record is found, the walk ends.
   uint64_t max_region = UINT64_MAX;
+  Compression compression = Compression::none;  // of the file
 };
 
 class RecordWalk {
