@@ -98,6 +98,10 @@ class RawFeature:
     dtype: Any
     big_endian: bool = False
 
+    def __repr__(self) -> str:
+        order = ", big_endian=True" if self.big_endian else ""
+        return f"RawFeature(shape={self.shape!r}, dtype={self.dtype!r}{order})"
+
     def _native(self, name: str, in_list: bool = False) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _NUMBERS)
         way_out = 'read FixedLenFeature([], "bytes"), and map numpy.frombuffer over it'

@@ -127,7 +127,7 @@ class Crops(PhotosTest):
         y, x = np.mgrid[:240, :250]
         pixels = np.stack([y, x, np.zeros_like(x)], axis=-1).astype(np.uint8)
         rows = self.images([encoded(pixels)] * 40).decode_image("image")
-        crops = rows.random_resized_crop("image", 32, 48, seed=5, scale=(0.3, 0.9))
+        crops = rows.random_resized_crop("image", 32, 48, seed=5, scale=(0.3, 0.9), flip=True)
         found = set()
         for row in crops:
             got = row["image"].astype(float)
