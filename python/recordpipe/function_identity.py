@@ -1,30 +1,35 @@
 """What identifies a function in a plan: its name, its code, and the values that it uses.
 
 The code is the bytecode with its constants, the defaults of parameters, the variables of enclosing
-functions, and the global variables that it reads. Of the latter two, numbers, text, bytes, arrays,
-and lists, tuples, sets and dicts of these are compared by value; functions and classes of the same
-package, and objects of classes written in Python, by what they consist of; modules, and what other
-packages define, by name. Anything else, and more than 16 MiB of values, can't be compared.
+functions, and the global variables that it reads. Of the latter two, numbers, text, bytes, NumPy's
+arrays, and lists, tuples, sets and dicts of these are compared by value; functions and classes of
+the same package by what they consist of; modules, loggers, and what other packages define, by name.
+Of objects of the package's own classes, and of argparse.Namespace, those attributes are compared
+that the code reads, by their names. Anything else, and more than 16 MiB of values, is named as not
+compared.
+
+A function may use anything, so that nothing here calls the code of a value's class, nor copies or
+computes what is large: attributes are taken from where objects keep them.
 """
 
 from __future__ import annotations
 
+import argparse
 import collections
 import dis
 import enum
 import functools
 import hashlib
+import logging
 import operator
 import pathlib
 import re
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-
-from recordpipe import _native as native
 
 __all__ = ["Identity", "identity_of", "named"]
 
@@ -35,6 +40,7 @@ _MOST_BYTES = 2**24
 _MOST_VALUES = 100_000
 _DEEPEST = 50
 
+_ATOMS = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes)
 _BUILTINS = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -52,16 +58,29 @@ _DICTS = (
     collections.OrderedDict,
     collections.defaultdict,
 )
-# What is compared of a class.
-_MEMBERS = (
-    types.FunctionType,
-    staticmethod,
-    classmethod,
-    property,
-    *(bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset),
+_PATHS = (
+    pathlib.PurePosixPath,
+    pathlib.PureWindowsPath,
+    pathlib.PosixPath,
+    pathlib.WindowsPath,
 )
+# Members of a class that are code.
+_METHODS = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+# What a class holds for the attributes of its objects.
+_DESCRIPTORS = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    type(vars(collections.namedtuple("_Pair", "a b"))["a"]),
+)
+# What reads attributes whose names the code doesn't say.
+_ALL_ATTRIBUTES = frozenset({"vars", "asdict", "astuple", "__dict__"})
+# Objects of these are nothing but attributes.
+_NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
+# Classes of these add no state to the objects of classes that are derived from them.
+_ABSTRACT = ("abc", "typing", "collections.abc")
 # Functions of these are compared by name, also if they are the function of an operator.
 _FOREIGN = (sys.stdlib_module_names | {"numpy", "recordpipe"}) - {"builtins"}
+_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that is no static one of C
 
 
 def named(name: str) -> Identity:
@@ -71,57 +90,95 @@ def named(name: str) -> Identity:
 
 def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
     """The identity of a user's function, and of ``values`` that belong to it."""
-    plain = function
-    while isinstance(plain, (functools.partial, types.MethodType)):
-        plain = plain.func if isinstance(plain, functools.partial) else plain.__func__
-    code = _Code(_package_of(plain))
+    code = _Code(_package_of(_plain(function)))
     code.part("the function", function)
     for value_name, value in values.items():
         code.part(value_name, value)
-    return name, code.digest(), code.not_compared
+    return name, code.digest(), [*code.not_compared]
 
 
 class _Incomparable(Exception):
     pass
 
 
+class _Holder:
+    """An object, or a class, whose attributes are added when code that reads them is found."""
+
+    def __init__(self, value: Any, attributes: Mapping[str, Any], names: list[str], depth: int):
+        self.value = value
+        self.attributes = attributes
+        self.names = names  # of the variables around it
+        self.depth = depth
+        self.added: set[str] = set()
+
+
 class _Code:
     """A fingerprint that grows with each part that is added."""
 
     def __init__(self, package: str = "") -> None:
-        self.not_compared: list[str] = []
+        self.not_compared: dict[str, None] = {}
         self._hash = hashlib.blake2b(digest_size=8)
         self._package = package
         self._bytes = self._values = 0
         self._names: list[str] = []  # of the variable that is added, and of those around it
-        self._known: dict[int, Any] = {}  # by id(); the values keep their ids from being used again
+        # By id(): a number, and the value, so that its id is not used again.
+        self._known: dict[int, tuple[int, Any]] = {}
+        self._reads: set[str] = set()  # the names of attributes that the code reads
+        self._holders: list[_Holder] = []
 
     def digest(self) -> str:
+        before = (0, 0)
+        while (now := (len(self._reads), len(self._holders))) != before:
+            before = now
+            for holder in self._holders:  # grows meanwhile
+                self._names = [*holder.names]
+                for name in sorted((holder.attributes.keys() & self._reads) - holder.added):
+                    holder.added.add(name)
+                    self.part(name, holder.attributes[name], holder.depth)
+        for holder in self._holders:
+            if issubclass(type(holder.value), type) or not holder.attributes:
+                continue
+            if not holder.added or self._reads & _ALL_ATTRIBUTES:  # or read by code out of sight
+                self._note(holder.names, holder.value)
         return self._hash.hexdigest()
 
     def part(self, name: str, value: Any, depth: int = 0) -> None:
         """Adds a value; what can't be compared is noted under this name."""
-        self._add(name)
         self._names.append(name)
-        before = self._bytes, self._values
+        before = self._hash.copy(), len(self._known), len(self._holders)
         try:
+            self._add(name)
             self._value(value, depth)
-        except _Incomparable:
-            self._bytes, self._values = before
-            self._add("incomparable")
-            note = f"{'.'.join(self._names[1:]) or name} ({type(value).__qualname__})"
-            if note not in self.not_compared:
-                self.not_compared.append(note)
+        except Exception:  # _Incomparable, and anything that a value raises
+            self._hash, known, holders = before
+            while len(self._known) > known:
+                self._known.popitem()
+            del self._holders[holders:]
+            self._hash.update(b"incomparable")
+            self._note(self._names, value)
         finally:
             self._names.pop()
 
-    def _add(self, *parts: str | bytes) -> None:
+    def _parts(self, values: dict[str, Any], depth: int) -> None:
+        self._add(str(len(values)))
+        for name, value in values.items():
+            self.part(name, value, depth)
+
+    def _note(self, names: list[str], value: Any) -> None:
+        self.not_compared[f"{'.'.join(names[1:]) or names[0]} ({type(value).__qualname__})"] = None
+
+    def _count(self, size: int, values: int = 0) -> None:
+        """Raises _Incomparable if this many bytes, or values, are too many."""
+        if self._bytes + size > _MOST_BYTES or self._values + values > _MOST_VALUES:
+            raise _Incomparable
+        self._bytes += size
+
+    def _add(self, *parts: str | bytes | bytearray) -> None:
         for part in parts:
+            self._count(len(part))
             data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-            self._bytes += len(data)
-            if self._bytes > _MOST_BYTES:
-                raise _Incomparable
-            self._hash.update(len(data).to_bytes(8, "little") + data)
+            self._hash.update(len(data).to_bytes(8, "little"))
+            self._hash.update(data)
 
     def _all(self, kind: str, values: Iterable[Any], depth: int) -> None:
         self._add(kind)
@@ -135,105 +192,185 @@ class _Code:
             raise _Incomparable
         depth += 1
         kind = type(value)
-        if value is None or value is Ellipsis or kind in (bool, int, float, complex, range, slice):
-            self._add(kind.__name__, repr(value))
-        elif kind in (str, bytes, bytearray):
-            self._add(kind.__name__, value)
-        elif isinstance(value, np.generic):
-            self._add("scalar", value.dtype.str, value.tobytes())
-        elif isinstance(value, types.ModuleType):
-            self._add("module", value.__name__)
-        elif isinstance(value, enum.Enum):
-            self._add("enum", _name_of(kind), value.name)
-        elif isinstance(value, pathlib.PurePath):
-            self._add("path", str(value))
-        elif isinstance(value, re.Pattern):
-            self._all("pattern", (value.pattern, value.flags), depth)
-        elif isinstance(value, np.dtype):
-            self._add("dtype", str(value))
-        elif isinstance(value, _BUILTINS):
+        if kind in _ATOMS or kind is bytearray:
+            self._atom(kind, value)
+        elif kind is tuple:
+            self._sequence(kind, value, depth)
+        elif kind in _BUILTINS:
             self._builtin(value, depth)
         elif id(value) in self._known:
-            self._add("again", str([*self._known].index(id(value))))
+            self._add("again", str(self._known[id(value)][0]))
         else:
-            self._known[id(value)] = value
-            self._composed(value, depth)
+            self._known[id(value)] = len(self._known), value
+            if not self._plain_value(kind, value, depth):
+                self._composed(kind, value, depth)
 
-    def _composed(self, value: Any, depth: int) -> None:
-        kind = type(value)
-        if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-            self._all(_name_of(kind), value, depth)
+    def _atom(self, kind: type, value: Any) -> None:
+        if kind in (str, bytes, bytearray):
+            self._add(kind.__name__, value)
+        elif kind is int:
+            self._count(value.bit_length() // 4)
+            self._add("int", f"{value:x}")
+        else:
+            self._add(kind.__name__, repr(value))
+
+    def _plain_value(self, kind: type, value: Any, depth: int) -> bool:
+        """Adds a value that refers to no others of the user's; returns whether it is one."""
+        if kind in (range, slice):
+            self._all(kind.__name__, (value.start, value.stop, value.step), depth)
+        elif issubclass(kind, np.generic) and _is_of_numpy(kind):
+            self._array(np.asarray(value), depth)
+            self._add("scalar")
+        elif issubclass(kind, np.dtype):
+            self._add("dtype", str(value))
+        elif issubclass(kind, types.ModuleType):
+            self._add("module", str(_stored(value).get("__name__")))
+        elif issubclass(kind, enum.Enum):
+            self._add("enum", str(_stored(value).get("_name_")))
+            self._value(kind, depth)
+            self.part("value", _stored(value).get("_value_"), depth)
+        elif kind in _PATHS:
+            self._add("path", str(value))
+        elif kind is re.Pattern:
+            self._all("pattern", (value.pattern, value.flags), depth)
+        elif issubclass(kind, logging.Logger):
+            self._add("logger", str(_stored(value).get("name")))
+        else:
+            return False
+        return True
+
+    def _composed(self, kind: type, value: Any, depth: int) -> None:
+        dataset = getattr(sys.modules.get("recordpipe.dataset"), "Dataset", None)
+        if kind is list:
+            self._sequence(kind, value, depth)
+        elif issubclass(kind, tuple) and "_fields" in vars(kind):
+            self._value(kind, depth)
+            self._sequence(tuple, value, depth)
         elif kind in _DICTS:
-            self._all("dict", (part for item in value.items() for part in item), depth)
+            self._items(len(value), value.items(), depth)
         elif kind in (set, frozenset):
-            self._add(kind.__name__, *sorted(self._digest_of(item, depth) for item in value))
+            self._count(0, len(value))
+            self._add(kind.__name__, *sorted(self._key_of(item, depth) for item in value))
         elif kind is types.CodeType:
             self._code(value, depth)
         elif kind is types.FunctionType:
             self._function(value, depth)
-        elif isinstance(value, types.MethodType):
-            self._all("method", (value.__func__, value.__self__), depth)
+        elif kind is types.MethodType:
+            self._value(value.__func__, depth)
+            self.part("self", value.__self__, depth)
         elif kind is functools.partial:
-            self._all("partial", (value.func, value.args, value.keywords), depth)
+            self._value(value.func, depth)
+            self._parts({f"argument {i}": v for i, v in enumerate(value.args)}, depth)
+            self._parts(value.keywords, depth)
         elif kind in (staticmethod, classmethod):
             self._value(value.__func__, depth)
         elif kind is property:
             self._all("property", (value.fget, value.fset), depth)
-        elif isinstance(value, _READERS):
-            self._all(_name_of(kind), value.__reduce__()[1], depth)
-        elif isinstance(value, type):
+        elif kind is functools.cached_property:
+            self._value(value.func, depth)
+        elif kind in _READERS:
+            arguments = value.__reduce__()[1]
+            self._read(arguments)
+            self._all(kind.__name__, arguments, depth)
+        elif issubclass(kind, type):
             self._class(value, depth)
-        elif isinstance(getattr(value, "_native", None), native.Dataset):
+        elif dataset and issubclass(kind, dataset):
             self._add("Dataset", str(value._native.plan_hash()))
-        elif hasattr(kind, "__array__"):
+        elif issubclass(kind, np.ndarray) and _is_of_numpy(kind):
             self._array(value, depth)
-        elif hasattr(value, "__wrapped__"):  # a function that was compiled or cached
-            self._all("wrapped", (value.__wrapped__,), depth)
-        elif hasattr(value, "__qualname__"):  # a function written in another language
-            self._add("name", _name_of(value))
+        elif kind is getattr(sys.modules.get("torch"), "Tensor", None):
+            self._tensor(value, depth)
+        elif kind.__module__.startswith("recordpipe.") and hasattr(kind, "__dataclass_fields__"):
+            self._add("options", self._name_of(kind))
+            stored = _stored(value)
+            self._parts({name: stored[name] for name in kind.__dataclass_fields__}, depth)
+        elif self._is_own(kind) or kind in _NAMESPACES:
+            self._object(kind, value, depth)
+        elif "__wrapped__" in _stored(value):  # a function that was compiled or cached
+            self._all("wrapped", (_stored(value)["__wrapped__"],), depth)
+        elif callable(value) and _has_name(value):  # a function written in another language
+            self._add("name", self._name_of(value))
         else:
-            self._object(value, depth)
-
-    def _digest_of(self, value: Any, depth: int) -> str:
-        alone = _Code(self._package)
-        alone._value(value, depth)
-        self._values += alone._values
-        return alone.digest()
-
-    def _array(self, value: Any, depth: int) -> None:
-        try:
-            array = np.asarray(value)
-        except Exception:  # of another library: a tensor on a GPU, for example
-            raise _Incomparable from None
-        if array.nbytes > _MOST_BYTES:
             raise _Incomparable
-        self._add("array", _name_of(type(value)), str(array.dtype), str(array.shape))
+
+    def _sequence(self, kind: Any, value: Any, depth: int) -> None:
+        """`kind`: list or tuple; the class of the value may be derived from it."""
+        self._count(0, kind.__len__(value))
+        self._all(kind.__name__, kind.__iter__(value), depth)
+
+    def _items(self, size: int, items: Iterable[tuple[Any, Any]], depth: int) -> None:
+        self._count(0, 2 * size)
+        self._all("dict", (part for item in items for part in item), depth)
+
+    def _key_of(self, value: Any, depth: int) -> str:
+        """The text of a set's member: the order of sets differs between processes."""
+        self._values += 1
+        kind = type(value)
+        if depth > _DEEPEST or self._values > _MOST_VALUES:
+            raise _Incomparable
+        if kind in (tuple, frozenset):
+            keys = [self._key_of(item, depth + 1) for item in value]
+            text = f"{kind.__name__}({','.join(keys if kind is tuple else sorted(keys))})"
+        elif issubclass(kind, enum.Enum):
+            text = f"{self._name_of(kind)}.{_stored(value).get('_name_')}"
+        elif kind in _ATOMS:
+            sized = kind in (str, bytes)
+            self._count(len(value) if sized else value.bit_length() // 4 if kind is int else 0)
+            text = f"{kind.__name__} {f'{value:x}' if kind is int else repr(value)}"
+        else:
+            raise _Incomparable
+        self._count(len(text))
+        return text
+
+    def _array(self, value: np.ndarray, depth: int) -> None:
+        if self._bytes + value.size * value.dtype.itemsize > _MOST_BYTES:
+            raise _Incomparable
+        self._add("array", type(value).__name__, str(value.dtype), str(value.shape))
+        if isinstance(value, np.ma.MaskedArray):
+            mask = np.ma.getmask(value)
+            self._array(np.asarray(mask), depth)
+            self._array(np.asarray(value.fill_value), depth)
+        array = np.asarray(value)
         if array.dtype.hasobject:
+            self._count(0, array.size)
             self._all("objects", array.tolist() if array.ndim else [array.item()], depth)
         else:
             self._add(array.tobytes())
 
+    def _tensor(self, tensor: Any, depth: int) -> None:
+        """A tensor of PyTorch; on another device than the CPU, it would be copied."""
+        if tensor.device.type != "cpu" or tensor.numel() * tensor.element_size() > _MOST_BYTES:
+            raise _Incomparable
+        self._add("tensor")
+        self._array(tensor.detach().numpy(), depth)
+
     def _builtin(self, value: Any, depth: int) -> None:
-        self._add("builtin", _name_of(value))
+        self._add("builtin", self._name_of(value))
         bound = getattr(value, "__self__", None)
-        if bound is not None and not isinstance(bound, (types.ModuleType, type)):
+        if bound is not None and not issubclass(type(bound), (types.ModuleType, type)):
             self._value(bound, depth)
 
     def _function(self, function: types.FunctionType, depth: int) -> None:
         if not _package_of(function):
-            self._add("name", _name_of(function))
+            self._add("name", self._name_of(function))
             return
         code = function.__code__
-        self._all("function", (code, function.__defaults__, function.__kwdefaults__), depth)
+        self._value(code, depth)
+        defaults = function.__defaults__ or ()
+        positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        self._parts(dict(zip(positional, defaults, strict=True)), depth)
+        self._parts(function.__kwdefaults__ or {}, depth)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
-                self.part(name, cell.cell_contents, depth)
+                value = cell.cell_contents
             except ValueError:  # not assigned yet
                 self._add(name)
-        for name in sorted(_globals_read(code)):
+            else:
+                self.part(name, value, depth)
+        for name in sorted(_names_read(code, "LOAD_GLOBAL", "LOAD_NAME")):
             value = function.__globals__.get(name)
-            if isinstance(value, types.FunctionType) and _package_of(value) != self._package:
-                self._add(name, _name_of(value))
+            if type(value) is types.FunctionType and not self._is_own(value):
+                self._add(name, self._name_of(value))
             elif name in function.__globals__:
                 self.part(name, value, depth)
 
@@ -243,50 +380,161 @@ class _Code:
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self._all("of", (code.co_names, arguments, code.co_freevars, counts), depth)
         self._all("constants", code.co_consts, depth)
+        self._reads |= _names_read(code, "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+        self._reads |= _ALL_ATTRIBUTES.intersection(code.co_names)
+        self._read(code.co_consts)
+
+    def _read(self, constants: Iterable[Any]) -> None:
+        """Texts may be names of attributes: of getattr(), attrgetter() and match."""
+        for value in constants:
+            if type(value) is str:
+                self._reads.update(value.split("."))
+            elif type(value) is tuple:
+                self._read(value)
+
+    def _is_own(self, value: Any) -> bool:
+        """Whether it is compared by its code: a function or class of the function's package."""
+        if issubclass(type(value), type) and not value.__flags__ & _IS_HEAP_TYPE:
+            return False
+        return self._package != "" and _package_of(value) == self._package
+
+    def _name_of(self, value: Any) -> str:
+        """The name, and the module if it isn't of the own package: scripts have several names."""
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+        if self._package and _package_of(value) == self._package:
+            return str(name)
+        return f"{getattr(value, '__module__', '')}.{name}"
 
     def _class(self, kind: type, depth: int) -> None:
-        self._add("class", _name_of(kind))
-        if _package_of(kind) != self._package:
+        self._add("class", self._name_of(kind))
+        if not self._is_own(kind):
             return
-        for name, member in sorted(vars(kind).items()):
-            if isinstance(member, _MEMBERS):
+        members = {**vars(kind)}
+        if issubclass(kind, enum.Enum):
+            members.update(kind.__members__)
+        values = {}
+        for name, member in sorted(members.items()):
+            special = name.startswith("__")
+            if type(member) in _DESCRIPTORS or _is_generated(kind, member):
+                continue
+            if type(member) in _METHODS or (special and callable(member)):
                 self.part(name, member, depth)
+            elif not special:
+                values[name] = member
+        self._holders.append(_Holder(kind, values, [*self._names], depth))
         self._all("bases", kind.__bases__, depth)
 
-    def _object(self, value: Any, depth: int) -> None:
-        """An object of a class written in Python: its attributes, and its class."""
-        kind = type(value)
-        if not hasattr(value, "__dict__") or any(map(_has_hidden_state, kind.__mro__)):
+    def _object(self, kind: type, value: Any, depth: int) -> None:
+        """An object of a class written in Python: the class, and the attributes that are read."""
+        if kind not in _NAMESPACES and not all(map(self._adds_attributes_only, kind.__mro__)):
+            raise _Incomparable
+        if kind.__basicsize__ > _size_of_attributes(kind):  # of a class written in C
             raise _Incomparable
         self._value(kind, depth)
-        for name, attribute in vars(value).items():
-            self.part(name, attribute, depth)
+        if issubclass(kind, dict):
+            self._items(dict.__len__(value), dict.items(value), depth)
+        elif issubclass(kind, (list, tuple)):
+            self._sequence(list if issubclass(kind, list) else tuple, value, depth)
+        attributes = {**_slots_of(value), **_stored(value)}
+        for name in [*attributes]:
+            if any(type(vars(c).get(name)) is functools.cached_property for c in kind.__mro__):
+                del attributes[name]  # there once it was needed
+        self._holders.append(_Holder(value, attributes, [*self._names], depth))
+
+    def _adds_attributes_only(self, kind: type) -> bool:
+        own = self._is_own(kind) or kind in (object, dict, list, tuple)
+        return own or kind.__module__ in _ABSTRACT
 
 
-def _name_of(value: Any) -> str:
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-    return f"{getattr(value, '__module__', '')}.{name}"
+def _plain(function: Any) -> Any:
+    """The function that a partial, a method, or a compiled or cached function calls."""
+    for _ in range(_DEEPEST):
+        kind = type(function)
+        if kind is functools.partial:
+            function = function.func
+        elif kind is types.MethodType:
+            function = function.__func__
+        elif kind is types.FunctionType or "__wrapped__" not in _stored(function):
+            break
+        else:
+            function = _stored(function)["__wrapped__"]
+    return function
 
 
 def _package_of(value: Any) -> str:
     """The first part of the module's name; "" for packages whose names stand for their code."""
-    module = getattr(value, "__module__", None) or type(value).__module__
-    package = str(module).partition(".")[0]
+    kind = type(value)
+    known = kind is types.FunctionType or kind in _BUILTINS or issubclass(kind, type)
+    module = getattr(value, "__module__", None) if known else None
+    package = str(module or kind.__module__).partition(".")[0]
+    if package == "__mp_main__":  # the script, in a process that multiprocessing has started
+        return "__main__"
     return "" if package in _FOREIGN else package
 
 
-def _has_hidden_state(kind: type) -> bool:
-    """Whether the class is written in C, or has slots: its objects hold more than attributes."""
-    return kind is not object and ("__module__" not in vars(kind) or kind.__basicsize__ > 32)
+def _is_of_numpy(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "numpy"
 
 
-def _globals_read(code: types.CodeType) -> set[str]:
+def _stored(value: Any) -> dict[str, Any]:
+    """vars(), without the code of the class; {} for objects that have none."""
+    for kind in type(value).__mro__:
+        found = vars(kind).get("__dict__")
+        if found is not None:
+            return found.__get__(value) if type(found) in _DESCRIPTORS else {}
+    return {}
+
+
+def _slots_of(value: Any) -> dict[str, Any]:
+    attributes = {}
+    for kind in type(value).__mro__:
+        for name, member in vars(kind).items():
+            if type(member) is types.MemberDescriptorType and not name.startswith("__"):
+                try:
+                    attributes[name] = member.__get__(value)
+                except AttributeError:  # not assigned yet
+                    continue
+    return attributes
+
+
+def _size_of_attributes(kind: type) -> int:
+    """The size of an object that has only attributes, in its __dict__ and in slots."""
+    size = max(c.__basicsize__ for c in kind.__mro__ if not c.__flags__ & _IS_HEAP_TYPE)
+    for c in kind.__mro__:
+        if c.__flags__ & _IS_HEAP_TYPE:
+            size += 8 * len({"__dict__", "__weakref__"} & vars(c).keys())
+            size += 8 * sum(type(m) is types.MemberDescriptorType for m in vars(c).values())
+    return size
+
+
+def _is_generated(kind: type, member: Any) -> bool:
+    """Whether a method is one that dataclass() makes, which reads all attributes."""
+    if "__dataclass_fields__" not in vars(kind) or type(member) is not types.FunctionType:
+        return False
+    code = getattr(member.__dict__.get("__wrapped__", member), "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def _has_name(value: Any) -> bool:
+    """Whether it has a __qualname__ that is found without the code of its class."""
+    for kind in type(value).__mro__:
+        members = vars(kind)
+        if (
+            "__getattr__" in members
+            or type(members.get("__getattribute__")) is types.FunctionType
+            or type(members.get("__qualname__")) is property
+        ):
+            return False
+    return hasattr(value, "__qualname__")
+
+
+def _names_read(code: types.CodeType, *operations: str) -> set[str]:
     names = {
         instruction.argval
         for instruction in dis.get_instructions(code)
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        if instruction.opname in operations
     }
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _globals_read(constant)
+            names |= _names_read(constant, *operations)
     return names

@@ -1,10 +1,20 @@
 """Functions in Python as parts of a plan: states of other names or other code are refused."""
 
+import argparse
 import collections.abc
+import contextlib
+import dataclasses
 import functools
 import inspect
 import json
+import logging
+import pathlib
+import subprocess
+import sys
+import tempfile
 import threading
+import time
+import types
 import typing
 import unittest
 import warnings
@@ -12,6 +22,7 @@ import warnings
 import numpy as np
 import recordpipe as rp
 import rlds
+from recordpipe import function_identity
 
 NUMBERS = rp.from_list(range(20))
 
@@ -77,6 +88,35 @@ def fails(value):
     raise ValueError(value)
 
 
+SPAWNING = """
+import multiprocessing
+import recordpipe as rp
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+    def __call__(self, value):
+        return value * self.by
+
+def numbers():
+    return iter(rp.from_list([1, 2, 3]).map(Scale(2)))
+
+def resume(state):
+    iterator = numbers()
+    iterator.load_state_dict(state)
+    print([*iterator], flush=True)
+
+if __name__ == "__main__":
+    iterator = numbers()
+    next(iterator)
+    process = multiprocessing.get_context("spawn").Process(
+        target=resume, args=(iterator.state_dict(),)
+    )
+    process.start()
+    process.join()
+"""
+
+
 class Scaled:
     def __init__(self, by, lock=None):
         self.by = by
@@ -84,10 +124,66 @@ class Scaled:
             self.lock = lock
 
     def __call__(self, value):
-        return value * self.by
+        with getattr(self, "lock", contextlib.nullcontext()):
+            return value * self.by
 
     def scale(self, value):
         return value * self.by
+
+
+class Looked:
+    """A class whose attributes are looked at by its users only."""
+
+    def __init__(self, **values):
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+class Slotted:
+    __slots__ = ("__dict__", "by")
+
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, value):
+        return value * self.by
+
+
+def with_member(member):
+    class Holder:
+        table = member
+
+        def __call__(self, value):
+            return value, self.table
+
+    return Holder()
+
+
+@dataclasses.dataclass
+class Options:
+    size: int = 3
+    resume: bool = False
+    names: list = dataclasses.field(default_factory=list)
+
+
+class AttributesOfItems(dict):
+    __getattr__ = dict.__getitem__
+
+
+class Unconnected:
+    """A proxy that fails, whatever is asked of it."""
+
+    def __getattr__(self, name):
+        raise RuntimeError("not connected")
+
+    __class__ = property(lambda self: self.connected)
+
+
+class Large:
+    """An object that is an array only when it is asked for it, like those of h5py and dask."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError("computed")
 
 
 def times(by):
@@ -162,11 +258,19 @@ class Functions(rlds.StepsTest):
             (np.float32(1), np.float64(1)),
             (np.array([1, "a"], dtype=object), np.array([1, "b"], dtype=object)),
             (Scaled(2), Scaled(3)),
+            (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 1])),
+            (AttributesOfItems(a=1), AttributesOfItems(a=2)),
+            (rp.FixedLenFeature([], "int64"), rp.FixedLenFeature([], "float32")),
+            ({"a": rp.VarLenFeature("int64")}, {"a": rp.VarLenFeature("bytes")}),
+            ({(1, "a")}, {(1, "b")}),
             (first, second),
             (rp.from_list([1]), rp.from_list([2])),
         ):
             yield times(one), times(other)
         yield Scaled(2), Scaled(3)
+        yield Slotted(2), Slotted(3)
+        yield with_member(np.zeros(3)), with_member(np.ones(3))
+        yield with_member(None), with_member(np.float32)
         yield Scaled(2).scale, Scaled(3).scale
         yield functools.partial(max, 1), functools.partial(max, 2)
         yield functools.partial(times(2)), functools.partial(times(3))
@@ -202,6 +306,104 @@ class Functions(rlds.StepsTest):
             (compiled(step.format(1)), compiled(step.format(2))),  # an attribute, no variable
         ):
             self.restored(self.state_of(NUMBERS.map(one)), NUMBERS.map(other))
+
+    def test_of_objects_the_attributes_that_are_read_are_compared(self):
+        for kind in (argparse.Namespace, Looked, Options):
+
+            def make(kind=kind, **values):
+                values = kind(**values)
+                return NUMBERS.map(lambda x: x * values.size)
+
+            state = self.state_of(make(size=3, resume=False))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.restored(state, make(size=3, resume=True))
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
+                self.restored(state, make(size=4, resume=False))
+
+        def named(kind=Looked, **values):
+            values = kind(**values)
+            return NUMBERS.map(lambda x: x * getattr(values, "size", 1))
+
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
+            self.restored(self.state_of(named(size=3)), named(size=4))
+
+    def test_attributes_that_are_read_out_of_sight_are_named(self):
+        options = Looked(size=3)
+        for function in (
+            lambda x: (x, vars(options), options.size),
+            lambda x: (x, options.__dict__, options.size),
+            lambda x: (x, json.dumps(options, default=str)),
+        ):
+            identity = function_identity.identity_of(function)
+            self.assertEqual(identity[2], ["options (Looked)"])
+
+    def test_a_logger_that_was_used_is_the_same(self):
+        logger = logging.getLogger("recordpipe.functions_test")
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+
+        def logged(value):
+            logger.debug("%s", value)
+            return value
+
+        state = self.state_of(NUMBERS.map(logged))
+        logger.info("resuming")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.restored(state, NUMBERS.map(logged))
+
+    def test_any_object_may_be_used(self):
+        deep = shared = []
+        for _ in range(1000):
+            deep = [deep]
+        for _ in range(100):
+            shared = (shared, shared)
+        nodes = [Looked() for _ in range(9)]
+        for node in nodes:
+            node.neighbours = set(nodes)
+        values = (
+            (AttributesOfItems(size=3), False),
+            (Unconnected(), False),  # it has no attributes
+            (Large(), False),
+            (deep, True),
+            (shared, True),
+            (nodes[0], True),
+            (10**6000, False),
+            (slice(Unconnected()), False),
+            (np.lib.stride_tricks.as_strided(np.zeros(1), (2**40,), (0,)), True),
+            (types.new_class("Meta", (type,)), False),
+            (threading.local(), True),
+            ((x for x in "ab"), True),
+        )
+        other = nodes[0]
+        for number, (value, is_noted) in enumerate(values):
+            with self.subTest(number):
+                code = function_identity.identity_of(lambda x, value=value: value)
+                self.assertEqual(bool(code[2]), is_noted, code)
+                one = NUMBERS.map(lambda x, value=value: (value, x, other.neighbours))
+                two = NUMBERS.map(lambda x, value=value: (value, x, other))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self.restored(self.state_of(one), one)
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
+                    self.restored(self.state_of(one), two)
+
+    def test_large_values_take_little_time(self):
+        shared = {"a": 1}
+        values = [(shared, i) for i in range(33_000)]
+        begin = time.process_time()
+        NUMBERS.map(lambda x: values[x])
+        self.assertLess(time.process_time() - begin, 2)
+
+    def test_the_script_in_a_spawned_process_is_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "script.py"
+            script.write_text(SPAWNING)
+            run = subprocess.run(
+                [sys.executable, script], capture_output=True, text=True, timeout=60, check=False
+            )
+        self.assertEqual((run.stdout, run.stderr), ("[4, 6]\n", ""))
 
     def test_the_padding_is_compared(self):
         rows = NUMBERS.map(np.arange)
@@ -241,9 +443,6 @@ class Functions(rlds.StepsTest):
             self.restored(state, NUMBERS.map(second, name="b"))
 
     def test_files_of_states(self):
-        import pathlib
-        import tempfile
-
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "state"
             iter(NUMBERS.map(first)).save_state(path)
