@@ -1,5 +1,6 @@
 #include "python/native/python_function.h"
 
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -321,9 +322,10 @@ nb::object NewIterators::of(const nb::object& returned, const char* operator_nam
   nb::object iterator = nb::steal(PyObject_GetIter(returned.ptr()));
   if (!iterator) throw nb::python_error();
   if (!iterator.is(returned)) return iterator;  // of a list, for example
-  const nb::object of_type = iterator.type().attr("__iter__");
-  if (!of_type.type().is(nb::module_::import_("types").attr("WrapperDescriptorType"))) {
-    return iterator;
+  const nb::str name(iterator.type().attr("__module__"));
+  const std::string_view module = name.c_str();
+  if (module != "builtins" && module != "itertools") {
+    return iterator;  // a file, for example, that the function has rewound
   }
   nb::object reference = iterator;
   if (PyObject* const weak = PyWeakref_NewRef(iterator.ptr(), nullptr)) {
@@ -331,15 +333,18 @@ nb::object NewIterators::of(const nb::object& returned, const char* operator_nam
   } else {
     PyErr_Clear();
   }
+  PythonObject replaced(std::move(reference));
+  // `replaced` is freed after the mutex: the end of an iterator may run Python, which releases the
+  // GIL to threads that wait for the mutex.
   const std::lock_guard lock(last_->mutex);
-  if (reference.is(last_->iterator.get())) {
+  if (replaced.get().is(last_->iterator.get())) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = std::string(operator_name) +
                            ": the function returned an iterator that it has returned before, which "
                            "is used up",
                  .hint = "let each call make a new one: lambda: make_elements()"});
   }
-  last_->iterator = PythonObject(std::move(reference));
+  swap(replaced, last_->iterator);
   return iterator;
 }
 

@@ -37,8 +37,9 @@ struct PythonFunction {
 class NewIterators {
  public:
   // Returns iter(returned). Throws nb::python_error, and Error{invalid_argument} for an iterator
-  // that the function has returned before, unless its class may start it again (a class with an
-  // __iter__ of its own). `operator_name` is for the message. Needs the GIL.
+  // that the function has returned before, if it is one that can't start again: a generator, or
+  // another one of Python's builtins or itertools. `operator_name` is for the message. Needs the
+  // GIL.
   nb::object of(const nb::object& returned, const char* operator_name) const;
 
  private:

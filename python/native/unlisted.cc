@@ -38,29 +38,45 @@ std::string text_of(const std::string& feature, const UnlistedFeatures::Count& c
          " at offset " + std::to_string(count.offset);
 }
 
-// The text of a warning for each that has counted something.
-std::vector<std::string> take_texts() {
-  std::vector<std::string> texts;
+// Takes what was counted, and returns the text of a warning of it; "" for nothing.
+std::string take_text(UnlistedFeatures& watcher) {
+  const UnlistedFeatures::Counts counts = watcher.take();
+  if (counts.empty()) return {};
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [feature, count] : counts) {
+    if (shown++ == kMostShown) break;
+    text += (text.empty() ? "" : "; ") + text_of(feature, count);
+  }
+  if (counts.size() > kMostShown) {
+    text += "; and " + std::to_string(counts.size() - kMostShown) + " other features";
+  }
+  const UnlistedFeatures::Options& options = watcher.options();
+  return "left out, because the first " + std::to_string(options.looked_into) +
+         " records don't have it: " + text + " (" + options.hint + ")";
+}
+
+// Those that count; the ones that never will again are dropped.
+std::vector<std::shared_ptr<UnlistedFeatures>> watching() {
   Registry& all = counting();
   const std::lock_guard lock(all.mutex);
-  for (const auto& watcher : all.watching) {
-    const UnlistedFeatures::Counts counts = watcher->take();
-    if (counts.empty()) continue;
-    std::string text;
-    size_t shown = 0;
-    for (const auto& [feature, count] : counts) {
-      if (shown++ == kMostShown) break;
-      text += (text.empty() ? "" : "; ") + text_of(feature, count);
-    }
-    if (counts.size() > kMostShown) {
-      text += "; and " + std::to_string(counts.size() - kMostShown) + " other features";
-    }
-    const UnlistedFeatures::Options& options = watcher->options();
-    texts.push_back("left out, because the first " + std::to_string(options.looked_into) +
-                    " records don't have it: " + text + " (" + options.hint + ")");
+  std::erase_if(all.watching, [](const auto& watcher) {
+    return watcher.use_count() == 1 && !watcher->has_counts();
+  });
+  return all.watching;
+}
+
+// Calls warn(text) for each that has counted something.
+template <class Warn>
+void warn_of_each(Warn warn) {
+  for (const auto& watcher : watching()) {
+    const std::string text = take_text(*watcher);
+    if (!text.empty()) warn(text);
   }
-  std::erase_if(all.watching, [](const auto& watcher) { return watcher.use_count() == 1; });
-  return texts;
+}
+
+void warn_of_text(const std::string& text) {
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -90,18 +106,18 @@ bool has_unlisted() {
   return false;
 }
 
-void warn_of_unlisted() {
-  for (const std::string& text : take_texts()) {
-    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
-  }
-}
+void warn_of_unlisted() { warn_of_each(warn_of_text); }
 
 void write_unlisted() noexcept {
   const nb::error_scope pending;
   try {
-    warn_of_unlisted();
-  } catch (nb::python_error& error) {
-    error.discard_as_unraisable("recordpipe.Iterator");
+    warn_of_each([](const std::string& text) {
+      try {
+        warn_of_text(text);
+      } catch (nb::python_error& error) {
+        error.discard_as_unraisable("recordpipe.Iterator");
+      }
+    });
   } catch (const std::exception&) {  // no memory
   }
 }

@@ -18,7 +18,8 @@ namespace nb = nanobind;
 std::shared_ptr<UnlistedFeatures> watch_of(nb::handle options);
 
 // Warns (UserWarning) of all that was counted since the last call; at the end of each pass. Throws
-// nb::python_error if the warning is an exception. Needs the GIL.
+// nb::python_error if a warning is an exception; the others then wait for the next call. Needs the
+// GIL.
 void warn_of_unlisted();
 // The same in destructors: an exception is written to standard error.
 void write_unlisted() noexcept;

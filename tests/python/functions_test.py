@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import itertools
 import json
 import logging
 import pathlib
@@ -543,6 +544,18 @@ class UsedUpIterators(unittest.TestCase):
         with self.assertRaisesRegex(rp.InvalidArgumentError, "flat_map.*used up"):
             next(iterator)
 
+    def test_iterators_that_end_by_python_code(self):
+        def slow():
+            try:
+                yield from range(9)
+            finally:
+                time.sleep(0.0001)  # releases the GIL to the other threads
+
+        numbers = rp.from_list(range(300))
+        for make in (lambda _: map(max, slow(), [1, 2]), lambda _: itertools.islice(slow(), 2)):
+            made = numbers.flat_map(make).with_options(threads=4, chunk_size=4)
+            self.assertEqual(sum(1 for _ in made), 600)
+
     def test_what_starts_again_may_be_returned_again(self):
         class Restarted:
             def __iter__(self):
@@ -554,6 +567,16 @@ class UsedUpIterators(unittest.TestCase):
                     raise StopIteration
                 return self.rest.pop()
 
+        with tempfile.TemporaryFile("w+") as file:
+            file.write("1\n2\n")
+
+            def rewound(_=0):
+                file.seek(0)
+                return file
+
+            for dataset in (rp.from_generator(rewound), rp.from_list([0]).flat_map(rewound)):
+                for _ in range(3):
+                    self.assertEqual([*dataset], ["1\n", "2\n"])
         same, listed = Restarted(), [1, 2]
         for function in (lambda: same, lambda: listed, lambda: iter(listed)):
             dataset = rp.from_generator(function)

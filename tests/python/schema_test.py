@@ -1,5 +1,6 @@
 """parse() without features, Dataset.features, and the checks of features."""
 
+import collections
 import pickle
 import unittest
 import warnings
@@ -211,6 +212,16 @@ class UnseenFeatures(FilesTest):
                 list(dataset)
             list(dataset.take(1000))
             list(self.records.parse(self.features))  # which were passed
+
+    def test_warnings_behind_one_that_is_an_error_wait(self):
+        parsed = [self.records.parse(unseen="warn") for _ in range(2)]
+        iterator = iter(rp.zip(*parsed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "'clicked' of 3 records"):
+                collections.deque(iterator, 0)
+        with self.assertWarnsRegex(UserWarning, "'clicked' of 3 records"):
+            del iterator
 
     def test_a_pass_that_ends_early_warns_too(self):
         iterator = iter(self.records.parse(unseen="warn").batch(1005))
