@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import dis
 import enum
 import functools
 import hashlib
@@ -30,6 +29,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from recordpipe.stored_attributes import (
+    DESCRIPTORS,
+    IS_HEAP_TYPE,
+    has_name,
+    is_generated,
+    names_read,
+    size_of_attributes,
+    slots_of,
+    stored,
+)
 
 __all__ = ["Identity", "identity_of", "named"]
 
@@ -66,12 +76,6 @@ _PATHS = (
 )
 # Members of a class that are code.
 _METHODS = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
-# What a class holds for the attributes of its objects.
-_DESCRIPTORS = (
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-    type(vars(collections.namedtuple("_Pair", "a b"))["a"]),
-)
 # What reads attributes whose names the code doesn't say.
 _ALL_ATTRIBUTES = frozenset({"vars", "asdict", "astuple", "__dict__"})
 # Objects of these are nothing but attributes.
@@ -80,7 +84,6 @@ _NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
 _ABSTRACT = ("abc", "typing", "collections.abc")
 # Functions of these are compared by name, also if they are the function of an operator.
 _FOREIGN = (sys.stdlib_module_names | {"numpy", "recordpipe"}) - {"builtins"}
-_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that is no static one of C
 
 
 def named(name: str) -> Identity:
@@ -224,17 +227,17 @@ class _Code:
         elif issubclass(kind, np.dtype):
             self._add("dtype", str(value))
         elif issubclass(kind, types.ModuleType):
-            self._add("module", str(_stored(value).get("__name__")))
+            self._add("module", str(stored(value).get("__name__")))
         elif issubclass(kind, enum.Enum):
-            self._add("enum", str(_stored(value).get("_name_")))
+            self._add("enum", str(stored(value).get("_name_")))
             self._value(kind, depth)
-            self.part("value", _stored(value).get("_value_"), depth)
+            self.part("value", stored(value).get("_value_"), depth)
         elif kind in _PATHS:
             self._add("path", str(value))
         elif kind is re.Pattern:
             self._all("pattern", (value.pattern, value.flags), depth)
         elif issubclass(kind, logging.Logger):
-            self._add("logger", str(_stored(value).get("name")))
+            self._add("logger", str(stored(value).get("name")))
         else:
             return False
         return True
@@ -282,13 +285,13 @@ class _Code:
             self._tensor(value, depth)
         elif kind.__module__.startswith("recordpipe.") and hasattr(kind, "__dataclass_fields__"):
             self._add("options", self._name_of(kind))
-            stored = _stored(value)
-            self._parts({name: stored[name] for name in kind.__dataclass_fields__}, depth)
+            fields = stored(value)
+            self._parts({name: fields[name] for name in kind.__dataclass_fields__}, depth)
         elif self._is_own(kind) or kind in _NAMESPACES:
             self._object(kind, value, depth)
-        elif "__wrapped__" in _stored(value):  # a function that was compiled or cached
-            self._all("wrapped", (_stored(value)["__wrapped__"],), depth)
-        elif callable(value) and _has_name(value):  # a function written in another language
+        elif "__wrapped__" in stored(value):  # a function that was compiled or cached
+            self._all("wrapped", (stored(value)["__wrapped__"],), depth)
+        elif callable(value) and has_name(value):  # a function written in another language
             self._add("name", self._name_of(value))
         else:
             raise _Incomparable
@@ -312,7 +315,7 @@ class _Code:
             keys = [self._key_of(item, depth + 1) for item in value]
             text = f"{kind.__name__}({','.join(keys if kind is tuple else sorted(keys))})"
         elif issubclass(kind, enum.Enum):
-            text = f"{self._name_of(kind)}.{_stored(value).get('_name_')}"
+            text = f"{self._name_of(kind)}.{stored(value).get('_name_')}"
         elif kind in _ATOMS:
             sized = kind in (str, bytes)
             self._count(len(value) if sized else value.bit_length() // 4 if kind is int else 0)
@@ -367,7 +370,7 @@ class _Code:
                 self._add(name)
             else:
                 self.part(name, value, depth)
-        for name in sorted(_names_read(code, "LOAD_GLOBAL", "LOAD_NAME")):
+        for name in sorted(names_read(code, "LOAD_GLOBAL", "LOAD_NAME")):
             value = function.__globals__.get(name)
             if type(value) is types.FunctionType and not self._is_own(value):
                 self._add(name, self._name_of(value))
@@ -380,7 +383,7 @@ class _Code:
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self._all("of", (code.co_names, arguments, code.co_freevars, counts), depth)
         self._all("constants", code.co_consts, depth)
-        self._reads |= _names_read(code, "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+        self._reads |= names_read(code, "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
         self._reads |= _ALL_ATTRIBUTES.intersection(code.co_names)
         self._read(code.co_consts)
 
@@ -394,7 +397,7 @@ class _Code:
 
     def _is_own(self, value: Any) -> bool:
         """Whether it is compared by its code: a function or class of the function's package."""
-        if issubclass(type(value), type) and not value.__flags__ & _IS_HEAP_TYPE:
+        if issubclass(type(value), type) and not value.__flags__ & IS_HEAP_TYPE:
             return False
         return self._package != "" and _package_of(value) == self._package
 
@@ -415,7 +418,7 @@ class _Code:
         values = {}
         for name, member in sorted(members.items()):
             special = name.startswith("__")
-            if type(member) in _DESCRIPTORS or _is_generated(kind, member):
+            if type(member) in DESCRIPTORS or is_generated(kind, member):
                 continue
             if type(member) in _METHODS or (special and callable(member)):
                 self.part(name, member, depth)
@@ -426,16 +429,17 @@ class _Code:
 
     def _object(self, kind: type, value: Any, depth: int) -> None:
         """An object of a class written in Python: the class, and the attributes that are read."""
-        if kind not in _NAMESPACES and not all(map(self._adds_attributes_only, kind.__mro__)):
-            raise _Incomparable
-        if kind.__basicsize__ > _size_of_attributes(kind):  # of a class written in C
-            raise _Incomparable
         self._value(kind, depth)
+        plain = kind in _NAMESPACES or all(map(self._adds_attributes_only, kind.__mro__))
+        if not plain or kind.__basicsize__ > size_of_attributes(kind):  # or of a class in C
+            self._note(self._names, value)
+            return
         if issubclass(kind, dict):
             self._items(dict.__len__(value), dict.items(value), depth)
         elif issubclass(kind, (list, tuple)):
             self._sequence(list if issubclass(kind, list) else tuple, value, depth)
-        attributes = {**_slots_of(value), **_stored(value)}
+        self._count(0, len(stored(value)))
+        attributes = {**slots_of(value), **stored(value)}
         for name in [*attributes]:
             if any(type(vars(c).get(name)) is functools.cached_property for c in kind.__mro__):
                 del attributes[name]  # there once it was needed
@@ -454,10 +458,10 @@ def _plain(function: Any) -> Any:
             function = function.func
         elif kind is types.MethodType:
             function = function.__func__
-        elif kind is types.FunctionType or "__wrapped__" not in _stored(function):
+        elif kind is types.FunctionType or "__wrapped__" not in stored(function):
             break
         else:
-            function = _stored(function)["__wrapped__"]
+            function = stored(function)["__wrapped__"]
     return function
 
 
@@ -474,67 +478,3 @@ def _package_of(value: Any) -> str:
 
 def _is_of_numpy(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "numpy"
-
-
-def _stored(value: Any) -> dict[str, Any]:
-    """vars(), without the code of the class; {} for objects that have none."""
-    for kind in type(value).__mro__:
-        found = vars(kind).get("__dict__")
-        if found is not None:
-            return found.__get__(value) if type(found) in _DESCRIPTORS else {}
-    return {}
-
-
-def _slots_of(value: Any) -> dict[str, Any]:
-    attributes = {}
-    for kind in type(value).__mro__:
-        for name, member in vars(kind).items():
-            if type(member) is types.MemberDescriptorType and not name.startswith("__"):
-                try:
-                    attributes[name] = member.__get__(value)
-                except AttributeError:  # not assigned yet
-                    continue
-    return attributes
-
-
-def _size_of_attributes(kind: type) -> int:
-    """The size of an object that has only attributes, in its __dict__ and in slots."""
-    size = max(c.__basicsize__ for c in kind.__mro__ if not c.__flags__ & _IS_HEAP_TYPE)
-    for c in kind.__mro__:
-        if c.__flags__ & _IS_HEAP_TYPE:
-            size += 8 * len({"__dict__", "__weakref__"} & vars(c).keys())
-            size += 8 * sum(type(m) is types.MemberDescriptorType for m in vars(c).values())
-    return size
-
-
-def _is_generated(kind: type, member: Any) -> bool:
-    """Whether a method is one that dataclass() makes, which reads all attributes."""
-    if "__dataclass_fields__" not in vars(kind) or type(member) is not types.FunctionType:
-        return False
-    code = getattr(member.__dict__.get("__wrapped__", member), "__code__", None)
-    return code is not None and code.co_filename == "<string>"
-
-
-def _has_name(value: Any) -> bool:
-    """Whether it has a __qualname__ that is found without the code of its class."""
-    for kind in type(value).__mro__:
-        members = vars(kind)
-        if (
-            "__getattr__" in members
-            or type(members.get("__getattribute__")) is types.FunctionType
-            or type(members.get("__qualname__")) is property
-        ):
-            return False
-    return hasattr(value, "__qualname__")
-
-
-def _names_read(code: types.CodeType, *operations: str) -> set[str]:
-    names = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in operations
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _names_read(constant, *operations)
-    return names

@@ -339,6 +339,18 @@ class Functions(rlds.StepsTest):
             identity = function_identity.identity_of(function)
             self.assertEqual(identity[2], ["options (Looked)"])
 
+    def test_the_code_of_a_class_with_a_foreign_base_is_compared(self):
+        def make(step):
+            class Counted(threading.Thread):
+                def __call__(self, value):
+                    return value + step
+
+            return function_identity.identity_of(Counted())
+
+        self.assertNotEqual(make(1)[1], make(2)[1])
+        self.assertEqual(make(1), make(1))
+        self.assertRegex(make(1)[2][0], r"^the function \(.*Counted\)$")
+
     def test_a_logger_that_was_used_is_the_same(self):
         logger = logging.getLogger("recordpipe.functions_test")
         logger.addHandler(logging.NullHandler())
