@@ -150,6 +150,9 @@ ImageInfo image_info(std::span<const std::byte> file) {
   return info;
 }
 
+// Of the RGBA pixels that a decoder keeps for the next image.
+constexpr size_t kMostKeptBytes = size_t{16} << 20;
+
 struct ImageDecoder::State {
   DecodeOptions options;
   JpegDecoder jpeg = {};
@@ -182,6 +185,7 @@ struct ImageDecoder::State {
     image.width = part.width;
     image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
     cut_out(rgba, info.width, part, image);
+    if (rgba.size() > kMostKeptBytes) rgba = {};
   }
 };
 

@@ -154,6 +154,7 @@ class GifFile {
       first = last[at];
       word[length++] = first;
       while (length > 0 && done < out.size()) out[done++] = word[--length];
+      if (done == out.size()) break;
       if (previous != kMaxGifCodes && next < kMaxGifCodes) {
         before[next] = static_cast<uint16_t>(previous);
         last[next] = first;
@@ -195,7 +196,8 @@ void GifDecoder::decode(std::span<const std::byte> file, bool accept_damaged,
   GifFile gif(file);
   const ImageInfo info = gif.info();
   const GifFrame& frame = gif.frame();
-  if (frame.width * frame.height / kMaxGifPixelsPerByte > file.size() && !accept_damaged) {
+  // The canvas around the frame takes as much memory.
+  if (info.width * info.height / kMaxGifPixelsPerByte > file.size() && !accept_damaged) {
     throw too_few_bytes("GIF", file.size(), info);
   }
   const std::vector<uint8_t> colours = gif.colours(accept_damaged);

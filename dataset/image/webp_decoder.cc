@@ -15,6 +15,12 @@ namespace recordpipe {
 
 namespace {
 
+// A lossy file has more than 3 bits for each macroblock, of 16x16 pixels. Lossless ones have no
+// such limit: a single colour takes no bits.
+constexpr uint64_t kMaxLossyPixelsPerByte = 1024;
+// Of the canvas of an animation, around its first frame.
+constexpr uint64_t kMaxCanvasPixelsPerByte = 16384;
+
 // An image, or the first frame of an animation, in a canvas.
 struct WebpFile {
   size_t width = 0, height = 0;
@@ -22,7 +28,22 @@ struct WebpFile {
   std::span<const std::byte> image = {};  // what libwebp decodes
   size_t left = 0, top = 0;               // of the frame
   size_t frame_width = 0, frame_height = 0;
+  bool lossy = false;
+
+  ImageInfo info() const {
+    return {.format = ImageFileFormat::webp,
+            .height = height,
+            .width = width,
+            .channels = has_alpha ? size_t{4} : size_t{3}};
+  }
+  bool is_plausible(uint64_t file_size) const {
+    const uint64_t frame = frame_width * frame_height, canvas = width * height;
+    return !(lossy && frame / kMaxLossyPixelsPerByte > file_size) &&
+           (canvas == frame || canvas / kMaxCanvasPixelsPerByte <= file_size);
+  }
 };
+
+constexpr int kLossyWebp = 1;  // WebPBitstreamFeatures::format
 
 WebPBitstreamFeatures webp_features(std::span<const std::byte> image, size_t file_size) {
   WebPBitstreamFeatures features;
@@ -46,7 +67,8 @@ WebpFile webp_header(std::span<const std::byte> file) {
                    .has_alpha = whole.has_alpha != 0,
                    .image = file,
                    .frame_width = static_cast<size_t>(whole.width),
-                   .frame_height = static_cast<size_t>(whole.height)};
+                   .frame_height = static_cast<size_t>(whole.height),
+                   .lossy = whole.format == kLossyWebp};
   if (!whole.has_animation) return webp;
   LittleEndianReader chunks(file.first(8 + content), "WebP");
   chunks.skip(12);
@@ -66,6 +88,7 @@ WebpFile webp_header(std::span<const std::byte> file) {
     const auto found = webp_features(webp.image, file.size());
     webp.frame_width = static_cast<size_t>(found.width);
     webp.frame_height = static_cast<size_t>(found.height);
+    webp.lossy = found.format == kLossyWebp;
     if (webp.left + webp.frame_width > webp.width || webp.top + webp.frame_height > webp.height) {
       chunks.fail("a frame that leads out of the image");
     }
@@ -76,16 +99,15 @@ WebpFile webp_header(std::span<const std::byte> file) {
 }  // namespace
 
 ImageInfo WebpDecoder::info(std::span<const std::byte> file) const {
-  const WebpFile webp = webp_header(file);
-  return {.format = ImageFileFormat::webp,
-          .height = webp.height,
-          .width = webp.width,
-          .channels = webp.has_alpha ? size_t{4} : size_t{3}};
+  return webp_header(file).info();
 }
 
 void WebpDecoder::decode(std::span<const std::byte> file, bool accept_damaged,
                          std::vector<uint8_t>& rgba) const {
   const WebpFile webp = webp_header(file);
+  if (!webp.is_plausible(file.size()) && !accept_damaged) {
+    throw too_few_bytes("WebP", file.size(), webp.info());
+  }
   rgba.assign(webp.height * webp.width * 4, 0);
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) {

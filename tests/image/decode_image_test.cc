@@ -244,6 +244,40 @@ TEST(DecodeImage, AGifOrBmpThatItsFileCannotHoldTakesNoMemory) {
   }
 }
 
+TEST(DecodeImage, ACanvasOrWebpThatItsFileCannotHoldTakesNoMemory) {
+  std::string gif = read("plain.gif");
+  gif.replace(6, 4, std::string("\0\x20\0\x20", 4));  // the canvas, around a small frame
+  EXPECT_EQ(image_info(as_bytes(gif)).width, 8192u);
+  std::vector<std::string> files = {gif};
+  if (decodes_webp()) {
+    std::string animated = read("animated.webp");
+    animated.replace(24, 6, std::string("\xFF\x1F\0\xFF\x1F\0", 6));  // less 1
+    EXPECT_EQ(image_info(as_bytes(animated)).width, 8192u);
+    std::string lossy = read("lossy.webp");
+    const size_t frame = lossy.find("\x9D\x01\x2A");
+    ASSERT_NE(frame, lossy.npos);
+    lossy.replace(frame + 3, 4, std::string("\0\x20\0\x20", 4));
+    EXPECT_EQ(image_info(as_bytes(lossy)).width, 8192u);
+    files.insert(files.end(), {animated, lossy});
+  }
+  for (const std::string& file : files) {
+    const Error error = error_of([&] { decode_image(as_bytes(file)); });
+    EXPECT_EQ(error.kind(), ErrorKind::truncated);
+    EXPECT_NE(error.reason().find("too few bytes"), std::string::npos) << error.what();
+  }
+}
+
+// Codes behind the last pixel take no time: they are not read.
+TEST(DecodeImage, WhatFollowsTheLastPixelOfAGif) {
+  const std::string start("GIF89a\1\0\1\0\x80\0\0\x10\x20\x30\x40\x50\x60,\0\0\0\0\1\0\1\0\0\2",
+                          30);
+  const std::string codes("\2\xC4\1", 3);  // clear, 0, and one without meaning
+  const std::string blocks = codes + "\xFF" + std::string(255, 'x') + '\0';
+  EXPECT_EQ(decode_image(as_bytes(start + blocks + ";")).pixels,
+            (std::vector<uint8_t>{0x10, 0x20, 0x30}));
+  EXPECT_EQ(error_of([&] { decode_image(as_bytes(start + blocks)); }).kind(), ErrorKind::truncated);
+}
+
 TEST(DecodeImage, AFrameInACanvas) {
   std::string gif = read("plain.gif");
   const std::vector<uint8_t> whole = decode_image(as_bytes(gif)).pixels;
