@@ -77,6 +77,19 @@ class Errors(FilesTest):
         reason += "the rest of the file, 102 bytes of its content, is lost"
         self.assertEqual(iterator.stats()["first_skipped"], [(str(path), 68, reason)])
 
+    def test_a_lost_source_that_another_operator_leaves_out_is_named(self):
+        data = bytearray(self.numbered(10).read_bytes())
+        data[4 * 17] ^= 1
+        path = self.folder / "damaged"
+        path.write_bytes(data)
+        lost = rp.from_list([path]).interleave(rp.tfrecords, cycle_length=1)
+        for left_out in (lost.shard(2, 1), lost.skip(5), lost.batch(10, drop_remainder=True)):
+            iterator = iter(left_out.ignore_errors())
+            list(iterator)
+            ((named, offset, reason),) = iterator.stats()["first_skipped"]
+            self.assertEqual((named, offset), (str(path), 68))
+            self.assertIn("is lost", reason)
+
     def test_a_shuffle_of_a_compressed_file_is_refused_when_it_is_called(self):
         plain, packed = self.numbered(10), self.folder / "a.gz"
         packed.write_bytes(gzip.compress(plain.read_bytes()))

@@ -29,6 +29,8 @@ class LostSources {
   bool must_be_yielded(const Ticket& ticket) const {
     if (!may_come_ || !ends_source(ticket.id)) return false;
     if (!skipped_) return true;
+    if (skipped_->add_lost(ticket.id)) return false;
+    // Of zip, for example, which makes other ids.
     skipped_->add(Error({.kind = ErrorKind::corrupted,
                          .reason = "an input of interleave or flat_map has ended with an error, in "
                                    "an element that is left out here (by shard, skip or batch); "

@@ -1,12 +1,16 @@
 // Counts the elements that an iterator has skipped, and keeps the first errors.
 #pragma once
 
+#include <algorithm>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "recordpipe/error.h"
 #include "recordpipe/ignore_errors.h"
+#include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {
 
@@ -25,13 +29,28 @@ class SkipLog {
  public:
   void add(const Error& error) {
     const std::lock_guard lock(mutex_);
-    ++report_.count;
-    if (report_.first.size() == SkippedReport::kMaxFirst) return;
-    std::string reason = error.reason();
-    if (const auto* ending = dynamic_cast<const LostRest*>(&error)) {
-      reason += "; " + ending->loss();
+    add_locked(skipped_element(error));
+  }
+
+  // A source was lost by `error`: the element `id` stands for it (lost_sources.h).
+  void keep_lost(const ElementId& id, const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& cause) {
+      const std::lock_guard lock(mutex_);
+      if (lost_.size() < SkippedReport::kMaxFirst) lost_.emplace_back(id, skipped_element(cause));
+    } catch (...) {
+      // ignore_errors doesn't skip it.
     }
-    report_.first.push_back({error.path(), error.offset(), std::move(reason)});
+  }
+
+  // Adds the error of such an element. Returns false if it is not known.
+  bool add_lost(const ElementId& id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(lost_, id, &std::pair<ElementId, SkippedElement>::first);
+    if (found == lost_.end()) return false;
+    add_locked(found->second);
+    return true;
   }
 
   SkippedReport report() const {
@@ -40,8 +59,23 @@ class SkipLog {
   }
 
  private:
+  static SkippedElement skipped_element(const Error& error) {
+    std::string reason = error.reason();
+    if (const auto* ending = dynamic_cast<const LostRest*>(&error)) {
+      reason += "; " + ending->loss();
+    }
+    return {error.path(), error.offset(), std::move(reason)};
+  }
+
+  void add_locked(SkippedElement element) {
+    ++report_.count;
+    if (report_.first.size() == SkippedReport::kMaxFirst) return;
+    report_.first.push_back(std::move(element));
+  }
+
   mutable std::mutex mutex_;
   SkippedReport report_;
+  std::vector<std::pair<ElementId, SkippedElement>> lost_;  // the first ones
 };
 
 }  // namespace recordpipe::internal

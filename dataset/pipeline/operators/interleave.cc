@@ -15,6 +15,7 @@
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/open_files.h"
+#include "dataset/pipeline/engine/skip_log.h"
 #include "dataset/pipeline/engine/task_queue.h"
 #include "dataset/pipeline/operators/map.h"
 #include "dataset/pipeline/operators/open_input.h"
@@ -264,7 +265,9 @@ class InterleavePlan final : public StorePlan {
   }
 
   Ticket failing(const ElementId& opener, std::exception_ptr error) {
-    return {child_id(opener, kEndOfSource), store().put_failure(std::move(error))};
+    const ElementId id = child_id(opener, kEndOfSource);
+    if (context_.errors_are_skipped && context_.skipped) context_.skipped->keep_lost(id, error);
+    return {id, store().put_failure(std::move(error))};
   }
 
   void close(Place& place) {
