@@ -93,7 +93,11 @@ def named(name: str) -> Identity:
 
 def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
     """The identity of a user's function, and of ``values`` that belong to it."""
-    code = _Code(_package_of(_plain(function)))
+    try:
+        package = _package_of(_plain(function))
+    except Exception:  # of the class of its class
+        package = ""
+    code = _Code(package)
     code.part("the function", function)
     for value_name, value in values.items():
         code.part(value_name, value)
@@ -168,7 +172,8 @@ class _Code:
             self.part(name, value, depth)
 
     def _note(self, names: list[str], value: Any) -> None:
-        self.not_compared[f"{'.'.join(names[1:]) or names[0]} ({type(value).__qualname__})"] = None
+        kind = type.__getattribute__(type(value), "__qualname__")
+        self.not_compared[f"{'.'.join(names[1:]) or names[0]} ({kind})"] = None
 
     def _count(self, size: int, values: int = 0) -> None:
         """Raises _Incomparable if this many bytes, or values, are too many."""

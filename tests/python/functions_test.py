@@ -180,6 +180,16 @@ class Unconnected:
     __class__ = property(lambda self: self.connected)
 
 
+class Failing(type):
+    def __getattribute__(cls, name):
+        raise RuntimeError(name)
+
+
+class OfFailing(metaclass=Failing):
+    def __call__(self, value):
+        return value
+
+
 class Large:
     """An object that is an array only when it is asked for it, like those of h5py and dask."""
 
@@ -378,6 +388,7 @@ class Functions(rlds.StepsTest):
         values = (
             (AttributesOfItems(size=3), False),
             (Unconnected(), False),  # it has no attributes
+            (OfFailing(), True),
             (Large(), False),
             (deep, True),
             (shared, True),
@@ -389,6 +400,7 @@ class Functions(rlds.StepsTest):
             (threading.local(), True),
             ((x for x in "ab"), True),
         )
+        NUMBERS.map(OfFailing())
         other = nodes[0]
         for number, (value, is_noted) in enumerate(values):
             with self.subTest(number):
