@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fnmatch.h>
 
@@ -58,8 +59,19 @@ double from_float16(uint16_t bits) {
   return bits >> 15 ? -value : value;
 }
 
-// Returns the value of a tensor with a single number; empty for all others.
-std::optional<double> scalar_of(std::span<const std::byte> message) {
+// Returns an integer; beyond those that double has all of, also its digits.
+template <typename Integer>
+double from_integer(Integer number, std::string& digits) {
+  constexpr int64_t kExact = int64_t{1} << std::numeric_limits<double>::digits;
+  if (std::cmp_greater(number, kExact) || std::cmp_less(number, -kExact)) {
+    digits = std::to_string(number);
+  }
+  return static_cast<double>(number);
+}
+
+// Returns the value of a tensor with a single number; empty for all others. `digits`: as of
+// SummaryValueView.
+std::optional<double> scalar_of(std::span<const std::byte> message, std::string& digits) {
   try {
     const TensorView tensor = parse_tensor(message);
     std::array<std::byte, 16> bytes = {};
@@ -76,7 +88,7 @@ std::optional<double> scalar_of(std::span<const std::byte> message) {
       case TensorType::float16:
         return from_float16(static_cast<uint16_t>(bits));
       case TensorType::int64:
-        return static_cast<double>(static_cast<int64_t>(bits));
+        return from_integer(static_cast<int64_t>(bits), digits);
       case TensorType::int32:
         return static_cast<int32_t>(bits);
       case TensorType::int16:
@@ -88,7 +100,7 @@ std::optional<double> scalar_of(std::span<const std::byte> message) {
       case TensorType::uint16:
       case TensorType::uint32:
       case TensorType::uint64:
-        return static_cast<double>(bits);
+        return from_integer(bits, digits);
       case TensorType::complex64:
       case TensorType::complex128:
         return std::nullopt;
@@ -134,7 +146,7 @@ SummaryValueView read_value(WireReader message) {
       value.bytes = content.rest().size();
       if (field != kTensor) continue;
       value.texts = texts_of(content);
-      if (value.texts.empty()) value.scalar = scalar_of(content.rest());
+      if (value.texts.empty()) value.scalar = scalar_of(content.rest(), value.digits);
     } else {
       message.skip(tag);
     }

@@ -18,6 +18,7 @@ struct SummaryValueView {
   // A simple_value, or the single number of a tensor (TensorFlow 2's scalars), of any type but the
   // complex ones.
   std::optional<double> scalar = {};
+  std::string digits = {};                   // of a scalar that is an integer beyond 2^53
   std::vector<std::string_view> texts = {};  // of a tensor of strings
   size_t bytes = 0;                          // size of the field; 0 for a simple_value
 };

@@ -74,6 +74,11 @@ class Events(TfrecordTest):
             ["1.5", "0", "rate", "0.1"], ["1.5", "10", "loss", "1.25"], ["1.5", "20", "half", "-0.5"],
             ["1.5", "20", "brain", "3"], ["1.5", "20", "flag", "1"]])
         notes = self.notes("export", "events", "-o", "out.csv", "--to", "scalars")
+        options = ["-o", "out.csv", "--to", "scalars", "--json"]
+        message = self.start("export", "events", *options[:-1]).stderr
+        self.assertIn(b"wrote 7 rows to out.csv", message)
+        self.assertEqual(self.json("export", "events", *options)[0],
+                         {"path": "out.csv", "format": "scalars", "records": 4, "rows": 7})
         self.assertIn("left out 2 values that are no scalar", notes)
         self.assertEqual(self.rows("--tag", "loss*", "--step", "0:5"),
                          [header, ["1.5", "0", "loss", "2.5"], ["1.5", "0", "loss/val", "3"]])
@@ -83,6 +88,16 @@ class Events(TfrecordTest):
         self.write("examples", named_example({"a": [1]}))
         self.expect_failure("record 0 is not an Event", "export", "examples", "-o", "x.csv", "--tag",
                             "loss")
+
+    def test_large_integers_keep_their_digits(self):
+        numbers = [2**27, 2**53, 2**53 + 1, -2**63, 2**64 - 1]
+        self.write("events", event(0, *[
+            tensor("n", 9 if number < 2**63 else 23, (number % 2**64).to_bytes(8, "little"))
+            for number in numbers]))
+        self.assertEqual([int(float(row[3])) if "e" in row[3] else int(row[3])
+                          for row in self.rows("--to", "scalars")[1:]], numbers)
+        self.assertEqual([value["value"] for value in
+                          self.json("show", "events", "--json")[0]["event"]["summary"]], numbers)
 
 
 if __name__ == "__main__":

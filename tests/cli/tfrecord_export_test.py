@@ -453,6 +453,22 @@ class Images(ExportTest):
         self.expect_failure("--skip-corrupt and --no-crc", "export", "a", "-o", "b.csv",
                             "--skip-corrupt", "--no-crc")
 
+    def test_what_no_broken_image_is_fails(self):
+        images = [named_example({"image": [b"GIF89a" + bytes(30)], "label": [i]}) for i in range(2)]
+        (self.folder / "labels.txt").write_text("zero\n")
+        for records, why, *options in (
+                (images, "record 0: no feature nope", "--image", "nope"),
+                ([named_example({"a": [1]})], "record 0: none of the features"),
+                (images + [named_example({"a": [1]})], "record 2: none of the features"),
+                (images, "record 0: no feature nope", "--label", "nope"),
+                (images, "record 1: label 1 has no name", "--labels", "labels.txt"),
+                # Or all of them are broken.
+                ([named_example({"image": [b"abc"]})] * 2, "record 0: ", "--shape", "2x2x3")):
+            self.write("a", *records)
+            with self.subTest(why, options=options):
+                self.expect_failure(why, "export", "a", "-o", "out/", "--skip-corrupt", *options)
+                self.assertEqual(self.names(), ["a", "labels.txt"])
+
     def test_a_folder_that_is_there_stays(self):
         self.write("a", named_example({"image": [b"abc"]}))
         (self.folder / "out").mkdir()

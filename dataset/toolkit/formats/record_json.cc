@@ -102,7 +102,7 @@ void append_event(const EventView& event, JsonText& json) {
         json.string(value.tag);
         if (value.scalar) {
           json.raw(", \"value\": ");
-          json.number(*value.scalar);
+          value.digits.empty() ? json.number(*value.scalar) : json.raw(value.digits);
         } else if (!value.texts.empty()) {
           json.raw(", \"text\": [");
           for (size_t i = 0; i < value.texts.size(); ++i) {

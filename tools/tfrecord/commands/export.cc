@@ -1,5 +1,6 @@
 // tfrecord export: exports records as JSON lines, CSV, NumPy arrays, images or WebDataset's
 // archives (export_target.h).
+#include <exception>
 #include <map>
 #include <memory>
 #include <utility>
@@ -168,14 +169,18 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     if (input.on_damage) input.on_damage = [](const auto&, const auto&) {};
   }
   const bool skips_images = arguments.skip_corrupt && format == "images";
+  std::exception_ptr first_broken;
   run("export", [&](const ExportedRecord& record) {
     try {
       target->write(record);
     } catch (const Error& error) {
-      if (!skips_images || error.kind() != ErrorKind::unsupported) throw;
+      if (!skips_images || error.kind() != ErrorKind::corrupted) throw;
       skipped.skip_record(error);
+      if (!first_broken) first_broken = std::current_exception();
     }
   });
+  // All of them are rather no images, or their shape is another one.
+  if (first_broken && skipped.records() == report.taken) std::rethrow_exception(first_broken);
   found.merge(report.found);
   if (report.taken > 0) {
     print_note(context, "export",
@@ -190,6 +195,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   if (arguments.json) {
     nlohmann::ordered_json summary = {
         {"path", path}, {"format", format}, {"records", report.taken - skipped.records()}};
+    if (const auto rows = target->rows()) summary["rows"] = *rows;
     if (arguments.skip_corrupt) {
       summary["regions_skipped"] = skipped.regions();
       summary["bytes_skipped"] = skipped.bytes();
@@ -199,7 +205,9 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     print_json_summary(context, summary);
   } else if (path != "-") {
     print_summary(context,
-                  fmt::format("wrote {} to {}", counted(report.taken - skipped.records(), "record"),
+                  fmt::format("wrote {} to {}",
+                              target->rows() ? counted(*target->rows(), "row")
+                                             : counted(report.taken - skipped.records(), "record"),
                               files.empty() ? printable(path) : counted(files.size(), "file")));
   }
   return ExitCode::ok;
@@ -260,7 +268,7 @@ CommandAction define_export(CommandApp& app) {
   add_threads(app, arguments->threads);
   app.add_flag("--skip-corrupt", arguments->skip_corrupt,
                "Skip damaged regions and keep all intact records after them; of images, also skip "
-               "records whose image can't be written; report each on standard error");
+               "records whose image is broken; report each on standard error");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return export_records(context, *arguments); };
 }

@@ -153,10 +153,10 @@ class ImageFolderTarget final : public ExportTarget {
 
  private:
   [[noreturn]] static void fail(uint64_t number, const std::string& reason,
-                                const std::string& hint = "") {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = fmt::format("record {}: {}", number, reason),
-                 .hint = hint});
+                                const std::string& hint = "",
+                                ErrorKind kind = ErrorKind::unsupported) {
+    throw Error(
+        {.kind = kind, .reason = fmt::format("record {}: {}", number, reason), .hint = hint});
   }
 
   std::span<const std::byte> image_of(const ExportedRecord& record) const {
@@ -241,12 +241,14 @@ class ImageFolderTarget final : public ExportTarget {
     if (const std::string_view format = format_in_base64(pixels); !format.empty()) {
       fail(record.number,
            fmt::format("the feature holds the base64 text of a {} image, not its bytes", format),
-           "decode it where the records are made: an Example holds bytes as they are");
+           "decode it where the records are made: an Example holds bytes as they are",
+           ErrorKind::corrupted);
     }
     const auto shape = pixels_.shape_of(record.message, pixels.size());
     if (!shape) {
       fail(record.number, pixels_.misfit(pixels.size()),
-           options_.pixels.shape ? "" : "describe raw pixels with --shape HxWxC and --layout");
+           options_.pixels.shape ? "" : "describe raw pixels with --shape HxWxC and --layout",
+           ErrorKind::corrupted);
     }
     return pixels_.png(pixels, *shape);
   }

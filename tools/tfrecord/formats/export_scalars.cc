@@ -1,4 +1,5 @@
 // Exports the scalars of TensorBoard's event files as CSV: a row for each value.
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,10 +14,14 @@
 namespace recordpipe {
 namespace {
 
-// The shortest text that is read as the same number.
+// The shortest text that is read as the same number, of a float as the same float; all digits of a
+// whole number.
 std::string number_text_of(double value) {
+  constexpr double kMostWhole = 0x1p53;
   const auto rounded = static_cast<float>(value);
-  return double{rounded} == value ? fmt::format("{}", rounded) : fmt::format("{}", value);
+  const bool is_whole = std::trunc(value) == value && std::abs(value) <= kMostWhole;
+  return double{rounded} == value && !is_whole ? fmt::format("{}", rounded)
+                                               : fmt::format("{}", value);
 }
 
 class ScalarsTarget final : public ExportTarget {
@@ -43,9 +48,12 @@ class ScalarsTarget final : public ExportTarget {
         continue;
       }
       write_row({fmt::format("{}", event.wall_time), std::to_string(event.step), value.tag,
-                 number_text_of(*value.scalar)});
+                 value.digits.empty() ? number_text_of(*value.scalar) : value.digits});
+      ++rows_;
     }
   }
+
+  std::optional<uint64_t> rows() const override { return rows_; }
 
   void close() override {
     output_.close();
@@ -71,6 +79,7 @@ class ScalarsTarget final : public ExportTarget {
   const char delimiter_;
   const EventFilter events_;
   Output output_;
+  uint64_t rows_ = 0;
   uint64_t others_ = 0;
 };
 

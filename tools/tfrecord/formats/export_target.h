@@ -31,9 +31,13 @@ class ExportTarget {
   virtual void look(const ExportedRecord& /*record*/) {}
   // Ends the pass of look(). Throws if the records can't be written together.
   virtual void end_look() {}
+  // Throws Error{corrupted} for a record whose image is there, but is none: --skip-corrupt skips
+  // it.
   virtual void write(const ExportedRecord& record) = 0;
   // Completes the output, which then appears.
   virtual void close() = 0;
+  // The number of rows, if a record has not exactly one.
+  virtual std::optional<uint64_t> rows() const { return {}; }
   // The files that were written, if -o does not name the only one.
   virtual std::vector<std::string> files() const { return {}; }
 };
