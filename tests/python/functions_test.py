@@ -414,16 +414,6 @@ class Functions(rlds.StepsTest):
                 with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
                     self.restored(self.state_of(one), two)
 
-    def test_the_time_grows_with_the_number_of_values_only(self):
-        shared = {"a": 1}
-        seconds = []
-        for count in (4_000, 32_000):
-            values = [(shared, i) for i in range(count)]
-            begin = time.process_time()
-            NUMBERS.map(lambda x, values=values: values[x])
-            seconds.append(time.process_time() - begin)
-        self.assertLess(seconds[1], 20 * seconds[0])  # 64 times if each looks at all before it
-
     def test_the_script_in_a_spawned_process_is_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
             script = pathlib.Path(folder) / "script.py"
