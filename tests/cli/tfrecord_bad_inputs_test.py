@@ -233,7 +233,8 @@ class Formats(Reading):
 
     # The bytes of a block come before its checksum.
     def test_a_damaged_stream_is_named_beside_what_it_holds(self):
-        for name, stream, at in (("bzip2", bz2.compress(THREE), 17),  # in origPtr
+        many = b"".join(record(b"%d" % i) for i in range(30_000))
+        for name, stream, at in (("bzip2", bz2.compress(many), 16),  # in origPtr
                                  ("gzip", gzip.compress(THREE, 0), 15)):  # the first byte of THREE
             damaged = bytearray(stream)
             damaged[at] ^= 0x80
@@ -244,9 +245,9 @@ class Formats(Reading):
                     self.assertIn(f"or its {name} stream is damaged",
                                   (result.stdout + result.stderr).decode())
 
-    def test_a_compressed_stream_that_ends_in_its_header(self):
+    def test_a_compressed_stream_that_ends_before_its_first_byte(self):
         for stream in (bz2.compress(THREE), lzma.compress(THREE)):
-            (self.folder / "packed").write_bytes(stream[:12])
+            (self.folder / "packed").write_bytes(stream[:20])
             message = self.start("count", "packed").stderr.decode()
             self.assertIn("damaged or incomplete", message)
             self.assertNotIn(str(2 ** 64 - 1), message)
