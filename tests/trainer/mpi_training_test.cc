@@ -60,7 +60,8 @@ uint32_t crc_of(const Trained& trained) {
 Network narrow_cnn() {
   Network network({3, 8, 8});
   NodeId x = network.conv2d(
-      0, "conv", {.filters = 8, .kernel = 5, .padding = 2, .relu = true, .biases = {{}}});
+      0, "conv",
+      {.filters = 8, .kernel = 5, .padding = 2, .relu = true, .biases = ParameterOptions{}});
   x = network.local_response_norm(network.max_pool(x, "pool"), "norm");
   x = network.dense(x, "hidden", 24, {.relu = true});
   network.softmax_cross_entropy(network.dense(x, "logits", 10));
