@@ -47,7 +47,7 @@ class Command(RayTest):
         )
         self.assertIn("train-000.tfrecord", failed.stderr)
         self.assertEqual(
-            sorted(os.listdir(self.folder / "out")), [".shards", "train-001.tfrecord.gz"]
+            sorted(os.listdir(self.folder / "out")), ["manifest.jsonl", "train-001.tfrecord.gz"]
         )
         found = self.run_it("verify", "none", status=2)
         self.assertIn("none", found.stderr)
