@@ -213,7 +213,8 @@ TEST(ImageColumnOfExamples, TakesBytesFromAnywhere) {
 
   collator.reset(column, 1);
   const Error error = error_of([&] {
-    collator.set(column, 0, as_bytes("no image"), Random(0, 0, 0), {.path = "episodes", .offset = 9});
+    collator.set(column, 0, as_bytes("no image"), Random(0, 0, 0),
+                 {.path = "episodes", .offset = 9});
   });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_EQ(error.path(), "episodes");
