@@ -1,7 +1,5 @@
 // Tests which bytes are taken for which type of message, and that no record's bytes are dropped
 // because of a wrong type.
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,16 +7,13 @@
 
 #include "recordpipe/message_view.h"
 #include "tests/support/bytes.h"
+#include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
 
 std::string golden(const std::string& name) {
-  std::ifstream file(RECORDPIPE_DATA_DIR "/golden/" + name, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  EXPECT_TRUE(file) << name;
-  return content.str();
+  return read_file(RECORDPIPE_DATA_DIR "/golden/" + name);
 }
 
 std::string undecided(const std::string& bytes) {

@@ -2,8 +2,6 @@
 #include "recordpipe/message_view.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,16 +15,13 @@
 #include "tests/support/example_generator.h"
 #include "tests/support/expected_values.h"
 #include "tests/support/mutator.h"
+#include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
 
 std::string golden(const std::string& name) {
-  std::ifstream file(RECORDPIPE_DATA_DIR "/golden/" + name, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  EXPECT_TRUE(file) << name;
-  return content.str();
+  return read_file(RECORDPIPE_DATA_DIR "/golden/" + name);
 }
 
 // Reads the values one by one with a ValueReader.
