@@ -42,7 +42,7 @@ void set_values(ExampleBuilder& example, const std::string& name, nb::handle val
 // as_values() refuses.
 std::optional<float> single_float(nb::handle value) {
   if (!PyFloat_CheckExact(value.ptr())) return std::nullopt;
-  return nearest_float(PyFloat_AS_DOUBLE(value.ptr()));
+  return nearest_float(PyFloat_AsDouble(value.ptr()));
 }
 
 std::string name_of(nb::handle key) {
