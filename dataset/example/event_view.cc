@@ -69,46 +69,52 @@ double from_integer(Integer number, std::string& digits) {
   return static_cast<double>(number);
 }
 
-// Returns the value of a tensor with a single number; empty for all others. `digits`: as of
-// SummaryValueView.
-std::optional<double> scalar_of(std::span<const std::byte> message, std::string& digits) {
-  try {
-    const TensorView tensor = parse_tensor(message);
-    std::array<std::byte, 16> bytes = {};
-    if (tensor.size() != 1) return std::nullopt;
-    tensor.copy_to(std::span(bytes).first(size_of(tensor.type())));
-    const auto bits = load_little_endian<uint64_t>(bytes.data());
-    switch (tensor.type()) {
-      case TensorType::float32:
-        return std::bit_cast<float>(static_cast<uint32_t>(bits));
-      case TensorType::float64:
-        return std::bit_cast<double>(bits);
-      case TensorType::bfloat16:
-        return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-      case TensorType::float16:
-        return from_float16(static_cast<uint16_t>(bits));
-      case TensorType::int64:
-        return from_integer(static_cast<int64_t>(bits), digits);
-      case TensorType::int32:
-        return static_cast<int32_t>(bits);
-      case TensorType::int16:
-        return static_cast<int16_t>(bits);
-      case TensorType::int8:
-        return static_cast<int8_t>(bits);
-      case TensorType::uint8:
-      case TensorType::boolean:
-      case TensorType::uint16:
-      case TensorType::uint32:
-      case TensorType::uint64:
-        return from_integer(bits, digits);
-      case TensorType::complex64:
-      case TensorType::complex128:
-        return std::nullopt;
-    }
-  } catch (const Error&) {
-    // Strings, or a damaged tensor.
+// Returns the value of an element that isn't complex, whose bytes are the lowest of `bits`.
+// `digits`: as of SummaryValueView.
+double number_of(TensorType type, uint64_t bits, std::string& digits) {
+  switch (type) {
+    case TensorType::float32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case TensorType::float64:
+      return std::bit_cast<double>(bits);
+    case TensorType::bfloat16:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+    case TensorType::float16:
+      return from_float16(static_cast<uint16_t>(bits));
+    case TensorType::int64:
+      return from_integer(static_cast<int64_t>(bits), digits);
+    case TensorType::int32:
+      return static_cast<int32_t>(bits);
+    case TensorType::int16:
+      return static_cast<int16_t>(bits);
+    case TensorType::int8:
+      return static_cast<int8_t>(bits);
+    case TensorType::uint8:
+    case TensorType::boolean:
+    case TensorType::uint16:
+    case TensorType::uint32:
+    case TensorType::uint64:
+    case TensorType::complex64:
+    case TensorType::complex128:
+      break;
   }
-  return std::nullopt;
+  return from_integer(bits, digits);
+}
+
+// Sets `tensor`, or `scalar` if it has a single number; neither for strings and damaged tensors.
+void read_numbers(std::span<const std::byte> message, SummaryValueView& value) {
+  try {
+    value.tensor = parse_tensor(message);
+  } catch (const Error&) {
+    return;
+  }
+  if (value.tensor->size() != 1) return;
+  const bool is_number =
+      for_each_number(*value.tensor, [&](double number, std::string_view digits) {
+        value.scalar = number;
+        value.digits = digits;
+      });
+  if (is_number) value.tensor.reset();
 }
 
 // The strings of a tensor; of others none.
@@ -146,7 +152,7 @@ SummaryValueView read_value(WireReader message) {
       value.bytes = content.rest().size();
       if (field != kTensor) continue;
       value.texts = texts_of(content);
-      if (value.texts.empty()) value.scalar = scalar_of(content.rest(), value.digits);
+      if (value.texts.empty()) read_numbers(content.rest(), value);
     } else {
       message.skip(tag);
     }
@@ -155,6 +161,25 @@ SummaryValueView read_value(WireReader message) {
 }
 
 }  // namespace
+
+bool for_each_number(const TensorView& tensor, const TensorNumberFunction& function) {
+  constexpr size_t kMostRepeated = 1024;
+  const bool is_complex =
+      tensor.type() == TensorType::complex64 || tensor.type() == TensorType::complex128;
+  if (is_complex || tensor.size() > std::max(tensor.stored(), kMostRepeated)) return false;
+  const size_t width = size_of(tensor.type());
+  std::vector<std::byte> elements(tensor.size() * width);
+  tensor.copy_to(elements);
+  for (size_t at = 0; at < elements.size(); at += width) {
+    std::array<std::byte, sizeof(uint64_t)> bytes = {};
+    std::copy_n(elements.begin() + static_cast<std::ptrdiff_t>(at), width, bytes.begin());
+    std::string digits;
+    const double value =
+        number_of(tensor.type(), load_little_endian<uint64_t>(bytes.data()), digits);
+    function(value, digits);
+  }
+  return true;
+}
 
 EventView read_event(std::span<const std::byte> record) {
   EventView event;

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 
@@ -20,6 +23,7 @@ struct SummaryValueView {
   std::optional<double> scalar = {};
   std::string digits = {};                   // of a scalar that is an integer beyond 2^53
   std::vector<std::string_view> texts = {};  // of a tensor of strings
+  std::optional<TensorView> tensor = {};     // of numbers, and not a scalar
   size_t bytes = 0;                          // size of the field; 0 for a simple_value
 };
 
@@ -36,6 +40,14 @@ struct EventView {
 // Parses a record whose message_kind() is event. Throws Error{corrupted} if a nested message is
 // invalid.
 EventView read_event(std::span<const std::byte> record);
+
+// A number of a tensor; `digits` as those of a SummaryValueView.
+using TensorNumberFunction = std::function<void(double value, std::string_view digits)>;
+
+// Calls `function` for each element in row-major order. Returns false without a call if there is
+// nothing to print: the elements are complex, or repeat a few stored ones so often that the tensor
+// takes much more memory than its message.
+bool for_each_number(const TensorView& tensor, const TensorNumberFunction& function);
 
 // Selects Events, and values of their summaries.
 struct EventFilter {

@@ -121,12 +121,14 @@ void WebpDecoder::decode(std::span<const std::byte> file, bool accept_damaged,
                           .size = rgba.size() - begin};
   const VP8StatusCode status =
       WebPDecode(reinterpret_cast<const uint8_t*>(webp.image.data()), webp.image.size(), &config);
-  if (status == VP8_STATUS_OUT_OF_MEMORY) throw std::bad_alloc();
   if (status == VP8_STATUS_OK || accept_damaged) return;
+  // Newer libwebp also says "out of memory" of damaged codes.
+  const bool may_lack_memory = status == VP8_STATUS_OUT_OF_MEMORY;
   throw Error(
       {.kind = status == VP8_STATUS_NOT_ENOUGH_DATA ? ErrorKind::truncated : ErrorKind::corrupted,
        .offset = file.size(),
-       .reason = "WebP: the pixels are damaged"});
+       .reason = std::string("WebP: the pixels are damaged") +
+                 (may_lack_memory ? ", or there is no memory for them" : "")});
 }
 
 #else

@@ -19,10 +19,12 @@ constexpr uint64_t kLongToReadAhead = uint64_t{128} << 10;
 
 }  // namespace
 
-RecordHeaderReader::RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options)
+RecordHeaderReader::RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options,
+                                       uint64_t offset)
     : file_(file),
       size_(file.size()),
       rules_{.check_crc = options.crc != CrcCheck::never},
+      offset_(offset),
       scratch_(file.stable() ? 0 : kWindow) {
   if (file.stable()) window_ = file.read(0, size_, {});
 }

@@ -21,8 +21,9 @@ namespace recordpipe {
 // CrcCheck::never); data CRCs are not. Not thread-safe.
 class RecordHeaderReader {
  public:
-  // `file` must be uncompressed; it is not owned.
-  explicit RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options = {});
+  // `file` must be uncompressed; it is not owned. `offset` is that of the first record to read.
+  explicit RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options = {},
+                              uint64_t offset = 0);
 
   // Returns the next record; empty at a clean end. Throws the errors of RecordReader::read for a
   // truncated file and for damaged lengths.
@@ -39,7 +40,7 @@ class RecordHeaderReader {
   const RandomAccessFile& file_;
   const uint64_t size_;  // of the file
   const FramingRules rules_;
-  uint64_t offset_ = 0;
+  uint64_t offset_;
   uint64_t last_size_ = 0;
   uint64_t advised_ = 0;            // up to this offset
   std::vector<std::byte> scratch_;  // empty for a stable file

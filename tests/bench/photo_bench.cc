@@ -81,7 +81,7 @@ class Loop {
     const ImageSize size{codec_.image_height, codec_.image_width};
     Random random(derive_key(7, 1), 0, number);
     const ResizedCrop crop =
-        work_.train ? ResizedCrop::draw(random, size, kCrop)
+        work_.train ? ResizedCrop::draw(random, size, kCrop, {.flip = true})
                     : ResizedCrop::central(size, size_of_short_side(size, kShortSide), kCrop);
     read_part(crop.source());
     const CropWindow window = {

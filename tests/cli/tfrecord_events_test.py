@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests what show and export do with TensorBoard's event files: --tag, --step, scalars as CSV."""
 import csv
+import math
 import struct
 import unittest
 
@@ -49,6 +50,29 @@ class Events(TfrecordTest):
         text = self.run_it("show", "events")
         self.assertRegex(text, r'"note" +"a", "b"')
         self.assertRegex(text, r'"brain" +3')
+
+    def test_tensors_of_several_numbers(self):
+        wide = struct.pack("<3q", 1, -2, 2**53 + 1)
+        self.write("events", event(
+            1, tensor("grid", 2, struct.pack("<4d", 1, 2.5, 3, float("nan")), shape=(2, 2)),
+            tensor("wide", 9, wide, shape=(3,)), tensor("none", 1, shape=(0, 3)),
+            tensor("same", 3, lists=field(7, varint(5)), shape=(20,)),
+            tensor("huge", 3, lists=field(7, varint(5)), shape=(1 << 20, 256)),
+            tensor("complex", 8, bytes(16), shape=(2,))))
+        values = self.json("show", "events", "--json")[0]["event"]["summary"]
+        self.assertTrue(math.isnan(values[0]["values"].pop()))
+        self.assertEqual(values, [
+            {"tag": "grid", "dtype": "float64", "shape": [2, 2], "values": [1, 2.5, 3]},
+            {"tag": "wide", "dtype": "int64", "shape": [3], "values": [1, -2, 2**53 + 1]},
+            {"tag": "none", "dtype": "float32", "shape": [0, 3], "values": []},
+            {"tag": "same", "dtype": "int32", "shape": [20], "values": [5] * 20},
+            {"tag": "huge", "dtype": "int32", "shape": [1 << 20, 256], "values": None},
+            {"tag": "complex", "dtype": "complex64", "shape": [2], "values": None}])
+        text = self.run_it("show", "events")
+        self.assertRegex(text, r'"grid" +float64 \[2, 2\]: 1, 2.5, 3, nan\n')
+        self.assertRegex(text, r'"wide" +int64 \[3\]: 1, -2, 9007199254740993\n')
+        self.assertRegex(text, r'"same" +int32 \[20\]: 5(, 5){7}, ... \(20 values\)\n')
+        self.assertRegex(text, r'"huge" +int32 \[1048576, 256\]\n')
 
     def test_tags_and_steps(self):
         self.assertEqual(self.summaries("--tag", "loss"), [(0, {"loss": 2.5}), (10, {"loss": 1.25})])

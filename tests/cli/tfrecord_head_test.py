@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Tests tfrecord head and tail."""
 import gzip
+import json
+import os
+import signal
+import subprocess
 import unittest
 
-from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
 
 class Ends(TfrecordTest):
@@ -112,7 +116,74 @@ class Tail(Ends):
         self.run_it("tail", "-n", "15", "a", status=2)
 
 
+class Follow(Ends):
+    """Each line that is read is an event to wait for; nothing here depends on time."""
+
+    def follow(self, *arguments):
+        process = subprocess.Popen([PROGRAM, "tail", "--follow", "--json", *arguments],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def next_ids(self, process, count):
+        return [json.loads(process.stdout.readline())["features"]["id"][0] for _ in range(count)]
+
+    def append(self, data):
+        with open(self.folder / "a", "ab") as file:
+            file.write(data)
+
+    def test_records_that_are_appended(self):
+        process = self.follow("-n", "2", "a")
+        self.assertEqual(self.next_ids(process, 2), [13, 14])
+        new = [record(named_example({"id": [i]})) for i in range(15, 20)]
+        self.append(new[0] + new[1][:7])
+        self.assertEqual(self.next_ids(process, 1), [15])
+        self.append(new[1][7:20])
+        self.append(new[1][20:] + new[2])
+        self.assertEqual(self.next_ids(process, 2), [16, 17])
+        process.send_signal(signal.SIGINT)
+        output, error = process.communicate()
+        self.assertEqual((process.returncode, output), (130, b""), error)
+
+    def test_a_file_without_records_and_a_selection(self):
+        (self.folder / "a").write_bytes(b"")
+        process = self.follow("--where", "id >= 3", "a")
+        self.append(b"".join(record(named_example({"id": [i]})) for i in (1, 5, 2, 4)))
+        self.assertEqual(self.next_ids(process, 2), [5, 4])
+
+    def test_the_last_selected_ones(self):
+        process = self.follow("-n", "2", "--where", "id < 9", "a")
+        self.assertEqual(self.next_ids(process, 2), [7, 8])
+
+    def test_damage_and_a_smaller_file(self):
+        for data, message in ((bytes(100), b"corrupted record"), (None, b"has become smaller")):
+            whole = (self.folder / "a").read_bytes()
+            process = self.follow("-n", "1", "a")
+            self.next_ids(process, 1)
+            if data:
+                self.append(data)
+            else:
+                os.truncate(self.folder / "a", 20)
+            error = process.communicate()[1]
+            self.assertEqual(process.returncode, 2, error)
+            self.assertIn(message, error)
+            (self.folder / "a").write_bytes(whole)
+
+    def test_what_cannot_be_followed(self):
+        for arguments, message in (
+                (["z.gz"], "--follow is for an uncompressed file of this machine"),
+                (["-"], "--follow is for an uncompressed file of this machine"),
+                (["http://localhost:1/a"], "--follow is for an uncompressed file of this machine"),
+                (["a", "b"], "--follow is for one file"), (["a", "-o", "out"], "standard output")):
+            with self.subTest(arguments):
+                error = self.run_it("tail", "-f", *arguments, status=2, input=b"")
+                self.assertIn(message, error)
+        self.assertIn("-f", self.run_it("head", "-f", "a", status=2))
+
+
 del Ends
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,7 +9,7 @@ import time
 import unittest
 import zlib
 
-from tfrecord_test_case import PROGRAM, TfrecordTest, record
+from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 from damaged_files import THREE, flipped
 
 
@@ -51,6 +51,19 @@ class ToDir(TfrecordTest):
         back = self.contents("back")
         back.pop("manifest.jsonl")
         self.assertEqual(back, self.contents("in"))
+
+    def test_a_feature_that_some_files_lack(self):
+        (self.folder / "rows").mkdir()
+        self.write("rows/a", named_example({"id": [1], "score": [2.5]}))
+        self.write("rows/b", named_example({"id": [2]}))
+        options = ["--to-dir", "out", "--drop", "score"]
+        self.assertNotIn("score", self.notes("convert", "rows/*", *options))
+        self.assertEqual([self.json("show", f"out/{name}", "--json")[0]["features"]
+                          for name in "ab"], [{"id": [1]}, {"id": [2]}])
+        for options in (["--drop", "scores"], ["--where", "scores > 1"]):
+            result = self.start("convert", "rows/*", "--to-dir", "out", *options)
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr.decode(), "scores.*; this was so in each of 2 files")
 
     def test_files_do_not_depend_on_threads(self):
         for threads in "1", "4":

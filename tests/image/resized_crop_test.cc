@@ -22,7 +22,7 @@ TEST(ResizedCrop, DrawnCropsKeepTheRanges) {
   constexpr int kCrops = 4000;
   for (int i = 0; i < kCrops; ++i) {
     Random random = numbers_of(static_cast<uint64_t>(i));
-    const ResizedCrop drawn = ResizedCrop::draw(random, image, {224, 224});
+    const ResizedCrop drawn = ResizedCrop::draw(random, image, {224, 224}, {.flip = true});
     const ImagePart& crop = drawn.crop;
     ASSERT_TRUE(crop.is_inside(image));
     EXPECT_EQ(drawn.resized.from, crop.size());
@@ -64,7 +64,7 @@ TEST(ResizedCrop, AnImageOfAnExtremeRatioIsCroppedInTheCentre) {
               (ImagePart{0, 493, 10, 13}));
     EXPECT_EQ(ResizedCrop::draw(random, {1000, 30}, {8, 8}, {.min_scale = 0.9}).crop,
               (ImagePart{480, 0, 40, 30}));
-    const ResizedCrop point = ResizedCrop::draw(random, {1, 1}, {8, 8}, {.flip = false});
+    const ResizedCrop point = ResizedCrop::draw(random, {1, 1}, {8, 8});
     EXPECT_EQ(point.crop, (ImagePart{0, 0, 1, 1}));
     EXPECT_FALSE(point.resized.flip);
   }

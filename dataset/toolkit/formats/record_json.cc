@@ -82,6 +82,46 @@ void append_examples(std::span<const FeatureListView> columns, JsonText& json) {
   json.raw("]");
 }
 
+void append_number(double value, std::string_view digits, JsonText& json) {
+  digits.empty() ? json.number(value) : json.raw(digits);
+}
+
+void append_tensor(const TensorView& tensor, JsonText& json) {
+  json.raw(", \"dtype\": ");
+  json.string(to_string(tensor.type()));
+  json.raw(", \"shape\": " + shape_text(tensor.shape()) + ", \"values\": ");
+  std::string_view separator = "[";
+  const bool printed = for_each_number(tensor, [&](double value, std::string_view digits) {
+    json.raw(std::exchange(separator, ", "));
+    append_number(value, digits, json);
+  });
+  json.raw(!printed ? "null" : separator == "[" ? "[]" : "]");
+}
+
+void append_summary_value(const SummaryValueView& value, JsonText& json) {
+  json.raw("{\"tag\": ");
+  json.string(value.tag);
+  if (value.scalar) {
+    json.raw(", \"value\": ");
+    append_number(*value.scalar, value.digits, json);
+  } else if (value.tensor) {
+    append_tensor(*value.tensor, json);
+  } else if (!value.texts.empty()) {
+    json.raw(", \"text\": [");
+    for (size_t i = 0; i < value.texts.size(); ++i) {
+      if (i > 0) json.raw(", ");
+      json.bytes(std::as_bytes(std::span(value.texts[i])));
+    }
+    json.raw("]");
+  } else if (!value.field.empty()) {
+    json.raw(", \"kind\": ");
+    json.string(value.field);
+    json.raw(", \"bytes\": ");
+    json.number(static_cast<uint64_t>(value.bytes));
+  }
+  json.raw("}");
+}
+
 void append_event(const EventView& event, JsonText& json) {
   json.raw(", \"event\": {\"wall_time\": ");
   json.number(event.wall_time);
@@ -95,28 +135,9 @@ void append_event(const EventView& event, JsonText& json) {
       json.bytes(event.content);
     } else {
       json.raw("[");
-      bool first = true;
-      for (const SummaryValueView& value : event.summary) {
-        json.raw(first ? "{\"tag\": " : ", {\"tag\": ");
-        first = false;
-        json.string(value.tag);
-        if (value.scalar) {
-          json.raw(", \"value\": ");
-          value.digits.empty() ? json.number(*value.scalar) : json.raw(value.digits);
-        } else if (!value.texts.empty()) {
-          json.raw(", \"text\": [");
-          for (size_t i = 0; i < value.texts.size(); ++i) {
-            if (i > 0) json.raw(", ");
-            json.bytes(std::as_bytes(std::span(value.texts[i])));
-          }
-          json.raw("]");
-        } else if (!value.field.empty()) {
-          json.raw(", \"kind\": ");
-          json.string(value.field);
-          json.raw(", \"bytes\": ");
-          json.number(static_cast<uint64_t>(value.bytes));
-        }
-        json.raw("}");
+      for (size_t i = 0; i < event.summary.size(); ++i) {
+        if (i > 0) json.raw(", ");
+        append_summary_value(event.summary[i], json);
       }
       json.raw("]");
     }

@@ -50,7 +50,7 @@ class Selector {
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
-    report_.looked_at_all = !is_full() && !selection_.fraction;
+    report_.looked_at_all = !is_full() && !selection_.fraction && !selection_.is_part;
     report_.present = present_.all();
     if (selection_.where) {
       report_.note = selection_.where->require_possible(report_.looked_at_all);

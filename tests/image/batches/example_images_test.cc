@@ -25,7 +25,7 @@ constexpr ImageSize kCrop = {224, 224};
 ImageSpec training() {
   return {.feature = "image",
           .source = DecodeOptions{.channels = 3},
-          .distortion = RandomResizedCrop{.to = kCrop},
+          .distortion = RandomResizedCrop{.to = kCrop, .ranges = {.flip = true}},
           .normalization = Normalization{.scale = Normalization::kToUnit,
                                          .mean = {0.485f, 0.456f, 0.406f},
                                          .stddev = {0.229f, 0.224f, 0.225f}},

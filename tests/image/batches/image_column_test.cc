@@ -261,7 +261,7 @@ TEST(ImageColumnTest, ScaledDctIsNearTheWholeImage) {
   const std::string file = large_photo({403, 517});
   const std::vector<std::string> files(20, file);
   for (const Distortion& distortion :
-       {Distortion(RandomResizedCrop{.to = {48, 40}}),
+       {Distortion(RandomResizedCrop{.to = {48, 40}, .ranges = {.flip = true}}),
         Distortion(ResizeAndCrop{.to = size_t{60}, .crop = ImageSize{48, 48}})}) {
     ImageSpec spec{.source = DecodeOptions{.channels = 3}, .distortion = distortion};
     const ImageColumn whole = column_of(spec, files);

@@ -182,11 +182,15 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     context.progress.clear();
     return print_plan(context, plan, arguments.json);
   }
-  std::mutex mutex;  // of the messages
+  std::mutex mutex;  // of all below
+  size_t converted = 0;
+  size_t noted = 0;    // of them: files without a feature that an option names
+  std::string a_note;  // of one of them
   const auto make = [&](const ShardToMake& shard) {
     ConvertOptions options = options_of(arguments);
     options.input.paths = {shard.input};
     options.selection.seed = shard.seed;
+    options.selection.is_part = true;
     options.selection.threads = shard.threads;
     RecordOutputArguments output = arguments.output;
     output.path = shard.output;
@@ -207,20 +211,33 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
         };
       }
     }
-    const ConvertReport report = convert_records(shard.work, std::move(options));
+    std::string note;
+    FileWork work = shard.work;
+    work.tell = [&](const std::string& what) { note = what; };
+    const ConvertReport report = convert_records(work, std::move(options));
+    const std::lock_guard lock(mutex);
+    ++converted;
+    if (!note.empty()) {
+      ++noted;
+      a_note = note;
+    }
     return ShardCounts{.records = report.files.at(0).records,
                        .regions_skipped = skipped.regions(),
                        .bytes_skipped = skipped.bytes()};
   };
-  return run_shard_command(context, arguments.shards,
-                           {.name = "convert",
-                            .operation = operation_of(arguments),
-                            .inputs = inputs,
-                            .compression = arguments.output.compression,
-                            .seed = arguments.seed,
-                            .threads = arguments.output.threads,
-                            .json = arguments.json,
-                            .make = make});
+  const ExitCode status = run_shard_command(context, arguments.shards,
+                                            {.name = "convert",
+                                             .operation = operation_of(arguments),
+                                             .inputs = inputs,
+                                             .compression = arguments.output.compression,
+                                             .seed = arguments.seed,
+                                             .threads = arguments.output.threads,
+                                             .json = arguments.json,
+                                             .make = make});
+  if (noted == 0 || noted < converted) return status;
+  print_note(context, "convert",
+             fmt::format("{}; this was so in each of {}", a_note, counted(converted, "file")));
+  return ExitCode::trouble;
 }
 
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {

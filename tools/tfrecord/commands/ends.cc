@@ -9,6 +9,7 @@
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/text/text_style.h"
 
 namespace recordpipe {
@@ -20,9 +21,11 @@ struct EndArguments {
   uint64_t count = 10;
   bool quiet = false;
   bool json = false;
+  bool follow = false;
   std::vector<std::string> features = {};
   std::optional<MessageKind> kind = {};
   std::string where = {};
+  EventArguments events = {};
   DisplayArguments display = {};
 };
 
@@ -30,7 +33,14 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
                     const std::string& name,
                     const std::function<void(RecordPrinter&, const EndInput&)>& print) {
   const auto paths = arguments.inputs.files.paths(context);
-  const Display display(context, arguments.display, arguments.output);
+  if (arguments.follow && paths.size() != 1) throw UsageError("--follow is for one file");
+  if (arguments.follow && arguments.output != "-") {
+    throw UsageError("--follow prints to standard output; -o FILE appears when all is done");
+  }
+  const auto events = event_filter_of(arguments.events);
+  DisplayArguments displayed = arguments.display;
+  displayed.no_pager = displayed.no_pager || arguments.follow;
+  const Display display(context, displayed, arguments.output);
   Output output(context, arguments.output);
   RecordPrinter printer(context,
                         {.reading = arguments.inputs.reading,
@@ -39,6 +49,7 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
                          .kind = arguments.kind,
                          .features = {arguments.features.begin(), arguments.features.end()},
                          .where = where_of(arguments.where),
+                         .events = events,
                          .file_limit = arguments.count,
                          .threads = 1},
                         output);
@@ -59,7 +70,9 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
                     .reading = arguments.inputs.reading,
                     .progress = progress,
                     .count = arguments.count,
-                    .selects = !arguments.where.empty()});
+                    .selects = !arguments.where.empty() || events,
+                    .follow = arguments.follow,
+                    .output = output});
     output.flush();  // before an error of the next file
     return ExitCode::ok;
   });
@@ -72,7 +85,8 @@ ExitCode print_ends(const CommandContext& context, const EndArguments& arguments
 }  // namespace
 
 CommandAction define_end_command(CommandApp& app, const std::string& name, const std::string& which,
-                                 std::function<void(RecordPrinter&, const EndInput&)> print) {
+                                 std::function<void(RecordPrinter&, const EndInput&)> print,
+                                 bool can_follow) {
   const auto arguments = std::make_shared<EndArguments>();
   add_inputs(app, arguments->inputs);
   add_output(app, arguments->output);
@@ -82,9 +96,14 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
       .check(whole_number(0, INT64_MAX))
       .type_name("N")
       .show_default();
+  if (can_follow) {
+    app.add_flag("-f,--follow", arguments->follow,
+                 "Then wait, and print each record that is appended, until Ctrl-C");
+  }
   app.add_flag("-q,--quiet", arguments->quiet, "Print no headings with file names");
   add_kind(app, arguments->kind);
   add_where(app, arguments->where);
+  add_event_filter(app, arguments->events);
   add_features(app, arguments->features, "Only these features");
   app.add_flag("--json", arguments->json, "Print a JSON object for each record");
   add_display(app, arguments->display);

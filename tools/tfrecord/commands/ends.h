@@ -20,12 +20,16 @@ struct EndInput {
   const RecordReadOptions& reading;
   InputProgress& progress;
   uint64_t count;        // of records to print
-  bool selects = false;  // --where is given
+  bool selects = false;  // not all records may be printed: --where, --tag or --step is given
+  bool follow = false;   // --follow is given
+  Output& output;        // of the printer
 };
 
-// `which`: "first" or "last". `print` prints these records of an input.
+// `which`: "first" or "last". `print` prints these records of an input. `can_follow`: --follow is
+// an option.
 CommandAction define_end_command(
     CommandApp& app, const std::string& name, const std::string& which,
-    std::function<void(RecordPrinter& printer, const EndInput& input)> print);
+    std::function<void(RecordPrinter& printer, const EndInput& input)> print,
+    bool can_follow = false);
 
 }  // namespace recordpipe

@@ -148,7 +148,7 @@ SequenceExample's "features" are its context's, beside "feature_lists": {NAME: [
 ...]}, where a step without a list is null; kinds of empty steps are in "step_kinds". The "features"
 of an ExampleListWithContext (TensorFlow Ranking) are its context's, beside "examples": [{NAME:
 [values]}, ...]. An Event of TensorBoard is {"record", "offset", "event": {"wall_time", "step",
-"summary": [{"tag", "value" or "text"}]}}; any other record {"record", "offset", "payload"}, which is
+"summary": [{"tag", and "value", or "text", or "dtype", "shape" and "values" of a tensor}]}}; any other record {"record", "offset", "payload"}, which is
 text or base64 as above. A record that is an Example but for some field has the reason in "undecided": with
 --kind example it is read as one, without this field.
 

@@ -10,6 +10,7 @@
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/commands/ends.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/records/record_follower.h"
 
 namespace recordpipe {
 namespace {
@@ -41,7 +42,26 @@ std::deque<KeptRecord> last_of_all(RecordPrinter& printer, const EndInput& input
   return last;
 }
 
+// Prints the last records that are there, then each that is appended. Returns by an exception only.
+[[noreturn]] void follow(RecordPrinter& printer, const EndInput& input) {
+  RecordFollower follower(input.context, input.path, input.reading);
+  std::deque<RecordFollower::Entry> last;
+  while (const auto entry = follower.next()) {
+    throw_if_stopped(input.context.stop, input.path);
+    if (input.selects && !printer.selects(follower.read(*entry))) continue;
+    last.push_back(*entry);
+    if (last.size() > input.count) last.pop_front();
+  }
+  for (const RecordFollower::Entry& entry : last) printer.print(follower.read(entry), input.shown);
+  for (;;) {
+    input.output.flush();
+    follower.wait();
+    while (const auto entry = follower.next()) printer.print(follower.read(*entry), input.shown);
+  }
+}
+
 void print_last(RecordPrinter& printer, const EndInput& input) {
+  if (input.follow) follow(printer, input);
   if (input.count == 0) return;
   const auto records = input.selects ? std::nullopt
                                      : count_without_reading(work_of(input.context, input.progress),
@@ -65,15 +85,19 @@ the headers of the records before the last ones are read; if FILE.idx is beside 
 FILE.idx replaces the headers. Compressed files and standard input are read whole, and the last
 records are in memory.
 
-With --where, these are the last records that it selects (see "tfrecord show"), and files are read
-whole.
+With --where, --tag or --step, these are the last records that are selected (see "tfrecord show"),
+and files are read whole.
+
+With --follow, the command doesn't end: each record that another program appends to the file, as a
+training does to TensorBoard's event file, is printed as soon as it is complete.
 
 --json prints the objects of "show --json", with "path" where several files are given.)";
 
 constexpr char kTailExamples[] =
     R"(  tfrecord tail train.tfrecords
   tfrecord tail -n 1 'train-*' --json
-  tfrecord tail --where 'label == 3' train.tfrecords)";
+  tfrecord tail --where 'label == 3' train.tfrecords
+  tfrecord tail -f --tag 'loss*' events.out.tfevents.*)";
 
 }  // namespace
 
@@ -83,7 +107,7 @@ Command tail_command() {
           .description = kTailDescription,
           .examples = kTailExamples,
           .define = [](CommandApp& app) {
-            return define_end_command(app, "tail", "last", print_last);
+            return define_end_command(app, "tail", "last", print_last, /*can_follow=*/true);
           }};
 }
 

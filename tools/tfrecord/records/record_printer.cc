@@ -52,10 +52,10 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
 }
 
 bool RecordPrinter::selects(const NumberedRecord& record) {
-  if (!options_.where) return true;
+  if (!options_.where && !options_.events) return true;
   read_message(record, message_, example_);
   find_names(message_, options_.features, found_);
-  return options_.where->matches(message_, record) != options_.inverts_where;
+  return is_selected(record, message_);
 }
 
 void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) {
@@ -140,14 +140,18 @@ bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageVie
   }
 }
 
+bool RecordPrinter::is_selected(const NumberedRecord& record, const MessageView& message) const {
+  if (options_.where && options_.where->matches(message, record) == options_.inverts_where) {
+    return false;
+  }
+  return !options_.events || selects_event(record, message);
+}
+
 // Returns whether the message is selected; if it is, keeps only the requested features.
 bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
                            FeatureNames& found) const {
   find_names(message, options_.features, found);
-  if (options_.where && options_.where->matches(message, record) == options_.inverts_where) {
-    return false;
-  }
-  if (options_.events && !selects_event(record, message)) return false;
+  if (!is_selected(record, message)) return false;
   keep_features(message, options_.features);
   return true;
 }

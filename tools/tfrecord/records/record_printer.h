@@ -62,7 +62,7 @@ class RecordPrinter {
   // number of the record after the last one that was read, if it is given.
   uint64_t print_file(const std::string& path, std::string_view shown, InputProgress& progress,
                       RecordRange range = {}, uint64_t* last = nullptr);
-  // Whether options.where selects the record.
+  // Whether options.where and options.events select the record.
   bool selects(const NumberedRecord& record);
   // Prints a record if it is selected.
   void print(const NumberedRecord& record, std::string_view shown);
@@ -82,6 +82,7 @@ class RecordPrinter {
   std::optional<NumberedRecord> read(RecordCursor& cursor);
   void read_message(const Record& record, MessageView& message, std::string& example) const;
   std::string content_of(const NumberedRecord& record) const;
+  bool is_selected(const NumberedRecord& record, const MessageView& message) const;
   bool wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const;
   bool selects_event(const NumberedRecord& record, const MessageView& message) const;
   Printed print_block(const RecordBlock& block, std::string_view path) const;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "dataset/example/event_view.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
@@ -73,13 +72,31 @@ std::string first_values(const FeatureView& feature, size_t most, ShowBytes show
   return text;
 }
 
+constexpr size_t kMostValues = 8;  // of a line
+
 std::string values_line(const FeatureView& feature) {
-  constexpr size_t kMostValues = 8;
   if (feature.kind() == FeatureKind::none) return "(no list)";
   if (feature.size() == 0) return "(no values)";
   std::string line = first_values(feature, kMostValues, describe_bytes, shortest_text<float>);
   if (feature.size() <= kMostValues) return line;
   return fmt::format("{}, ... ({} values)", line, grouped(feature.size()));
+}
+
+std::string tensor_text(const TensorView& tensor) {
+  std::string values;
+  size_t count = 0;
+  for_each_number(tensor, [&](double value, std::string_view digits) {
+    if (count++ >= kMostValues) return;
+    values += values.empty() ? ": " : ", ";
+    values += digits.empty() ? short_number(value) : digits;
+  });
+  if (count > kMostValues) values += fmt::format(", ... ({} values)", grouped(count));
+  return fmt::format("{} {}{}", to_string(tensor.type()), shape_text(tensor.shape()), values);
+}
+
+// Whether summary_value_text() says more than a size.
+bool is_described(const SummaryValueView& value) {
+  return value.scalar || value.tensor || !value.texts.empty() || value.field.empty();
 }
 
 std::string event_text(const EventView& event, bool colored) {
@@ -88,18 +105,8 @@ std::string event_text(const EventView& event, bool colored) {
   table.add({"wall time", time_text(event.wall_time)});
   table.add({"step", std::to_string(event.step)});
   for (const SummaryValueView& value : event.summary) {
-    if (!value.texts.empty()) {
-      std::string texts;
-      for (const std::string_view text : value.texts) {
-        texts += (texts.empty() ? "" : ", ") + describe_bytes(std::as_bytes(std::span(text)));
-      }
-      table.add({in_quotes(value.tag), texts});
-      continue;
-    }
-    table.add({in_quotes(value.tag), value.scalar          ? short_number(*value.scalar)
-                                     : value.field.empty() ? "(no value)"
-                                                           : fmt::format("{}, {}", value.field,
-                                                                         byte_count(value.bytes))});
+    const std::string field = is_described(value) ? "" : std::string(value.field) + ", ";
+    table.add({in_quotes(value.tag), field + summary_value_text(value)});
   }
   if (!event.field.empty() && event.field != "summary") {
     table.add({std::string(event.field), describe_bytes(event.content)});
@@ -133,6 +140,17 @@ std::string features_text(const ShownRecord& shown, bool colored) {
 }
 
 }  // namespace
+
+std::string summary_value_text(const SummaryValueView& value) {
+  if (value.scalar) return short_number(*value.scalar);
+  if (value.tensor) return tensor_text(*value.tensor);
+  std::string texts;
+  for (const std::string_view text : value.texts) {
+    texts += (texts.empty() ? "" : ", ") + describe_bytes(std::as_bytes(std::span(text)));
+  }
+  if (!texts.empty()) return texts;
+  return value.field.empty() ? "(no value)" : byte_count(value.bytes);
+}
 
 std::string describe_bytes(std::span<const std::byte> bytes) {
   const std::string_view view = as_view(bytes);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "dataset/example/event_view.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/record_json.h"
 
@@ -30,5 +31,8 @@ std::string bytes_text(std::span<const std::byte> value, size_t longest);
 std::string values_text(const FeatureView& feature);
 // "3 steps: [1, 2], [], [5]": values_text() of the first few steps.
 std::string steps_text(const FeatureListView& list);
+
+// A number, the first numbers of a tensor, texts, or the size of anything else.
+std::string summary_value_text(const SummaryValueView& value);
 
 }  // namespace recordpipe

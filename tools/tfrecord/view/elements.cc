@@ -118,8 +118,7 @@ class CardWriter {
     if (has_room()) row("step", "", std::to_string(event.step));
     for (const SummaryValueView& value : event.summary) {
       if (!has_room()) continue;
-      row(value.tag, value.field,
-          value.scalar ? short_number(*value.scalar) : byte_count(value.bytes));
+      row(value.tag, value.field, summary_value_text(value));
     }
     if (!event.field.empty() && event.field != "summary" && has_room()) {
       row(event.field, "", bytes_text(event.content, kLongestContent));

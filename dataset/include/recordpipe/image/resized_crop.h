@@ -20,7 +20,7 @@ struct CropRanges {
   double max_scale = 1;        // at least min_scale, at most 1
   double min_ratio = 3.0 / 4;  // width / height, above 0
   double max_ratio = 4.0 / 3;  // at least min_ratio
-  bool flip = true;            // mirrors the crop with probability 1/2
+  bool flip = false;           // mirrors the crop with probability 1/2
 };
 
 // The crop of an image is resized; the result is a window of it.

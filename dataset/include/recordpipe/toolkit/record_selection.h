@@ -39,6 +39,9 @@ struct RecordSelection {
   std::function<void(const Error&)> on_failed_edit = {};
   // More feature names for SelectionReport::found, in addition to the names in `edit`.
   FeatureNames named = {};
+  // The inputs are some of those that a user names for a job, so they may lack a feature of `where`
+  // or `edit`: as where records are left out, this is a note, not an error.
+  bool is_part = false;
   size_t threads = 0;  // 0: available_cpus(); at most 16. Used only with `where` or `edit`
 };
 
@@ -52,7 +55,7 @@ struct SelectionReport {
   uint64_t read = 0;
   uint64_t taken = 0;   // without those that failed
   uint64_t failed = 0;  // passed to on_failed_edit
-  // false if `limit` or `fraction` may have excluded records.
+  // false if `limit` or `fraction` may have excluded records, or the inputs are a part.
   bool looked_at_all = true;
   // The union of two sets, collected from the records that `fraction` does not exclude: from
   // `edit`, the names that exist in any of these records, including records that `where` doesn't

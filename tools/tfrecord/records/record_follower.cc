@@ -1,0 +1,71 @@
+#include "tools/tfrecord/records/record_follower.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(200);
+
+}  // namespace
+
+RecordFollower::RecordFollower(const CommandContext& context, const std::string& path,
+                               const RecordReadOptions& reading)
+    : context_(context), path_(path), reading_(reading) {
+  if (!is_url(path)) open();
+  if (!file_ || compression_of(*file_, reading_) != Compression::none) {
+    throw UsageError("--follow is for an uncompressed file of this machine");
+  }
+}
+
+void RecordFollower::open() {
+  headers_.reset();
+  file_ = open_random_input(work_of(context_), path_);
+  if (file_) headers_.emplace(*file_, reading_, offset_);
+}
+
+std::optional<RecordFollower::Entry> RecordFollower::next() {
+  std::optional<RecordIndexEntry> place;
+  try {
+    place = headers_->read();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::truncated) throw;
+    // Its writer isn't done with the record.
+  }
+  if (!place) return std::nullopt;
+  offset_ = place->end();
+  return Entry{*place, number_++};
+}
+
+NumberedRecord RecordFollower::read(const Entry& entry) {
+  data_ = {};  // so that memory never holds two records
+  data_ = read_indexed_record(*file_, entry.place, reading_);
+  return {{.data = data_, .offset = entry.place.offset, .path = path_}, entry.number};
+}
+
+void RecordFollower::wait() {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  const uint64_t size = file_->size();
+  do {
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, context_.stop, kPollInterval, [] { return false; });
+    throw_if_stopped(context_.stop, path_);
+    open();
+    if (file_ && file_->size() >= size) continue;
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = path_,
+                 .reason = fmt::format("was {} bytes long, and has become smaller", size)});
+  } while (file_->size() == size);
+}
+
+}  // namespace recordpipe
