@@ -116,10 +116,10 @@ struct Want {
             .kind = FeatureKind::bytes,
             .fixed = !tensor.ragged,
             .required = !tensor.allow_missing,
+            .encoding = tensor.encoding,
             .shape = tensor.shape,
             .size = values_of_shape(name, tensor.shape),
             .tensor = tensor.type,
-            .encoding = tensor.encoding,
             .empty_is_missing = tensor.allow_missing && tensor.encoding != TensorEncoding::proto};
   }
 };

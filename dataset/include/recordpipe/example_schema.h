@@ -66,7 +66,7 @@ struct Ragged {
 using VarLen = Ragged;
 
 // How a bytes value holds the elements of a tensor.
-enum class TensorEncoding {
+enum class TensorEncoding : uint8_t {
   proto,          // a TensorProto, of tf.io.serialize_tensor (tensor_proto.h)
   little_endian,  // the elements alone, row-major (tf.io.decode_raw); not of complex numbers
   big_endian,     // the same, with the bytes of each element in reverse order

@@ -1,6 +1,6 @@
 // Exports records as JSON lines or as CSV.
+#include <bitset>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -65,7 +65,7 @@ class CsvTarget final : public ExportTarget {
       if (feature.kind() == FeatureKind::none) {
         ++without_list_;
       } else {
-        kinds.insert(feature.kind());
+        kinds |= Column::only(feature.kind());
       }
     }
   }
@@ -78,11 +78,12 @@ class CsvTarget final : public ExportTarget {
           grouped(without_list_) + " (JSON lines keep them)");
     }
     for (auto& [name, column] : columns_) {
-      Column::Kinds all = column.kinds;
-      all.insert(column.empty.begin(), column.empty.end());
-      if (all.size() < 2) continue;
+      const Column::Kinds all = column.kinds | column.empty;
+      if (all.count() < 2) continue;
       std::string words;
-      for (const FeatureKind kind : all) {
+      for (const FeatureKind kind :
+           {FeatureKind::bytes, FeatureKind::floats, FeatureKind::int64s}) {
+        if ((all & Column::only(kind)).none()) continue;
         words.append(words.empty() ? "" : " and ").append(json_kind(kind));
       }
       context_.progress.warn("tfrecord export: " + name_text(name) + " is " + words +
@@ -96,14 +97,18 @@ class CsvTarget final : public ExportTarget {
     require_example(record, kHint);
     bool first = true;
     bool is_empty_row = true;
+    // Both are sorted by name.
+    auto feature = record.message.features().begin();
+    const auto end = record.message.features().end();
     for (const auto& [name, column] : columns_) {
       if (!first) output_.write(std::string_view(&delimiter_, 1));
       first = false;
-      const FeatureView* const feature = record.message.find_feature(name);
-      if (!feature || feature->kind() == FeatureKind::none) continue;
+      while (feature != end && feature->name < name) ++feature;
+      if (feature == end || feature->name != name) continue;
+      const FeatureView& values = feature->feature;
+      if (values.kind() == FeatureKind::none) continue;
       is_empty_row = false;
-      write_csv_feature(*feature, output_, delimiter_,
-                        column.kinds == Column::Kinds{feature->kind()});
+      write_csv_feature(values, output_, delimiter_, column.kinds == Column::only(values.kind()));
     }
     // A row with one empty cell, or none, would be an empty line, which doesn't count as a row.
     if (is_empty_row && columns_.size() < 2) {
@@ -125,7 +130,8 @@ class CsvTarget final : public ExportTarget {
   static constexpr const char* kHint = "export to JSON lines";
 
   struct Column {
-    using Kinds = std::set<FeatureKind>;
+    using Kinds = std::bitset<4>;
+    static Kinds only(FeatureKind kind) { return Kinds(1U << static_cast<unsigned>(kind)); }
     Kinds kinds = {};  // of the features with values
     Kinds empty = {};  // of the features without values
   };

@@ -15,18 +15,18 @@
 
 namespace recordpipe {
 
-// One feature, or one feature list.
+// One feature, or one feature list. Of 128 bytes, so that looking one up by index takes a shift.
 struct WantedFeature {
   std::string name;
   FeatureKind kind = FeatureKind::none;
-  bool fixed = false;              // FixedLen or FixedLenSequence, otherwise ragged
-  bool required = false;           // a missing feature is an error
-  std::vector<size_t> shape = {};  // if fixed
-  size_t size = 0;                 // the number of values of the shape
+  bool fixed = false;     // FixedLen or FixedLenSequence, otherwise ragged
+  bool required = false;  // a missing feature is an error
+  TensorEncoding encoding = TensorEncoding::proto;  // of `tensor`
+  std::vector<size_t> shape = {};                   // if fixed
+  size_t size = 0;                                  // the number of values of the shape
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
   std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
-  TensorEncoding encoding = TensorEncoding::proto;
   bool utf8 = false;
   bool empty_is_missing = false;
   bool is_view = false;  // has no column
