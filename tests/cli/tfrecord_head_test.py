@@ -170,12 +170,25 @@ class Follow(Ends):
             self.assertIn(message, error)
             (self.folder / "a").write_bytes(whole)
 
+    def test_another_file_in_its_place(self):
+        records = [record(named_example({"id": [i]})) for i in range(100, 130)]
+        for count in (15, 30):
+            process = self.follow("-n", "1", "a")
+            self.next_ids(process, 1)
+            (self.folder / "new").write_bytes(b"".join(records[:count]))
+            os.replace(self.folder / "new", self.folder / "a")
+            error = process.communicate()[1]
+            self.assertEqual(process.returncode, 2, error)
+            self.assertIn(b"was removed, replaced or rewritten", error)
+            records.reverse()
+
     def test_what_cannot_be_followed(self):
         for arguments, message in (
                 (["z.gz"], "--follow is for an uncompressed file of this machine"),
                 (["-"], "--follow is for an uncompressed file of this machine"),
                 (["http://localhost:1/a"], "--follow is for an uncompressed file of this machine"),
-                (["a", "b"], "--follow is for one file"), (["a", "-o", "out"], "standard output")):
+                (["a", "b"], "--follow is for one file"), (["a", "-o", "out"], "standard output"),
+                (["missing"], "No such file")):
             with self.subTest(arguments):
                 error = self.run_it("tail", "-f", *arguments, status=2, input=b"")
                 self.assertIn(message, error)

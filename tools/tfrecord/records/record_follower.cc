@@ -1,5 +1,6 @@
 #include "tools/tfrecord/records/record_follower.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -15,6 +16,7 @@ namespace recordpipe {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(200);
+constexpr size_t kBytesToCompare = 64;
 
 }  // namespace
 
@@ -22,6 +24,9 @@ RecordFollower::RecordFollower(const CommandContext& context, const std::string&
                                const RecordReadOptions& reading)
     : context_(context), path_(path), reading_(reading) {
   if (!is_url(path)) open();
+  if (!file_ && !is_url(path) && !is_read_once(context.files, path)) {
+    context.files.open_random(path);  // says what is wrong
+  }
   if (!file_ || compression_of(*file_, reading_) != Compression::none) {
     throw UsageError("--follow is for an uncompressed file of this machine");
   }
@@ -46,6 +51,13 @@ std::optional<RecordFollower::Entry> RecordFollower::next() {
   return Entry{*place, number_++};
 }
 
+std::vector<std::byte> RecordFollower::bytes_before() const {
+  std::vector<std::byte> bytes(std::min<uint64_t>(offset_, kBytesToCompare));
+  const uint64_t begin = offset_ - bytes.size();
+  bytes.resize(file_->read(begin, bytes.size(), bytes).size());
+  return bytes;
+}
+
 NumberedRecord RecordFollower::read(const Entry& entry) {
   data_ = {};  // so that memory never holds two records
   data_ = read_indexed_record(*file_, entry.place, reading_);
@@ -56,15 +68,21 @@ void RecordFollower::wait() {
   std::mutex mutex;
   std::condition_variable_any stopped;
   const uint64_t size = file_->size();
+  const std::vector<std::byte> before = bytes_before();
   do {
     std::unique_lock lock(mutex);
     stopped.wait_for(lock, context_.stop, kPollInterval, [] { return false; });
     throw_if_stopped(context_.stop, path_);
     open();
-    if (file_ && file_->size() >= size) continue;
+    if (file_ && file_->size() < size) {
+      throw Error({.kind = ErrorKind::corrupted,
+                   .path = path_,
+                   .reason = fmt::format("was {} bytes long, and has become smaller", size)});
+    }
+    if (file_ && bytes_before() == before) continue;
     throw Error({.kind = ErrorKind::corrupted,
                  .path = path_,
-                 .reason = fmt::format("was {} bytes long, and has become smaller", size)});
+                 .reason = "was removed, replaced or rewritten while it was followed"});
   } while (file_->size() == size);
 }
 

@@ -24,7 +24,8 @@ class RecordFollower {
     uint64_t number;
   };
 
-  // Throws UsageError unless `path` is an uncompressed file of this machine.
+  // Throws UsageError unless `path` is an uncompressed file of this machine, and the errors of
+  // opening it.
   RecordFollower(const CommandContext& context, const std::string& path,
                  const RecordReadOptions& reading);
 
@@ -33,12 +34,14 @@ class RecordFollower {
   std::optional<Entry> next();
   // Returns a record of the file as of the last wait(), valid until the next call. Checks its CRCs.
   NumberedRecord read(const Entry& entry);
-  // Returns when the file has grown. Throws Error{corrupted} if it has become smaller, and
-  // Error{cancelled} after a stop request.
+  // Returns when the file has grown. Throws Error{corrupted} if it has become smaller, or doesn't
+  // have the same bytes before the next record, and Error{cancelled} after a stop request.
   void wait();
 
  private:
   void open();
+  // The last bytes before offset_.
+  std::vector<std::byte> bytes_before() const;
 
   const CommandContext& context_;
   const std::string path_;
