@@ -91,6 +91,16 @@ class Events(TfrecordTest):
         with open(self.folder / "out.csv", newline="") as file:
             return list(csv.reader(file))
 
+    def test_files_follow_a_tag(self):
+        self.write("more", event(30, simple("loss", 7)))
+        shown = self.json("show", "events", "--tag", "loss", "more", "--json")
+        self.assertEqual([line["event"]["step"] for line in shown], [0, 10, 30])
+        shown = self.json("tail", "--tag", "loss*", "more", "--json")
+        self.assertEqual([line["event"]["step"] for line in shown], [30])
+        csv_text = self.run_it("export", "--to", "scalars", "--tag", "loss", "events", "more",
+                               "-o", "-")
+        self.assertEqual(len(csv_text.splitlines()), 4)
+
     def test_scalars(self):
         header = ["wall_time", "step", "tag", "value"]
         self.assertEqual(self.rows("--to", "scalars"), [

@@ -95,6 +95,7 @@ class Proto(TfrecordTest):
         self.assertIn("image.proto", error)
         self.assertIn("--proto-path", error)
         self.assertEqual(len(self.json("show", "a", *given, "--proto-path", "imports", "--json")), 2)
+        self.assertEqual(len(self.json("show", "--json", *given, "--proto-path", "imports", "a", "a")), 4)
 
     def test_large_doubles_are_exact(self):
         self.write("d", frame(1, speed=1507678830.0))

@@ -56,6 +56,18 @@ TEST(ArgumentParser, ParsesValuesOfAllTypes) {
   EXPECT_THAT(names, ElementsAre("a", "b", "c"));
 }
 
+TEST(ArgumentParser, AnOptionTakesOneValueEachTime) {
+  ArgumentParser parser;
+  Words tags, names, files;
+  parser.add_option("--tag", tags, "");
+  parser.add_option("--names", names, "").comma_separated();
+  parser.add_option("FILE", files, "");
+  parser.parse({"--tag", "a", "x", "--names", "b,c", "y", "--tag", "d", "z", "w"});
+  EXPECT_THAT(tags, ElementsAre("a", "d"));
+  EXPECT_THAT(names, ElementsAre("b", "c"));
+  EXPECT_THAT(files, ElementsAre("x", "y", "z", "w"));
+}
+
 TEST(ArgumentParser, RefusesWhatItCantParse) {
   ArgumentParser parser;
   uint64_t number = 0;

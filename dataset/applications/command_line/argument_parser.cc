@@ -45,7 +45,9 @@ const std::string& ArgumentParser::name() const { return app_->get_name(); }
 template <class T>
 Option ArgumentParser::add_option(const std::string& names, T& value,
                                   const std::string& description) {
-  return Option(*app_->add_option(names, value, description));
+  CLI::Option* const option = app_->add_option(names, value, description);
+  if (!option->get_positional()) option->allow_extra_args(false);  // the next word is no value
+  return Option(*option);
 }
 
 // Each takes seconds to compile.

@@ -40,7 +40,9 @@ class ArgumentParser {
   // Variables are referenced and must live until parsing. Functions are copied.
 
   // T: bool, int64_t, uint64_t, double, std::string, std::vector<std::string>,
-  // std::optional<uint64_t> or std::optional<double>. For other types there is no definition.
+  // std::optional<uint64_t> or std::optional<double>. For other types there is no definition. An
+  // option takes one value each time it is given, and a list may be given repeatedly; a positional
+  // list takes all words that belong to no option.
   template <class T>
   Option add_option(const std::string& names, T& value, const std::string& description);
   // `use` may throw ArgumentError.

@@ -68,7 +68,7 @@ Option Option::between(int64_t least, int64_t most) const {
 }
 
 Option Option::comma_separated() const {
-  option_->delimiter(',')->allow_extra_args(false);
+  option_->delimiter(',');
   return *this;
 }
 
