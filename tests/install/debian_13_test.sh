@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# Checks that the compiler of Debian 13, GCC 14, accepts the sources, with warnings as errors.
+# Checks in a bare Debian 13 that its compiler, GCC 14, accepts the sources, or that a new user's
+# commands work.
 #
-# usage: tests/install/debian_13_test.sh [--all]
+# usage: tests/install/debian_13_test.sh [--all | --tests]
 #
 # debootstrap makes a minimal Debian 13 in a temporary folder; tools/install_packages.sh installs the
 # packages there. The compiler reads the libraries with the public headers, the Python module and the
-# tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing. --all reads
-# each file by itself, which finds missing includes, also each public header, the programs, the
-# benchmarks and the fuzzers. Needs root, Debian's server and PyPI. Exit status 77: no bare Debian
-# could be made.
+# tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing; warnings
+# are errors. --all reads each file by itself, which finds missing includes, also each public header,
+# the programs, the benchmarks and the fuzzers. --tests runs ./test.sh, ./quickstart.sh and
+# pip install ./python instead, 20 minutes on two cores. Needs root, Debian's server and PyPI. Exit
+# status 77: no bare Debian could be made.
 set -euo pipefail
 left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets' unity=ON
 case "${1-}" in
-  "") ;;
+  "" | --tests) ;;
   --all) left_out='^$' unity=OFF ;;
   *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac
@@ -20,8 +22,14 @@ root=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 scratch=$(mktemp -d)
-trap 'rm -rf --one-file-system "$scratch"' EXIT
 debian=$scratch/debian
+clean_up() {
+  for mounted in dev/shm dev/pts proc; do
+    ! mountpoint -q "$debian/$mounted" || umount "$debian/$mounted"
+  done
+  rm -rf --one-file-system "$scratch"
+}
+trap clean_up EXIT
 if ! debootstrap --variant=minbase trixie "$debian" "$mirror" >"$scratch/log" 2>&1; then
   cat "$scratch/log" >&2
   echo "SKIPPED: no bare Debian 13 can be made here, so its compiler checks nothing" >&2
@@ -36,10 +44,26 @@ mkdir "$debian/root/recordpipe"
 git -C "$root" ls-files -z --cached --others --exclude-standard |
   tar -C "$root" --null --files-from=- -cf - | tar -C "$debian/root/recordpipe" -xf -
 
-chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-  PIP_CERT=/root/certificates.pem PIP_ROOT_USER_ACTION=ignore RECORDPIPE_WARNINGS_AS_ERRORS=ON \
-  bash -euo pipefail -c '
-    cd /root/recordpipe
+# in_debian ASSIGNMENT... COMMAND...: runs the command there, in the sources.
+in_debian() {
+  chroot "$debian" env -i -C /root/recordpipe PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+    LANG=C.UTF-8 PIP_CERT=/root/certificates.pem PIP_ROOT_USER_ACTION=ignore "$@"
+}
+
+if [[ "${1-}" == --tests ]]; then
+  mount -t proc proc "$debian/proc"
+  mount -t devpts devpts "$debian/dev/pts"
+  mkdir -p "$debian/dev/shm"
+  mount -t tmpfs tmpfs "$debian/dev/shm"
+  in_debian ./test.sh
+  in_debian ./quickstart.sh --synthetic --minutes 0.5
+  in_debian python3 -m venv /root/environment
+  in_debian /root/environment/bin/pip install ./python
+  in_debian /root/environment/bin/python -c 'import recordpipe; print(recordpipe.__version__)'
+  exit
+fi
+
+in_debian RECORDPIPE_WARNINGS_AS_ERRORS=ON bash -euo pipefail -c '
     tools/install_packages.sh
     python/setup
     c++ --version | head -1
