@@ -24,7 +24,6 @@ set(recordpipe_foreign
   "Threads::Threads|Threads|-pthread"
   "ZLIB::ZLIB|ZLIB|zlib"
   "fmt::fmt|fmt|fmt"
-  "hwy::hwy|hwy|libhwy"
   "protobuf::libprotobuf|Protobuf|protobuf")
 
 # recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table and sets the variables

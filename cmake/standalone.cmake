@@ -5,8 +5,6 @@
 #   ISA-L              only shared, needs only the C library: auditwheel copies it into the wheel
 #   libjpeg, libpng    static, with their references to stderr renamed (make_shareable)
 #   fmt                header-only
-#   Highway            headers; dataset/image/highway_targets.cc replaces libhwy, which is only
-#                      shared and needs libstdc++.so
 #   libarchive, curl   need too much of the system (certificates, a C library of 2022), so .npz, tar
 #                      and URLs are refused, with a hint: .../without_curl.cc, ..._without_libarchive.cc
 #
@@ -64,10 +62,6 @@ find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 add_library(fmt::fmt INTERFACE IMPORTED)
 target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
-
-find_path(HWY_INCLUDE_DIR hwy/highway.h REQUIRED)
-add_library(hwy::hwy INTERFACE IMPORTED)
-target_include_directories(hwy::hwy INTERFACE ${HWY_INCLUDE_DIR})
 
 # recordpipe_link_standalone(TARGET): links the C++ library statically, and nothing that is unused.
 function(recordpipe_link_standalone target)
