@@ -31,7 +31,8 @@ class FieldChecker {
       } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
         const WireReader message = fields.read_message();
         check_empty(message, "FeatureLists", lists);
-        check_map(message, "FeatureLists", [&](WireReader value) { check_feature_list(value); });
+        check_map(message, "FeatureLists",
+                  [&](WireReader value, uint32_t&) { check_feature_list(value); });
       } else {
         return false;
       }
@@ -69,7 +70,8 @@ class FieldChecker {
 
   void check_features(WireReader features, Once& messages) {
     check_empty(features, "Features", messages);
-    check_map(features, "Features", [&](WireReader value) { check_feature(value); });
+    check_map(features, "Features",
+              [&](WireReader value, uint32_t& first) { check_feature(value, first); });
   }
 
   // Merging loses nothing, except how many of the messages are empty.
@@ -95,6 +97,8 @@ class FieldChecker {
     }
   }
 
+  // `check_value` is called with each piece of an entry's value, and a number that is 0 at the
+  // first of them.
   template <typename CheckValue>
   void check_map(WireReader map, std::string_view name, CheckValue check_value) {
     each_field(map, name, [&](uint32_t tag, WireReader& fields) {
@@ -102,13 +106,14 @@ class FieldChecker {
       const std::byte* const at = last_field_;
       if (!first_entry_) first_entry_ = at;
       size_t keys = 0;
+      uint32_t of_value = 0;
       each_field(fields.read_message(), "a map entry", [&](uint32_t in_entry, WireReader& entry) {
         if (in_entry == length_delimited_tag(kEntryKey)) {
           entry.read_bytes();
           ++keys;
         } else if (in_entry == length_delimited_tag(kEntryValue)) {
           any_value_ = true;
-          check_value(entry.read_message());
+          check_value(entry.read_message(), of_value);
         } else {
           return false;
         }
@@ -122,13 +127,15 @@ class FieldChecker {
   void check_feature_list(WireReader list) {
     each_field(list, "a FeatureList", [&](uint32_t tag, WireReader& fields) {
       if (tag != length_delimited_tag(kFeatureListFeature)) return false;
-      check_feature(fields.read_message());
+      uint32_t first = 0;
+      check_feature(fields.read_message(), first);
       return true;
     });
   }
 
-  void check_feature(WireReader feature) {
-    uint32_t first = 0;  // the tag of the first list
+  // `first`: the tag of the first list, 0 if there was none; a map entry may split its Feature into
+  // pieces.
+  void check_feature(WireReader feature, uint32_t& first) {
     each_field(feature, "a Feature", [&](uint32_t tag, WireReader& fields) {
       const std::byte* const at = last_field_;
       WireType single = WireType::length_delimited;

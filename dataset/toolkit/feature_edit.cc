@@ -135,7 +135,7 @@ void require_editable(const MessageView& message) {
                  .hint = "only those can be edited"});
   }
   const auto field = message.unread();
-  if (!field || field->is_replaced) return;
+  if (!field) return;
   throw Error({.kind = ErrorKind::unsupported,
                .offset = field->offset,
                .reason = "the edit would lose " + field->what,

@@ -4,7 +4,8 @@ import base64
 import json
 import unittest
 
-from tfrecord_test_case import TfrecordTest, example, int64_feature, named_example
+from tfrecord_test_case import (TfrecordTest, bytes_feature, example, int64_feature,
+                                named_example)
 
 from example_bytes import field, varint  # tfrecord_test_case knows where
 
@@ -142,8 +143,44 @@ class Undecided(TfrecordTest):
                          'an Example but for a second feature "a" (byte 6)')
         self.assertEqual(self.json("show", "c", "--json", "--kind", "example")[0]["features"],
                          {"a": [2]})
-        self.summary("convert", "c", "-o", "d", "--rename", "a=b", "--kind", "example")
-        self.assertEqual(self.json("show", "d", "--json")[0]["features"], {"b": [2]})
+        self.refuse_to_lose("c", 'a second feature "a"', 6)
+
+    def refuse_to_lose(self, path, what, byte):
+        """Exports, and edits with --kind example, of a record of which a parser loses something."""
+        for arguments in (["convert", "-o", "out", "--rename", "a=b", "--kind", "example"],
+                          *[["export", "-o", name, "--kind", "example"]
+                            for name in ("out.jsonl", "out.csv", "out.npz", "out.tar")],
+                          *[["export", "-o", name] for name in ("out.csv", "out.npz", "out.tar")]):
+            with self.subTest(arguments=arguments):
+                error = self.run_it(*arguments, path, status=2)
+                self.assertIn(what, error)
+                self.assertIn(f"byte {byte}", error)
+                self.assertFalse((self.folder / arguments[2]).exists())
+
+    def test_entries_with_values_of_two_kinds(self):
+        """The parser merges the Features of an entry, and the list of the last kind remains."""
+        def features(value):
+            entry = field(1, b"a") + field(2, bytes_feature(value)) + field(2, int64_feature(9))
+            return field(1, field(1, entry))
+        what = "a Feature with lists of several kinds"
+        lists = field(2, field(1, field(1, b"l") + field(2, field(1, int64_feature(1)))))
+        steps = b"".join(field(2, field(1, one)) for one in (bytes_feature(b"p"), int64_feature(9)))
+        for name, make, at in (("example", features, 16),
+                               ("context", lambda value: features(value) + lists, 16),
+                               ("elwc", lambda value: field(2, features(value)), 18),
+                               ("elwc's", lambda value: field(1, features(value)), 18)):
+            self.write("a", make(b"p"))
+            self.write("b", make(b"q"))
+            with self.subTest(name=name):
+                *differences, _ = self.json("diff", "a", "b", "--json", status=1)
+                self.assertEqual([one["difference"] for one in differences], ["bytes"])
+                self.assertEqual(self.json("info", "a", "--json")[0]["kind"], "unknown")
+                self.assertIn("payload", self.json("show", "a", "--json")[0])
+                if name == "example":
+                    self.refuse_to_lose("a", what, at)
+        # The steps of a list may have several kinds, and its entry several pieces.
+        self.write("a", field(2, field(1, field(1, b"l") + steps)))
+        self.assertEqual(self.json("show", "a", "--json")[0]["feature_lists"], {"l": [["p"], [9]]})
 
 
 class ExampleLists(TfrecordTest):

@@ -78,6 +78,18 @@ TEST(MessageKind, WhatHasOtherFieldsIsUndecided) {
             "an Example but for field 15 of a Feature (byte 14)");
   EXPECT_EQ(undecided(golden("examples/kinds-in-turn.pb")),
             "an Example but for a Feature with lists of several kinds (byte 14)");
+  // An entry's value is split into Features of two kinds, in Features and in a context.
+  EXPECT_EQ(undecided(from_hex("0a13 0a11 0a0161 1205 0a030a0170 1205 1a030a0109")),
+            "an Example but for a Feature with lists of several kinds (byte 16)");
+  EXPECT_EQ(undecided(from_hex("0a13 0a11 0a0161 1205 0a030a0170 1205 1a030a0109"
+                               "1209 0a07 0a016c 1202 0a00")),
+            "a SequenceExample but for a Feature with lists of several kinds (byte 16)");
+  // Pieces of one kind are merged, and so are those of different steps.
+  EXPECT_EQ(message_kind(as_bytes(from_hex("0a13 0a11 0a0161 1205 1a030a0108 1205 1a030a0109"))),
+            MessageKind::example);
+  EXPECT_EQ(message_kind(as_bytes(from_hex("1217 0a15 0a016c 1207 0a050a030a0170 1207"
+                                           "0a051a030a0109"))),
+            MessageKind::sequence_example);
   EXPECT_EQ(undecided(golden("examples/duplicate-key.pb")),
             "an Example but for a second feature \"a\" (byte 6)");
   EXPECT_EQ(undecided(golden("examples/no-value.pb")),

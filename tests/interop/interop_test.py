@@ -26,7 +26,7 @@ import small_archives  # noqa: E402
 from checkpoint_files_test import CheckpointFiles  # noqa: E402,F401 (run by unittest.main)
 from event_files_test import EventFiles  # noqa: E402,F401 (run by unittest.main)
 from object_store_test import ObjectStores  # noqa: E402,F401 (run by unittest.main)
-from other_messages_test import OtherMessages  # noqa: E402,F401 (run by unittest.main)
+from other_messages_test import NearExamples, OtherMessages  # noqa: E402,F401 (run by unittest.main)
 from python_package_test import PythonPackage  # noqa: E402,F401 (run by unittest.main)
 from tfrecord_test_case import TfrecordTest  # noqa: E402
 from webdataset_test import WebDataset  # noqa: E402,F401 (run by unittest.main)

@@ -1,5 +1,5 @@
-"""Random messages of other types, made by Python's protobuf: diff, export, create and convert lose
-nothing of them, or refuse."""
+"""Random messages of other types, made by Python's protobuf, and random Examples whose fields occur
+in any number: diff, export, create and convert lose nothing of them, or refuse."""
 import base64
 import json
 import random
@@ -9,6 +9,8 @@ import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.unknown_fields import UnknownFieldSet
 from tfrecord_test_case import TfrecordTest
+
+from example_bytes import bytes_feature, field, float_feature, int64_feature
 
 MESSAGES = 10_000
 TYPES = 250  # of messages
@@ -148,7 +150,7 @@ def known(data):
 
 def feature_of(values, kind):
     feature = tf.train.Feature()
-    if values is None:
+    if not values and kind is None:
         return feature
     if kind is None:
         first = values[0]
@@ -186,6 +188,8 @@ def message_of(line):
 
 
 def canonical(message):
+    if "context" in message.DESCRIPTOR.fields_by_name and not message.context.feature:
+        message.ClearField("context")  # an empty one
     data = message.SerializeToString(deterministic=True)
     return b"" if data in (b"\n\0", b"\n\0\x12\0", b"\x12\0") else data  # no features
 
@@ -284,6 +288,87 @@ class OtherMessages(TfrecordTest):
             self.assertRegex(
                 self.run_it("convert", "other", "-o", f"o{i}", "--drop", "a", status=2),
                 "neither an Example nor a SequenceExample|not a tf.train.Example")
+
+
+class NearExample:
+    """Makes the bytes of a message in which known fields are missing or repeated at every level.
+    Each value occurs once: values has them all."""
+
+    def __init__(self, draw):
+        self.draw, self.values = draw, []
+
+    def times(self, often, *others):
+        return self.draw.choice([often] * 6 + list(others))
+
+    def feature(self):
+        def one():
+            number = 1000 + len(self.values)
+            make, value = self.draw.choice([(bytes_feature, b"v%d" % number),
+                                            (float_feature, number + 0.5), (int64_feature, number)])
+            self.values.append(value.decode() if make is bytes_feature else value)
+            return make(value)
+        return b"".join(one() for _ in range(self.times(1, 0, 2)))
+
+    def map_of(self, value):
+        def entry():
+            parts = [field(1, self.draw.choice([b"a", b"b", b"c"]))
+                     for _ in range(self.times(1, 0, 2))]
+            parts += [field(2, value()) for _ in range(self.times(1, 0, 2))]
+            self.draw.shuffle(parts)
+            return field(1, b"".join(parts))
+        return b"".join(entry() for _ in range(self.draw.randint(0, 3)))
+
+    def example(self):
+        return b"".join(field(1, self.map_of(self.feature)) for _ in range(self.times(1, 0, 2)))
+
+    def steps(self):
+        return b"".join(field(1, self.feature()) for _ in range(self.draw.randint(0, 3)))
+
+    def sequence(self):
+        return self.example() + b"".join(
+            field(2, self.map_of(self.steps)) for _ in range(self.times(1, 0, 2)))
+
+    def list(self):
+        return b"".join([field(2, self.example()) for _ in range(self.times(1, 0, 2))]
+                        + [field(1, self.example()) for _ in range(self.draw.randint(0, 3))])
+
+    def message(self):
+        return self.draw.choice([self.example, self.sequence, self.list])()
+
+
+def values_of(shown):
+    """All values below "features", "feature_lists" and "examples"."""
+    if isinstance(shown, dict):
+        shown = list(shown.values())
+    if isinstance(shown, list):
+        return [value for part in shown for value in values_of(part)]
+    return [shown]
+
+
+class NearExamples(TfrecordTest):
+    def test_no_value_is_lost(self):
+        draw = random.Random(45)
+        made = []
+        for _ in range(MESSAGES):
+            near = NearExample(draw)
+            made.append((near.message(), near.values))
+        with tf.io.TFRecordWriter(str(self.folder / "near")) as writer:
+            for data, _ in made:
+                writer.write(data)
+        decided = 0
+        for (data, values), line in zip(made, map(
+                json.loads, self.run_it("show", "near", "--json").splitlines())):
+            if "payload" in line:
+                continue
+            decided += bool(values)
+            shown = values_of([line.get(name, []) for name in
+                               ("features", "feature_lists", "examples")])
+            self.assertCountEqual([one for one in shown if one is not None], values, data.hex())
+            if "examples" not in line:
+                shown = message_of(line)
+                self.assertEqual(canonical(shown), canonical(type(shown).FromString(data)),
+                                 data.hex())
+        self.assertGreater(decided, 1500)
 
 
 def read_leniently(data):

@@ -99,15 +99,20 @@ TEST(FeatureEdit, SaysWhichNamesItFound) {
 }
 
 // The names are in any order, one occurs twice, and one list is in two pieces.
-TEST(FeatureEdit, NamesAreSortedAndTheLastOfSeveralStays) {
+TEST(FeatureEdit, NamesAreSortedAndNoneIsReplaced) {
   const std::string a1 = from_hex("0a0b 0a0161 1206 1a04 0a020102");
   const std::string a2 = from_hex("0a0a 0a0161 1205 1a03 0a0103");
   const std::string b = from_hex("0a10 0a0162 1205 1a03 0a0104 1204 1a02 0805");
   const auto example = [](const std::string& entries) {
     return std::string("\x0a") + static_cast<char>(entries.size()) + entries;
   };
-  EXPECT_EQ(to_hex(edited(example(b + a1 + a2), {.kind = MessageKind::example, .drop = {"x"}})),
+  EXPECT_EQ(to_hex(edited(example(b + a2), {.drop = {"x"}})),
             to_hex(example(a2 + from_hex("0a0e 0a0162 1209 1a03 0a0104 1a02 0805"))));
+  const std::string twice = example(b + a1 + a2);
+  const Error error =
+      error_of([&] { edited(twice, {.kind = MessageKind::example, .drop = {"x"}}); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.reason(), "the edit would lose a second feature \"a\"");
 }
 
 TEST(FeatureEdit, LongValuesStayWhereTheyAre) {

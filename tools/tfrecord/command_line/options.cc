@@ -120,7 +120,8 @@ void add_kind(ArgumentParser& app, std::optional<MessageKind>& kind) {
          "--kind", [&kind](const std::string& name) { kind = kNames.at(name); },
          "Read every record as this type of message, as protobuf's parser does (default: the type "
          "whose fields explain every byte); elwc is ExampleListWithContext, unknown has no "
-         "features")
+         "features. The parser skips unknown fields, and of two values for a feature takes the "
+         "last: an edit or an export of a record that would lose any refuses")
       .one_of(choices);
 }
 

@@ -108,7 +108,7 @@ namespace {
 // Throws if the features aren't the whole message.
 void require_exportable(const MessageView& message) {
   const auto field = message.unread();
-  if (!field || field->is_replaced) return;
+  if (!field) return;
   throw Error({.kind = ErrorKind::unsupported,
                .reason = fmt::format("the export would lose {} (byte {} of the record)",
                                      field->what, field->offset),

@@ -21,7 +21,8 @@ namespace recordpipe {
 using FeatureNames = std::set<std::string, std::less<>>;
 
 struct FeatureEdit {
-  // The type of the messages (default: as message_kind() says).
+  // The type of the messages (default: as message_kind() says). A record that has more than the
+  // features of this type, MessageView::unread(), is an error.
   std::optional<MessageKind> kind = {};
   // Keeps only these features (default: all).
   std::optional<FeatureNames> select = {};
@@ -53,11 +54,11 @@ struct EditedMessage {
 
 // Applies `edit` to `message`, an Example or a SequenceExample (the context's features and the
 // feature lists). The encoding of values is unchanged. Names are sorted: the same features always
-// give the same bytes, regardless of their original order. If a name occurs more than once, its
-// last feature wins. A SequenceExample without remaining lists stays a SequenceExample.
+// give the same bytes, regardless of their original order. A SequenceExample without remaining
+// lists stays a SequenceExample.
 //
 // Throws Error{corrupted} with the offset in `message` if it is neither an Example nor a
-// SequenceExample, Error{unsupported} if it has fields that the edit would drop,
+// SequenceExample, Error{unsupported} if it has anything but features that the edit would drop,
 // Error{already_exists} if two features would get the same name, and Error{invalid_argument} for a
 // new name that is not UTF-8.
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit);
