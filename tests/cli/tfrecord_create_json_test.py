@@ -199,6 +199,26 @@ class JsonLines(CreateTest):
             self.refused("a.json: line 3: ", "a.json")
             self.refused(words, "a.json")
 
+    def test_keys_beside_features_are_refused(self):
+        """Their values would be lost."""
+        for line, words in (
+                ('{"features": {"a": 1}, "label": 3}', 'the key "label" beside "features"'),
+                ('{"extra": {}, "features": {}}', 'the key "extra" beside "features"'),
+                ('{"features": {}, "feature_list": {"a": [[1]]}}', 'the key "feature_list" beside'),
+                ('{"features": {}, "feature_lists": {}, "a": 1}', 'the key "a" beside "features"'),
+                ('{"features": {}, "record": 0, "payload": "x"}', 'the key "payload" beside'),
+                ('{"features": {}, "examples": [{"a": [1]}]}', "an ExampleListWithContext"),
+                ('{"features": {}, "feature_lists": [[1]]}', '"feature_lists": should be an object'),
+                ('{"features": {}, "kinds": "int64"}', '"kinds": should be an object')):
+            self.text("a.json", '{"features": {}}\n' + line + "\n")
+            with self.subTest(line=line):
+                self.refused("a.json: line 2: ", "a.json")
+                self.refused(words, "a.json")
+        # Another key beside "payload": an Example with features of these names.
+        self.text("a.json", '{"record": 1, "payload": "text", "label": 3}\n')
+        self.created("a.json", expected=[
+            named_example({"label": [3], "payload": ["text"], "record": [1]})])
+
     def test_words_for_numbers_that_are_not_finite(self):
         """Spellings other than Python's are an error, whatever else the line contains."""
         for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):

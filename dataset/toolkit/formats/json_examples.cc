@@ -1,6 +1,7 @@
 #include "recordpipe/toolkit/json_examples.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -173,6 +174,42 @@ std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, cons
   return list;
 }
 
+// The keys beside "features" and beside "payload" (record_json.h).
+constexpr std::array<std::string_view, 7> kBesideFeatures = {
+    "features", "kinds", "feature_lists", "step_kinds", "path", "record", "offset"};
+constexpr std::array<std::string_view, 5> kBesidePayload = {"payload", "undecided", "path",
+                                                            "record", "offset"};
+
+// Returns the first key of the object that is none of these; null if there is none.
+const std::string* first_other_key(const JsonValue& object,
+                                   std::span<const std::string_view> known) {
+  const auto other = std::ranges::find_if(object.members, [&](const auto& member) {
+    return std::ranges::find(known, member.first) == known.end();
+  });
+  return other == object.members.end() ? nullptr : &other->first;
+}
+
+// Throws if anything beside "features" would be dropped.
+void require_known_keys(const JsonValue& shown) {
+  if (shown.find("examples")) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason =
+                     "an ExampleListWithContext: only Examples and SequenceExamples can be made "
+                     "(export keeps such lists as they are)"});
+  }
+  if (const std::string* const other = first_other_key(shown, kBesideFeatures)) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "the key \"" + printable(*other) +
+                           "\" beside \"features\", where only kinds, feature_lists, step_kinds, "
+                           "path, record and offset may stand",
+                 .hint = "features stand inside of \"features\" or, without it, all side by side"});
+  }
+  for (const char* const name : {"kinds", "feature_lists", "step_kinds"}) {
+    const JsonValue* const value = shown.find(name);
+    if (value && value->kind != JsonKind::object) fail_feature(name, "should be an object");
+  }
+}
+
 }  // namespace
 
 std::string JsonExamples::record(std::string_view line, Place place) {
@@ -188,18 +225,15 @@ std::string JsonExamples::record(std::string_view line, Place place) {
   const bool has_features =
       features && features->kind == JsonKind::object && !features->is_base64();
   const JsonValue* const payload = value.find("payload");
-  const bool is_payload = !has_features && payload && value.find("record") && payload->is_bytes();
+  // (With other keys, the line is an Example with a feature "payload".)
+  const bool is_payload = !has_features && payload && value.find("record") && payload->is_bytes() &&
+                          !first_other_key(value, kBesidePayload);
   if (!has_features && !is_payload && value.find("event") && value.find("record")) {
     throw Error(
         {.kind = ErrorKind::unsupported,
          .reason = "an Event: only Examples can be made (export keeps Events as they are)"});
   }
-  if (has_features && value.find("record") && value.find("examples")) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason =
-                     "an ExampleListWithContext: only Examples and SequenceExamples can be made "
-                     "(export keeps such lists as they are)"});
-  }
+  if (has_features) require_known_keys(value);
   const bool is_shown = has_features || is_payload;
   survey_.add(is_shown ? JsonSurvey::Form::shown : JsonSurvey::Form::plain, place);
   if (is_payload) return bytes_of(*payload);

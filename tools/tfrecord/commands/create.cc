@@ -182,6 +182,7 @@ Command create_command() {
       .description =
           R"(json        One object per line (.json, .jsonl, .ndjson, also compressed): the output of "show
             --json" and "export", or {"name": value or [values]}; all lines must have the same form.
+            Beside "features", keys that "show --json" doesn't print are errors.
             Whole numbers, true and false become int64, numbers with a decimal point float, strings
             and {"base64": "..."} bytes; null is a missing feature. A list of both kinds of numbers
             becomes float; a whole number in it that float can't represent exactly is an error,

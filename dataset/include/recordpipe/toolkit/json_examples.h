@@ -1,7 +1,8 @@
 // Parses JSON Lines into records: one JSON object per line, one record per object.
 //
 // Restores the Examples, SequenceExamples and other records that record_json.h writes ("record",
-// "offset" and "path" are ignored). Any other object is an Example:
+// "offset", "path" and "undecided" are ignored; another key beside "features" is an error). Any
+// other object is an Example:
 //     {"label": 3, "box": [0.5, 1], "name": "cat", "image": {"base64": "..."}}
 // Integers, true and false are int64. Numbers with a decimal point or an exponent are float, and so
 // are NaN, Infinity, -Infinity and all numbers of a list that contains a float. Strings and base64
