@@ -46,7 +46,8 @@ struct ChosenCommand {
 
 class CommandLine {
  public:
-  CommandLine();
+  // Knows the options of the commands that `arguments` name.
+  explicit CommandLine(const std::vector<std::string>& arguments);
 
   // Returns the text to print for --help and --version; otherwise there is a chosen() subcommand.
   std::optional<std::string> parse(const std::vector<std::string>& arguments) {
@@ -54,7 +55,6 @@ class CommandLine {
     if (!text) reached()->app->check();
     return text;
   }
-  bool has_command(const std::string& name) const;
   // "tfrecord show", or "tfrecord" if no subcommand was reached.
   std::string name_so_far() const;
   // The reason why a command line with the first word `first` couldn't be parsed.
@@ -78,13 +78,15 @@ class CommandLine {
 // Maximum edit distance that counts as a typing error.
 constexpr size_t kMostEdits = 2;
 
-CommandLine::CommandLine() : parser_("tfrecord") {
+CommandLine::CommandLine(const std::vector<std::string>& arguments) : parser_("tfrecord") {
   parser_.set_version(fmt::format("tfrecord {}", RECORDPIPE_VERSION));
   parser_.set_help([] { return help_text(all_command_texts()); });
   for (const Command& command : all_commands()) {
     auto app = std::make_unique<CommandApp>(command.name, command.summary);
     parser_.add_subcommand(*app);
-    CommandAction run = command.define(*app);
+    // The options of all commands would take a fifth of the time of a start.
+    const bool may_run = std::ranges::find(arguments, command.name) != arguments.end();
+    CommandAction run = may_run ? command.define(*app) : nullptr;
     app->set_help([command, app = app.get()] { return help_text(command_text(command, *app)); });
     commands_.push_back({std::move(app), std::move(run)});
   }
@@ -94,11 +96,6 @@ const CommandLine::Defined* CommandLine::reached() const {
   const auto found =
       std::ranges::find_if(commands_, [](const Defined& command) { return command.app->parsed(); });
   return found == commands_.end() ? nullptr : &*found;
-}
-
-bool CommandLine::has_command(const std::string& name) const {
-  return std::ranges::any_of(commands_,
-                             [&](const Defined& command) { return command.app->name() == name; });
 }
 
 std::string CommandLine::name_so_far() const {
@@ -242,12 +239,14 @@ void raise_open_file_limit() {
 }
 
 // "tfrecord help show" is "tfrecord show --help", and "tfrecord help" is "tfrecord --help".
-std::vector<std::string> without_help_command(std::vector<std::string> arguments,
-                                              const CommandLine& line) {
+std::vector<std::string> without_help_command(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
   if (arguments.size() == 1) return {"--help"};
   // An unknown command is reported like any other.
-  if (!line.has_command(arguments[1])) return {arguments[1]};
+  const std::vector<Command> commands = all_commands();
+  const bool is_command = std::ranges::any_of(
+      commands, [&](const Command& command) { return command.name == arguments[1]; });
+  if (!is_command) return {arguments[1]};
   return {arguments[1], "--help"};
 }
 
@@ -270,9 +269,9 @@ int run(int argc, char** argv) {
   // libarchive converts the names in .npz files by the locale's character set.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const Interrupt interrupt;
-  CommandLine line;
   const std::vector<std::string> arguments =
-      with_named_count(without_help_command(arguments_of(argc, argv), line));
+      with_named_count(without_help_command(arguments_of(argc, argv)));
+  CommandLine line(arguments);
   try {
     if (const auto text = line.parse(arguments)) {
       print(*text);
