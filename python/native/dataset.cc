@@ -257,9 +257,8 @@ PythonDataset PythonDataset::random_map(PythonFunction function, uint64_t seed) 
 
 PythonDataset PythonDataset::flat_map(PythonFunction function) const {
   const Dataset<PythonObject> input = objects();
-  return PythonDataset(input.with<PythonObject>(
-      internal::flat_map(input.node(), python_flat_map(std::move(function)),
-                         internal::element_ops<std::vector<PythonObject>>())));
+  return PythonDataset(input.with<PythonObject>(internal::flat_map(
+      input.node(), python_flat_map(std::move(function)), flat_map_result(), rest_of_flat_map)));
 }
 
 PythonDataset PythonDataset::filter(PythonFunction predicate) const {

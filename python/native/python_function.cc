@@ -72,6 +72,22 @@ std::unique_ptr<MapFunction> make_map(PythonFunction function, Call call) {
   return std::make_unique<PythonMap<Call>>(std::move(function), std::move(call));
 }
 
+// Returns the Dataset that a function has returned; null if it has returned something else.
+const PythonDataset* dataset_in(const nb::object& returned, nb::object& native) {
+  native = nb::getattr(returned, "_native", nb::none());
+  return nb::isinstance<PythonDataset>(native) ? &nb::cast<const PythonDataset&>(native) : nullptr;
+}
+
+// What the function of flat_map has returned for an element.
+struct FlatMapResult {
+  std::vector<PythonObject> elements;
+  internal::FlatMapRest rest;
+
+  friend uint64_t heap_bytes(const FlatMapResult& result) {
+    return recordpipe::heap_bytes(result.elements);
+  }
+};
+
 class PythonFlatMap final : public MapFunction {
  public:
   explicit PythonFlatMap(PythonFunction function) : function_(std::move(function)) {}
@@ -79,20 +95,46 @@ class PythonFlatMap final : public MapFunction {
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {
     auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<std::vector<PythonObject>*>(outputs);
+    auto* const out = static_cast<FlatMapResult*>(outputs);
     visit_each(
         tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
         [&](size_t i) {
-          out[i].clear();
+          out[i].elements.clear();
+          out[i].rest = {};
           const nb::object returned = function_.function->get()(in[i].get());
-          for (nb::handle value : iterators_.of(returned, "flat_map")) {
-            out[i].emplace_back(nb::borrow(value), in[i].origin());
+          nb::object native;
+          if (const PythonDataset* const dataset = dataset_in(returned, native)) {
+            out[i].rest = rest_of(dataset->objects());
+          } else {
+            collect(returned, in[i].origin(), note_of(in[i].origin(), &tickets[i]), out[i]);
           }
         });
   }
   std::vector<Parameter> parameters() const override { return function_.parameters(); }
 
  private:
+  static internal::FlatMapRest rest_of(const Dataset<PythonObject>& elements) {
+    const GilRelease no_gil;
+    // A pass knows the epoch of its dataset.
+    return {.dataset = elements.node(),
+            .epoch = elements.with_options({.threads = 1}).iterate().epoch()};
+  }
+
+  // The elements before an exception are there, too.
+  void collect(const nb::object& returned, const Origin& origin, const std::string& note,
+               FlatMapResult& out) const {
+    const nb::object iterator = iterators_.of(returned, "flat_map");
+    try {
+      for (const nb::handle value : iterator) out.elements.emplace_back(nb::borrow(value), origin);
+    } catch (nb::python_error& error) {
+      try {
+        throw_raised(error, note);
+      } catch (...) {
+        out.rest.error = std::current_exception();
+      }
+    }
+  }
+
   PythonFunction function_;
   NewIterators iterators_;
 };
@@ -164,15 +206,16 @@ class PythonInterleave final : public MapFunction {
         tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
         [&](size_t i) {
           const nb::object returned = function_.function->get()(in[i].get());
-          const nb::object dataset = nb::getattr(returned, "_native", nb::none());
-          if (!nb::isinstance<PythonDataset>(dataset)) {
+          nb::object native;
+          const PythonDataset* const dataset = dataset_in(returned, native);
+          if (!dataset) {
             PyErr_Format(PyExc_TypeError,
                          "the function of interleave() returned %.100S, not a Dataset; flat_map() "
                          "takes other iterables",
                          nb::object(returned.type().attr("__name__")).ptr());
             throw nb::python_error();
           }
-          out[i] = nb::cast<const PythonDataset&>(dataset).objects().node();
+          out[i] = dataset->objects().node();
         });
   }
   std::vector<Parameter> parameters() const override { return function_.parameters(); }
@@ -366,6 +409,24 @@ std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate) {
 
 std::unique_ptr<MapFunction> python_flat_map(PythonFunction function) {
   return std::make_unique<PythonFlatMap>(std::move(function));
+}
+
+const internal::ElementOps& flat_map_result() {
+  static const internal::VectorOps vector{
+      internal::element_ops<PythonObject>(),
+      [](const void* result) { return static_cast<const FlatMapResult*>(result)->elements.size(); },
+      [](void* result, size_t size) { static_cast<FlatMapResult*>(result)->elements.resize(size); },
+      [](void* result) -> void* { return static_cast<FlatMapResult*>(result)->elements.data(); }};
+  static const internal::ElementOps ops = [] {
+    internal::ElementOps of_result = internal::element_ops<FlatMapResult>();
+    of_result.vector = &vector;
+    return of_result;
+  }();
+  return ops;
+}
+
+internal::FlatMapRest* rest_of_flat_map(void* result) {
+  return &static_cast<FlatMapResult*>(result)->rest;
 }
 
 std::unique_ptr<MapFunction> python_interleave(PythonFunction function) {

@@ -11,6 +11,7 @@
 
 #include "python/native/lease.h"
 #include "python/native/python_object.h"
+#include "recordpipe/internal/flat_map_rest.h"
 #include "recordpipe/internal/functions.h"
 
 namespace recordpipe::python {
@@ -60,8 +61,12 @@ std::unique_ptr<internal::MapFunction> python_map(PythonFunction function);
 std::unique_ptr<internal::MapFunction> python_random_map(PythonFunction function, uint64_t key);
 // predicate(element) -> bool.
 std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate);
-// function(element) -> iterable of elements, for flat_map.
+// function(element) -> iterable of elements, for flat_map: those of a recordpipe.Dataset are read
+// on by the pipeline.
 std::unique_ptr<internal::MapFunction> python_flat_map(PythonFunction function);
+// The type of its outputs, and what belongs to one of them.
+const internal::ElementOps& flat_map_result();
+internal::FlatMapRest* rest_of_flat_map(void* result);
 // function(element) -> recordpipe.Dataset, for interleave; its elements become Python objects.
 std::unique_ptr<internal::MapFunction> python_interleave(PythonFunction function);
 // function(element) -> a length, or as many lengths as `count`.

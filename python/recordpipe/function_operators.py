@@ -69,8 +69,10 @@ class FunctionOperators(Operators):
     def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
         """Concatenates the elements of the iterables that ``function(element)`` returns.
 
-        For functions that return Datasets, :meth:`interleave` with ``cycle_length=1`` does the same
-        without the GIL, and its state remembers the place inside of a Dataset.
+        A Dataset that the function returns is read element by element, as by :meth:`interleave`
+        with ``cycle_length=1``, but in its own epoch; other iterables are collected first. An
+        exception comes after the elements before it. What would have followed is lost, so that the
+        exception is one of every worker of :meth:`shard`, and of a :meth:`skip` beyond it.
         """
         return self._derive(
             "flat_map",

@@ -79,7 +79,7 @@ for layer, names in {
     "dataset/example": "columns dict dict_batch dict_sequences example_builder example_schema example_view feature_values "
                        "message_view parse_example parse_sequence_example tensor_proto "
                        "unlisted_features",
-    "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
+    "dataset/pipeline": "internal/element_ops internal/element_type_name internal/flat_map_rest internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
                         "bucket_by_sequence_length cardinality choose_from_datasets chrome_trace "
                         "collator dataset element from_generator from_vector ignore_errors "

@@ -115,8 +115,7 @@ class Pipeline {
       Elements<U> out{.error = in.error};
       for (Item<std::vector<U>>& item : in.items) {
         if (!item.error.empty()) {
-          const uint64_t index = ends_source(item.id) ? kEndOfSource : 0;
-          out.items.push_back({child_id(item.id, index), {}, item.error});
+          out.items.push_back({child_id(item.id, kEndOfSource), {}, item.error});
         }
         uint64_t place = 0;
         for (U& value : item.value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -351,6 +352,47 @@ TEST(Shard, AnInputThatEndsWithAnErrorIsAnErrorOfEveryWorker) {
       }
     }
   }
+}
+
+TEST(Shard, AnElementThatCantBeDividedIsAnErrorOfEveryWorker) {
+  const auto ten = [](int64_t first) {
+    if (first == 10) throw Error({.kind = ErrorKind::corrupted, .reason = "cut off"});
+    std::vector<int64_t> numbers(10);
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+  };
+  for (const size_t chunk_size : {1, 3, 64}) {
+    const auto inputs = range(0, 50, 10).with_options({.chunk_size = chunk_size});
+    for (const auto& all : {inputs.flat_map(ten), inputs.map(ten).unbatch()}) {
+      for (const size_t workers : {1, 2, 3, 9, 60}) {
+        for (size_t index = 0; index < workers; ++index) {
+          EXPECT_EQ(run(all.shard(workers, index)).second, "cut off");
+          EXPECT_EQ(run(all.batch(2).shard(workers, index)).second, "cut off");
+          EXPECT_EQ(run(all.skip(index)).second, "cut off");
+        }
+      }
+      EXPECT_EQ(run(all.skip(30)).second, "cut off");
+      EXPECT_EQ(run(all.batch(60, DropRemainder::yes)).second, "cut off");
+      auto ignoring = all.skip(20).shard(2, 1).ignore_errors().iterate();
+      size_t count = 0;
+      while (ignoring.next()) ++count;
+      EXPECT_EQ(count, 10u);  // of the 41, 21 are left, and this is the other worker
+      EXPECT_EQ(ignoring.skipped().count, 1u);
+    }
+  }
+}
+
+// Of an exception that ignore_errors doesn't skip, other workers must hear, too.
+TEST(Shard, AnErrorThatIsNotIgnoredIsAnErrorOfEveryWorker) {
+  const auto fails = [](int64_t first) -> std::vector<int64_t> {
+    if (first == 10) throw std::runtime_error("of another kind");
+    return {first, first + 1};
+  };
+  const auto all = range(0, 50, 10).flat_map(fails);
+  for (size_t index = 0; index < 3; ++index) {
+    EXPECT_THROW(collect(all.shard(3, index).ignore_errors()), std::runtime_error);
+  }
+  EXPECT_THROW(collect(all.skip(4).ignore_errors()), std::runtime_error);
 }
 
 TEST(Shard, WorkersThatIgnoreErrorsCountALostInputAndLoseNothingElse) {

@@ -144,6 +144,125 @@ class LostSources(FilesTest):
                 self.assertEqual([repr(element) for element in restored], expected[place:])
 
 
+class FlatMapOverFiles(FilesTest):
+    """flat_map() over files yields what interleave() does, and loses nothing without an error."""
+
+    def setUp(self):
+        super().setUp()
+        self.ok = self.numbered(10, "ok.tfrecord", first=100)
+        whole = self.numbered(10, "whole.tfrecord", first=10).read_bytes()
+        size = len(whole) // 10
+        wrong_length, wrong_data = bytearray(whole), bytearray(whole)
+        wrong_length[3 * size] ^= 1
+        wrong_data[3 * size + 12] ^= 1
+        self.damaged = {}
+        for name, content in (
+            ("cut", whole[:-3]),
+            ("length", wrong_length),
+            ("data", wrong_data),
+            ("cut.gz", gzip.compress(whole)[:-12]),
+            ("data.gz", gzip.compress(wrong_data)),
+        ):
+            self.damaged[name] = self.folder / name
+            self.damaged[name].write_bytes(content)
+        self.damaged["missing"] = self.folder / "missing"
+
+    @staticmethod
+    def outcome(dataset):
+        """The elements before the error, and its type and path."""
+        elements = []
+        try:
+            for element in dataset:
+                elements.append(repr(element))
+        except rp.Error as error:
+            return elements, type(error), error.path
+        return elements, None, None
+
+    def chains(self, records):
+        for workers in (1, 2, 3):
+            for index in range(workers):
+                shard = records.shard(workers, index)
+                yield shard
+                yield shard.ignore_errors()
+                yield shard.map(lambda x: x).batch(2)
+                yield records.batch(2).shard(workers, index)
+                yield records.batch(2).unbatch().shard(workers, index)
+                yield records.filter(bool).shard(workers, index)
+                yield records.cache().shard(workers, index)
+                yield records.scan(0, lambda state, x: (state, x)).shard(workers, index)
+                yield records.shuffle(100, seed=1).shard(workers, index).map(lambda x: 0)
+        for count in (0, 2, 5, 11, 18):
+            yield records.skip(count)
+            yield records.skip(count).ignore_errors()
+            yield records.repeat(2).skip(count)
+        yield records.batch(40, drop_remainder=True)
+
+    def test_as_interleave(self):
+        for name, damaged in self.damaged.items():
+            paths = rp.from_list([str(damaged), str(self.ok)])
+            pairs = zip(
+                self.chains(paths.flat_map(rp.tfrecords)),
+                self.chains(paths.interleave(rp.tfrecords, 1)),
+                strict=True,
+            )
+            for flat, interleaved in pairs:
+                with self.subTest(name, chain=flat.explain()):
+                    self.assertEqual(self.outcome(flat), self.outcome(interleaved))
+
+    def test_what_was_lost(self):
+        paths = rp.from_list([str(self.damaged["cut"]), str(self.ok)])
+        records = paths.flat_map(rp.tfrecords)
+        ten = [repr(b"%d" % i) for i in range(10, 19)]
+        self.assertEqual(self.outcome(records)[0], ten)
+        self.assertEqual(self.outcome(records.shard(2, 1))[0], ten[1:8:2])
+        for chain in (records.shard(2, 0), records.shard(2, 1), records.skip(5), records.skip(11)):
+            self.assertEqual(self.outcome(chain)[1:], (rp.DataLossError, str(self.damaged["cut"])))
+        iterator = iter(records.ignore_errors())
+        self.assertEqual(len([*iterator]), 19)
+        self.assertEqual(iterator.stats()["skipped"], 1)
+
+    def test_a_generator_that_raises(self):
+        def numbers(first):
+            yield from (first, first + 1, first + 2)
+            if first == 10:
+                raise KeyError("no more")
+
+        for options in ({}, {"threads": 1, "chunk_size": 1}):
+            all_numbers = rp.from_list([0, 10, 20]).flat_map(numbers).with_options(**options)
+            for dataset, before in (
+                (all_numbers, [0, 1, 2, 10, 11, 12]),
+                (all_numbers.shard(2, 1), [1, 10, 12]),
+                (all_numbers.shard(2, 1).ignore_errors(), [1, 10, 12]),
+                (all_numbers.skip(8), []),
+                (all_numbers.skip(8).ignore_errors(), []),
+            ):
+                seen = []
+                with self.assertRaisesRegex(KeyError, "no more"):
+                    for number in dataset:
+                        seen.append(number)
+                self.assertEqual(seen[: len(before)], before)
+
+    def test_states_inside_of_a_file(self):
+        paths = rp.from_list(
+            [str(self.damaged["data"]), str(self.damaged["missing"]), str(self.ok)]
+        )
+        records = paths.flat_map(rp.tfrecords).ignore_errors()
+        expected = [*records]
+        self.assertEqual(len(expected), 19)
+        for place in range(20):
+            iterator = iter(records)
+            for _ in range(place):
+                next(iterator)
+            restored = iter(records.with_options(chunk_size=1, threads=1))
+            restored.load_state_dict(iterator.state_dict())
+            self.assertEqual([*restored], expected[place:])
+
+    def test_the_epoch_of_a_dataset(self):
+        shuffled = rp.range(20).shuffle(20, seed=1)
+        for dataset in (shuffled.epoch(0), shuffled.epoch(3)):
+            self.assertEqual([*rp.range(2).flat_map(lambda _, d=dataset: d)], 2 * [*dataset])
+
+
 class Sources(FilesTest):
     def test_range(self):
         for bounds in ((5,), (2, 9), (9, 2, -3), (0,)):

@@ -10,6 +10,7 @@
 #include <typeindex>
 #include <utility>
 
+#include "dataset/pipeline/engine/stage_context.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe::internal {
@@ -41,5 +42,13 @@ class OpenFiles {
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const void>> files_;
 };
+
+// For the datasets that an operator opens while it runs: their elements stay valid as long as the
+// iterator, also after a dataset is closed.
+inline StageContext context_of_inputs(const StageContext& context) {
+  StageContext inputs = context.unmonitored();
+  if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
+  return inputs;
+}
 
 }  // namespace recordpipe::internal

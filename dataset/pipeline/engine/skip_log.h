@@ -40,8 +40,15 @@ class SkipLog {
       const std::lock_guard lock(mutex_);
       if (lost_.size() < SkippedReport::kMaxFirst) lost_.emplace_back(id, skipped_element(cause));
     } catch (...) {
-      // ignore_errors doesn't skip it.
+      const std::lock_guard lock(mutex_);
+      not_skipped_.push_back(id);
     }
+  }
+
+  // Whether such an element has an error that ignore_errors doesn't skip.
+  bool is_not_skipped(const ElementId& id) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::find(not_skipped_, id) != not_skipped_.end();
   }
 
   // Adds the error of such an element. Returns false if it is not known.
@@ -76,6 +83,7 @@ class SkipLog {
   mutable std::mutex mutex_;
   SkippedReport report_;
   std::vector<std::pair<ElementId, SkippedElement>> lost_;  // the first ones
+  std::vector<ElementId> not_skipped_;
 };
 
 }  // namespace recordpipe::internal

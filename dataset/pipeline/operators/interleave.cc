@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "dataset/pipeline/engine/executor.h"
+#include "dataset/pipeline/engine/lost_sources.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/open_files.h"
-#include "dataset/pipeline/engine/skip_log.h"
 #include "dataset/pipeline/engine/task_queue.h"
 #include "dataset/pipeline/operators/map.h"
 #include "dataset/pipeline/operators/open_input.h"
@@ -144,13 +144,6 @@ class InterleavePlan final : public StorePlan {
     Place* place;
   };
 
-  // Elements stay valid as long as the iterator, even after their input is closed.
-  static StageContext context_of_inputs(const StageContext& context) {
-    StageContext inputs = context.unmonitored();
-    if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
-    return inputs;
-  }
-
   // An input that has no slot yet: open, or failed to open.
   struct NextInput {
     ElementId id = {};
@@ -265,9 +258,7 @@ class InterleavePlan final : public StorePlan {
   }
 
   Ticket failing(const ElementId& opener, std::exception_ptr error) {
-    const ElementId id = child_id(opener, kEndOfSource);
-    if (context_.errors_are_skipped && context_.skipped) context_.skipped->keep_lost(id, error);
-    return {id, store().put_failure(std::move(error))};
+    return lost_source(opener, std::move(error), store(), context_);
   }
 
   void close(Place& place) {
