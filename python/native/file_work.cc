@@ -95,6 +95,14 @@ class WorkThread {
   parallel::ServiceThread thread_;
 };
 
+// The paths on this machine of file:// URLs; other paths as they are.
+std::vector<std::string> paths_here(std::vector<std::string> paths) {
+  for (std::string& path : paths) {
+    if (path.starts_with(kFileUrl)) path.erase(0, kFileUrl.size());
+  }
+  return paths;
+}
+
 }  // namespace
 
 Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given, bool recursive) {
@@ -138,7 +146,7 @@ void warn(const std::string& text) {
 
 void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,
                       const std::vector<std::string>& outputs) {
-  recordpipe::require_no_input(inputs, outputs);  // of files on this machine, by any name
+  recordpipe::require_no_input(paths_here(inputs), paths_here(outputs));  // by any name
   for (const std::string& output : outputs) {
     if ((*files).can_map(output) || std::ranges::find(inputs, output) == inputs.end()) continue;
     throw Error({.kind = ErrorKind::invalid_argument,

@@ -19,6 +19,7 @@
 #include "dataset/parallel/crew.h"
 #include "python/native/arrow.h"
 #include "python/native/dataset.h"
+#include "python/native/dataset_files.h"
 #include "python/native/errors.h"
 #include "python/native/file_path.h"
 #include "python/native/file_work.h"
@@ -319,7 +320,8 @@ void define_dataset(nb::module_& module) {
              });
            })
       .def("explain", &PythonDataset::explain)
-      .def("plan_hash", &PythonDataset::plan_hash);
+      .def("plan_hash", &PythonDataset::plan_hash)
+      .def("require_not_read", &require_not_read);
 
   module.def("record_paths", &record_paths);
   module.def("tfrecords", &tfrecords);

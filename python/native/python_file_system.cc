@@ -22,7 +22,6 @@
 namespace recordpipe::python {
 namespace {
 
-constexpr std::string_view kFileUrl = "file://";
 constexpr std::array<std::string_view, 5> kUrls = {"s3://", "gs://", "az://", "http://",
                                                    "https://"};
 constexpr size_t kPartSize = size_t{8} << 20;

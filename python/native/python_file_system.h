@@ -26,6 +26,9 @@ struct SharedFiles {
   FileSystem& operator*() const { return *shared; }
 };
 
+// URLs of files of this machine.
+inline constexpr std::string_view kFileUrl = "file://";
+
 // For functions that read files of this machine only.
 SharedFiles files_of_this_machine();
 

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 # What users write for the three types of values: also NumPy's, TensorFlow's and Python's types.
+NUMBERS = (int, float, np.number)
 _DTYPES = {
     "bytes": "bytes",
     "string": "string",
@@ -91,6 +92,18 @@ def float32_values(name: str, array: np.ndarray) -> np.ndarray:
     return rounded
 
 
+def as_floats(name: str, values: list[Any]) -> np.ndarray | None:
+    """Returns numbers, of which integers may have more than 64 bits, as floats; None for others."""
+    if not all(isinstance(value, NUMBERS) for value in values):
+        return None
+    try:
+        return np.array([float(value) for value in values])
+    except OverflowError:
+        raise ValueError(
+            f"feature {name!r}: an integer is out of the range of float (scale it)"
+        ) from None
+
+
 def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
     """Returns the default values of a row, flattened. A single value fills the shape."""
     array = np.asarray(default, dtype=object if dtype in ("bytes", "string") else None)
@@ -100,6 +113,9 @@ def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str)
             f"feature {name!r}: default_value has {array.size} values, and the shape "
             f"{list(shape)} has {size}"
         )
+    if dtype == "float32" and array.dtype.kind == "O":
+        numbers = as_floats(name, array.ravel().tolist())
+        array = array if numbers is None else numbers
     kinds = {"bytes": "O", "string": "O", "int64": "biu", "float32": "biuf"}[dtype]
     if array.dtype.kind not in kinds:
         raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from recordpipe.dataset import Dataset
 from recordpipe.errors import _make
+from recordpipe.filesystem import files_on
 from recordpipe.recipe import operators_of
 from recordpipe.table_files import reading_file, writing_file
 
@@ -64,12 +65,14 @@ def write_table(
         filesystem: of the path; see ``help(recordpipe.filesystem)``.
 
     Raises:
+        InvalidArgumentError: the Dataset reads the file that would be replaced.
         UnsupportedError: elements have no columns, or the suffix is another one.
     """
     name = os.fsdecode(path)
     if not is_table(name):
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
         raise _make("unsupported", f"{name}: {reason}", name, None, reason, "")
+    dataset._native.require_not_read(files_on(filesystem), [name])
     pyarrow = _pyarrow(name)
     with contextlib.ExitStack() as stack:
         rows = dataset if "batch" in _operators(dataset) else dataset.batch(_rows_of(dataset))

@@ -12,7 +12,13 @@ import numpy as np
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import InvalidArgumentError
-from recordpipe.features import float32_values, known_compression, unicode_text
+from recordpipe.features import (
+    NUMBERS,
+    as_floats,
+    float32_values,
+    known_compression,
+    unicode_text,
+)
 from recordpipe.filesystem import files_on
 from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import file_path_of
@@ -64,9 +70,12 @@ def as_values(name: str, value: Any) -> Any:
         raise ValueError(
             f"feature {name!r}: a value is not within int64, -2^63 to 2^63 - 1 ({_WAY_IN})"
         )
+    if (numbers := as_floats(name, values)) is not None:
+        return float32_values(name, numbers)
+    others = [type(item).__name__ for item in values if not isinstance(item, (bytes, *NUMBERS))]
     raise TypeError(
-        f"feature {name!r}: values are integers, floats, bytes or strings, "
-        f"not {type(value).__name__}"
+        f"feature {name!r}: values are integers, floats, bytes or strings, not "
+        + (others[0] if others else f"a {type(value).__name__} of several kinds")
     )
 
 
@@ -303,7 +312,8 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
         elements: a Dataset or any iterable of bytes and dicts (see :meth:`Writer.write`); a table,
             a pyarrow.parquet.ParquetFile or a dataset of pyarrow, which are read by batches, or
             an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of
-            batches is refused (InvalidArgumentError): each batch would become one Example.
+            batches is refused (InvalidArgumentError): each batch would become one Example. So is
+            a Dataset that reads one of the files that would be replaced.
         options: those of :class:`Writer`.
     """
     if isinstance(elements, Dataset) and ends_in_batches(elements):
@@ -313,6 +323,9 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
         )
     elements = record_batches(elements) or elements
     with Writer(path, **options) as writer:
+        if isinstance(elements, Dataset):
+            files = files_on(options.get("filesystem"))
+            elements._native.require_not_read(files, writer.paths)
         if _is_table(elements):
             writer.write_table(elements)
         else:

@@ -1,6 +1,7 @@
 """Writer, write_tfrecords() and encode_example(): what is written is read again."""
 
 import gc
+import os
 import pathlib
 import threading
 import unittest
@@ -8,6 +9,7 @@ import unittest
 import numpy as np
 import recordpipe as rp
 import records
+from memory_files import Memory
 from support import FilesTest, example_values
 
 
@@ -224,6 +226,77 @@ class Writer(FilesTest):
         with self.assertRaises(TypeError):
             rp.write_tfrecords(path, [b"new", 3])
         self.assertEqual(list(rp.tfrecords(path)), [b"old"])
+
+    def test_an_input_is_not_replaced(self):
+        first, second = (self.examples(3, name) for name in ("first", "second"))
+        shard = self.examples(3, "parts-00001-of-00002")
+        (self.folder / "link").symlink_to(first)
+        (self.folder / "same").hardlink_to(first)
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        one, both = rp.tfrecords(first), rp.tfrecords([second, first])
+        parsed = one.parse({"id": rp.FixedLenFeature([], "int64")})
+        url = f"file://{first}"
+        for output, dataset in (
+            (first, both),
+            (first, one.take(1)),
+            (first, parsed.map(dict)),
+            (first, parsed),
+            (first, one.shuffle(2, seed=1).map(bytes).prefetch()),
+            (first, rp.zip(rp.tfrecords(second), one).map(lambda pair: pair[0])),
+            (first, rp.tfrecords(second).concatenate(one)),
+            (first, rp.list_files(first).interleave(rp.tfrecords, 1)),
+            (self.folder / "link", one),
+            (self.folder / "same", one),
+            (url, one),
+            (first, rp.tfrecords(url)),
+            (os.path.relpath(first), one),
+        ):
+            with (
+                self.subTest(output=output, dataset=dataset.explain()),
+                self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced .*other name"),
+            ):
+                rp.write_tfrecords(output, dataset)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+            rp.write_tfrecords(self.folder / "parts", rp.tfrecords(shard), shards=2)
+        (self.folder / "link.parquet").symlink_to(first)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+            rp.write_table(self.folder / "link.parquet", parsed)
+        (self.folder / "link.parquet").unlink()
+        self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+        rp.write_tfrecords(self.folder / "other", one)
+        self.assertEqual([*rp.tfrecords(self.folder / "other")], [*one])
+
+    def test_an_input_elsewhere_is_not_replaced(self):
+        data = self.numbered(3, "a").read_bytes()
+        files, others = Memory({"a": data}), Memory()
+        dataset = rp.tfrecords("a", filesystem=files).take(1)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+            rp.write_tfrecords("a", dataset, filesystem=files)
+        self.assertEqual(files.files, {"a": data})
+        rp.write_tfrecords("a", dataset, filesystem=others)
+        rp.write_tfrecords(self.folder / "a", dataset)
+        self.assertEqual([*rp.tfrecords("a", filesystem=others)], [b"0"])
+        rp.write_tfrecords("b", rp.tfrecords(self.folder / "a"), filesystem=files)
+
+    def test_numbers_beyond_64_bits(self):
+        for value in ([1.0, 10**39], (1.0, -(10**39)), [[1.0], [10**39]]):
+            with self.assertRaisesRegex(ValueError, "'x': -?1e.39 is out of the range of float"):
+                rp.encode_example({"x": value})
+        with self.assertRaisesRegex(ValueError, "'x': an integer is out of the range of float"):
+            rp.encode_example({"x": [1.0, 10**400]})
+        with self.assertRaisesRegex(ValueError, "'x': 1e.39 is out of the range"):
+            rp.tfrecords(self.examples(1)).parse(
+                {"x": rp.FixedLenFeature([2], "float32", [1.0, 10**39])}
+            )
+        large = rp.encode_example({"x": [1.0, 10**20]})
+        self.assertEqual(large, rp.encode_example({"x": [1.0, 1e20]}))
+        for value, name in (
+            ([1.0, None], "NoneType"),
+            ([b"a", 1], "a list of several kinds"),
+            ([1.0, 1j], "complex"),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError), f"strings, not {name}"):
+                rp.encode_example({"x": value})
 
     def test_a_writer_that_is_dropped_warns(self):
         writer = rp.Writer(self.folder / "dropped")
