@@ -144,7 +144,7 @@ void define_shards(nb::module_& module) {
           },
           nb::arg().none())
       .def("add", [](SchemaMerge& self, const nb::bytes& state) { self.add(view(state)); })
-      .def("finish", [](SchemaMerge& self) { return to_python(self.finish()); });
+      .def("finish", [](SchemaMerge& self) { return to_python(self.finish(&warn)); });
 
   module.def("statistics_part", &statistics_part, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none(), nb::arg(), nb::arg().none());
@@ -157,7 +157,8 @@ void define_shards(nb::module_& module) {
           },
           nb::arg(), nb::arg().none())
       .def("add", [](StatisticsMerge& self, const nb::bytes& state) { self.add(view(state)); })
-      .def("finish", [](StatisticsMerge& self) { return text(statistics_as_json(self.finish())); });
+      .def("finish",
+           [](StatisticsMerge& self) { return text(statistics_as_json(self.finish(&warn))); });
 
   module.def(
       "shard_names",

@@ -136,6 +136,32 @@ class Undecided(TfrecordTest):
         self.summary("convert", "a", "-o", "c", "--where", "label == 3", "--kind", "example")
         self.assertEqual((self.folder / "c").read_bytes(), (self.folder / "a").read_bytes())
 
+    def test_where_counts_them(self):
+        self.write("a", EXAMPLE, EXTENDED, EXAMPLE, EXTENDED)
+        expected = (": 2 records are of no known kind, and {} finds no features in them, for "
+                    f"example {WHY}; the option kind (example, for instance) says what they are")
+        for arguments in (["convert", "a", "-o", "c"], ["count", "a"], ["show", "a"], ["stats", "a"],
+                          ["schema", "a"], ["head", "a"], ["tail", "a"], ["grep", "a"],
+                          ["view", "a", "-o", "a.html"],
+                          *[["export", "a", "-o", name]
+                            for name in ("a.csv", "a.jsonl", "a.npz", "a.tar")]):
+            with self.subTest(arguments=arguments):
+                name = "EXPR" if arguments[0] == "grep" else "--where"
+                command = (["grep", "label == 3", "a"] if name == "EXPR"
+                           else [*arguments, "--where", "label == 3"])
+                notes = self.start(*command).stderr.decode()
+                self.assertEqual(notes.count("no known kind"), 1, notes)
+                self.assertIn(f"tfrecord {arguments[0]}" + expected.format(name), notes)
+        by_hand = self.start("count", "a", "--where", "label == 3", "--kind", "example")
+        self.assertEqual((by_hand.stdout, by_hand.stderr), (b"4  a\n", b""))
+        self.write("raw", b"foo", b"bar")
+        self.assertEqual(self.start("count", "raw", "--where", "has(a)").stderr.decode(),
+                         "tfrecord count: 2 records are of no known kind, and --where finds no "
+                         "features in them\n")
+        self.assertEqual(self.start("count", "raw", "--where", "record.size > 2").stderr, b"")
+        self.assertIn("(2 records are of no known kind",
+                      self.run_it("count", "raw", "--where", "a > 2", status=2))
+
     def test_values_that_a_later_one_replaces(self):
         """Protobuf's parser takes the last of two features with a name."""
         self.write("c", example(a=int64_feature(1)) + example(a=int64_feature(2)))

@@ -234,6 +234,14 @@ class Merged(ShardsTest):
         self.assertEqual(found, rp.schema(pattern))
         self.assertEqual(found.fields["id"].kind, "mixed")
 
+    def test_records_of_no_known_kind_are_counted(self):
+        pattern = self.shards()
+        records.write(self.folder / "train-9.tfrecord", [b"foo", b"bar"])
+        for function in (rp.schema, rp.stats):
+            for executor in (None, self.executor):
+                with self.assertWarnsRegex(UserWarning, "2 records are of no known kind"):
+                    function(pattern, where="has(id)", executor=executor)
+
     def assert_same_stats(self, ours, theirs):
         def compare(a, b, name):
             if dataclasses.is_dataclass(a):

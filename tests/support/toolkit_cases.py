@@ -427,6 +427,10 @@ def selection_errors(function, content, **options):
             ("a flipped bit", {"a": flipped(content, 8 * len(content) - 1)}, {},
              ("DataLossError", "corrupted record at"))):
         yield Case(name, function, files, {**options, **more}, error=error, outputs={})
+    for name, where in (("they lack", "id >= 0 or has(id)"), ("nothing lacks", "not has(idx)")):
+        yield Case(f"records of no known kind, for features that {name}", function,
+                   {"a": IDS + record(b"foo"), "b": record(b"bar")}, {**options, "where": where},
+                   note="2 records are of no known kind, and ")
 
 
 def quantiles(*values):

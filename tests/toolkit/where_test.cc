@@ -285,6 +285,51 @@ std::string complaint_after(const std::string& expression, const std::vector<std
   }
 }
 
+TEST(Where, RecordsOfNoKnownKindAreCounted) {
+  const std::string a = ExampleBuilder().set_int64("a", 3).serialize();
+  const std::string undecided = a + from_hex("2a0178");  // field 5
+  const std::string why = "an Example but for field 5 of an Example (byte " +
+                          std::to_string(a.size()) + "); the option kind (example, for instance) ";
+  EXPECT_EQ(complaint_after("a >= 0", {a, undecided}),
+            "note: 1 record is of no known kind, and --where finds no features in it: " + why +
+                "says what it is");
+  EXPECT_EQ(complaint_after("not a >= 0", {"foo", a, undecided, undecided}),
+            "note: 3 records are of no known kind, and --where finds no features in them, for "
+            "example " +
+                why + "says what they are");
+  EXPECT_EQ(complaint_after("a == 7", {undecided, a, undecided}, false),
+            "note: some records are of no known kind, and --where finds no features in them, for "
+            "example " +
+                why + "says what they are");
+  EXPECT_EQ(complaint_after("has(zz)", {"foo", "foo"}),
+            "note: 2 records are of no known kind, and --where finds no features in them");
+  EXPECT_EQ(complaint_after("contains(*, 'x')", {"foo"}),
+            "note: 1 record is of no known kind, and --where finds no features in it");
+  // Conditions that need no features.
+  const Where where("record.size > 2");
+  MessageView message;
+  message.read(as_bytes(undecided));
+  EXPECT_TRUE(where.matches(message, {{.data = as_bytes(undecided)}, 0}));
+  EXPECT_EQ(where.require_possible(true), "");
+  // Of parts: the example is that of the first record, in any order.
+  const auto seen = [&](const std::string& record, uint64_t number) {
+    const Where part("a > 0");
+    message.read(as_bytes(record));
+    EXPECT_FALSE(part.matches(message, {{.data = as_bytes(record), .path = "p"}, number}));
+    return part.seen();
+  };
+  const auto first = seen(a + from_hex("3200"), 2);
+  const auto second = seen(undecided, 5);
+  for (const bool is_swapped : {false, true}) {
+    Where both("a > 0");
+    both.add_seen(is_swapped ? second : first);
+    both.add_seen(is_swapped ? first : second);
+    EXPECT_EQ(both.seen().unknown.count, 2u);
+    EXPECT_EQ(both.seen().unknown.why,
+              "an Example but for field 6 of an Example (byte " + std::to_string(a.size()) + ")");
+  }
+}
+
 TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   const std::string a = ExampleBuilder().set_int64("label", 3).set_bytes("name", "cat").serialize();
   const std::string b = ExampleBuilder().set_bytes("id", "x").set_float("rare", 1).serialize();
@@ -319,7 +364,8 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   // Unless the expression says that the feature may be missing.
   EXPECT_EQ(complaint_after("has(nme) and nme == 'x'", {a, b}), "possible");
   EXPECT_EQ(complaint_after("nme == 'x'", {"foo"}),
-            "--where names nme, which no record has; there are none");
+            "--where names nme, which no record has; there are none (1 record is of no known kind, "
+            "and --where finds no features in it)");
   EXPECT_EQ(complaint_after("rare == 2 and id == 5", {a, b}), "possible");
   EXPECT_EQ(complaint_after("rare == 1 and id == 5", {a, b}),
             "--where compares id with a number, but its values are bytes (a string stands in "

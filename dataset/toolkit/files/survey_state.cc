@@ -133,6 +133,10 @@ struct StatisticsArchive {
     state.number(seen.matched);
     archive_vector(state, seen.kinds, [&](uint8_t& kinds) { state.number(kinds); });
     archive_names(state, seen.names);
+    state.number(seen.unknown.count);
+    state.text(seen.unknown.why);
+    state.number(seen.unknown.number);
+    state.text(seen.unknown.path);
   }
 };
 
@@ -183,8 +187,8 @@ void SchemaMerge::add(std::string_view bytes) {
   schema_.merge(schema);
 }
 
-InferredSchema SchemaMerge::finish() {
-  if (where_) (void)where_->require_possible(/*looked_at_all=*/true);
+InferredSchema SchemaMerge::finish(const Tell& tell) {
+  if (where_) tell(where_->require_possible(/*looked_at_all=*/true));
   return std::move(schema_);
 }
 
@@ -205,8 +209,8 @@ void StatisticsMerge::add(std::string_view bytes) {
   if (present_.size() < kMostPresent) present_.merge(present);
 }
 
-FeatureStatistics StatisticsMerge::finish() {
-  if (where_) (void)where_->require_possible(/*looked_at_all=*/true);
+FeatureStatistics StatisticsMerge::finish(const Tell& tell) {
+  if (where_) tell(where_->require_possible(/*looked_at_all=*/true));
   if (statistics_.records > 0) {
     (void)require_found(names_, found_, {present_.begin(), present_.end()}, /*looked_at_all=*/true);
   }

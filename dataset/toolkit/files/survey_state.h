@@ -3,7 +3,7 @@
 //     std::string state = statistics_state(work, {path}, names, options);  // of each file
 //     StatisticsMerge merge(names, where);
 //     merge.add(state);                                                    // in the files' order
-//     FeatureStatistics all = merge.finish();
+//     FeatureStatistics all = merge.finish(tell);
 //
 // The result is that of one survey of all files (survey.h), with two exceptions: means and standard
 // deviations may differ in the last digits, because the sums are added in another order, and of
@@ -11,6 +11,7 @@
 // only, not on who surveyed which.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,14 +29,17 @@ std::string schema_state(const FileWork& work, const std::vector<std::string>& p
 std::string statistics_state(const FileWork& work, const std::vector<std::string>& paths,
                              const FeatureNames& names, SurveyOptions options);
 
-// Both add() throw Error{corrupted} for other bytes. `where`, `names`: as for the parts.
+// Both add() throw Error{corrupted} for other bytes. `where`, `names`: as for the parts. Both
+// finish() call tell() with the note of Where::require_possible(), if there is a `where`; it may be
+// empty.
+using Tell = std::function<void(const std::string& note)>;
 
 class SchemaMerge {
  public:
   explicit SchemaMerge(std::optional<Where> where) : where_(std::move(where)) {}
   void add(std::string_view state);
   // Throws the errors of Where::require_possible().
-  InferredSchema finish();
+  InferredSchema finish(const Tell& tell);
 
  private:
   std::optional<Where> where_;
@@ -48,7 +52,7 @@ class StatisticsMerge {
       : names_(std::move(names)), where_(std::move(where)) {}
   void add(std::string_view state);
   // Throws the errors of Where::require_possible() and require_found().
-  FeatureStatistics finish();
+  FeatureStatistics finish(const Tell& tell);
 
  private:
   FeatureNames names_;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -336,6 +338,58 @@ const std::string* first_missing(const Where::Condition& whole) {
   return first;
 }
 
+bool does_use_features(const Where::Condition& whole) {
+  bool uses = false;
+  visit_conditions(whole, [&](const Where::Condition& condition) {
+    uses = uses || uses_values(condition) || condition.kind == ConditionKind::has ||
+           condition.subject == Subject::any_feature;
+  });
+  return uses;
+}
+
+// Collects Where::Unknown, the same whatever the order of the records.
+class UnknownRecords {
+ public:
+  // Thread-safe. `record` may be null.
+  void add(const MessageView& message, const NumberedRecord* record) {
+    Where::Unknown one = {.count = 1, .why = message.undecided()};
+    if (record != nullptr) {
+      one.number = record->number;
+      one.path = record->path;
+    }
+    add(one);
+  }
+
+  void add(const Where::Unknown& other) {
+    const std::lock_guard lock(mutex_);
+    all_.count += other.count;
+    const bool is_first = std::tie(other.number, other.path) < std::tie(all_.number, all_.path);
+    if (other.why.empty() || (!all_.why.empty() && !is_first)) return;
+    all_.why = other.why;
+    all_.number = other.number;
+    all_.path = other.path;
+  }
+
+  const Where::Unknown& all() const { return all_; }
+
+  // A note; empty if there are none. `called`: the expression. If not all records were looked at,
+  // the number depends on the threads.
+  std::string note(const std::string& called, bool looked_at_all) const {
+    if (all_.count == 0) return {};
+    const std::string records = looked_at_all ? counted(all_.count, "record") : "some records";
+    const bool is_one = looked_at_all && all_.count == 1;
+    std::string note = records + (is_one ? " is" : " are") + " of no known kind, and " + called +
+                       " finds no features in " + (is_one ? "it" : "them");
+    if (all_.why.empty()) return note;
+    return note + (is_one ? ": " : ", for example ") + all_.why + "; the option kind (" +
+           "example, for instance) says what " + (is_one ? "it is" : "they are");
+  }
+
+ private:
+  std::mutex mutex_;
+  Where::Unknown all_;
+};
+
 // Checks only conditions that must hold: a comparison that fails under `not` selects the record.
 void require_all_comparable(const Where::Condition& condition, const std::string& called) {
   if (condition.kind == ConditionKind::negation) return;
@@ -348,7 +402,9 @@ void require_all_comparable(const Where::Condition& condition, const std::string
 struct Where::State {
   const Condition condition;
   const std::string called;
+  const bool uses_features = does_use_features(condition);
   FirstNames names = {};
+  UnknownRecords unknown = {};
   // Whether there was any record, and whether some record matched; any thread may set them.
   bool any = false;
   bool matched = false;
@@ -370,6 +426,9 @@ bool Where::matches(const MessageView& message, const NumberedRecord& record) co
 bool Where::matches(const MessageView& message, const NumberedRecord* record) const {
   set_once(state_->any);
   state_->names.add(message);
+  if (state_->uses_features && message.kind() == MessageKind::unknown) {
+    state_->unknown.add(message, record);
+  }
   const bool does = holds(message, record, state_->condition);
   if (does) set_once(state_->matched);
   note_present(message, state_->condition);
@@ -378,24 +437,29 @@ bool Where::matches(const MessageView& message, const NumberedRecord* record) co
 
 std::string Where::require_possible(bool looked_at_all) const {
   const State& state = *state_;
+  const std::string note = state.unknown.note(state.called, looked_at_all);
   try {
     const std::string* const missing = state.any ? first_missing(state.condition) : nullptr;
     if (missing != nullptr) {
       throw Error({.kind = ErrorKind::not_found,
                    .reason = state.called + " names " + printable(*missing) + ", which no record " +
                              (looked_at_all ? "" : "that was read ") + "has; " +
-                             there_are(state.names.all(), *missing)});
+                             there_are(state.names.all(), *missing),
+                   .hint = note});
     }
     if (!state.matched) require_all_comparable(state.condition, state.called);
   } catch (const Error& error) {
     if (looked_at_all) throw;
-    return error.reason();
+    return note.empty() ? error.reason() : error.reason() + "; " + note;
   }
-  return {};
+  return note;
 }
 
 Where::Seen Where::seen() const {
-  Seen seen{.any = state_->any, .matched = state_->matched, .names = state_->names.all()};
+  Seen seen{.any = state_->any,
+            .matched = state_->matched,
+            .names = state_->names.all(),
+            .unknown = state_->unknown.all()};
   visit_conditions(state_->condition,
                    [&](const Condition& condition) { seen.kinds.push_back(condition.kinds); });
   return seen;
@@ -413,6 +477,7 @@ void Where::add_seen(const Seen& seen) {
     condition.kinds = static_cast<uint8_t>(condition.kinds | *kinds++);
   });
   state_->names.add(seen.names);
+  state_->unknown.add(seen.unknown);
   state_->any = state_->any || seen.any;
   state_->matched = state_->matched || seen.matched;
 }

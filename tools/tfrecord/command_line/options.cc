@@ -88,7 +88,8 @@ made of letters, digits, _ / . : and - stand in backticks.
 
 A feature that is compared, but that no record has, is an error, unless the expression has a has() of
 it; so are comparisons with values of another type, if nothing is selected. If a limit ended the
-reading, it is a note: records that were not read may have the feature.
+reading, it is a note: records that were not read may have the feature. Records of no known kind have
+no features; a note counts them.
 
 Functions of strings: startswith(NAME, "a"), endswith(NAME, "a"), contains(NAME, "a"), and
 matches(NAME, r"^a.*z$") for a regular expression, which matches anywhere unless ^ and $ anchor it. *

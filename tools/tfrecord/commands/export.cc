@@ -137,11 +137,6 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     };
   }
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
-  const RecordSelection selection = {.where = where_of(arguments.where),
-                                     .limit = arguments.limit,
-                                     .edit = {.kind = arguments.kind},
-                                     .named = features,
-                                     .threads = arguments.threads};
   const auto target =
       open_target(context, format, target_options(context.files, format, arguments));
   MessageView message(arguments.kind);
@@ -150,6 +145,11 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   InputProgress progress(context, "export", input.paths);
   const FileWork work = work_of(context, progress);
   const auto run = [&](const char* activity, auto visit) {
+    const RecordSelection selection = {.where = where_of(arguments.where),
+                                       .limit = arguments.limit,
+                                       .edit = {.kind = arguments.kind},
+                                       .named = features,
+                                       .threads = arguments.threads};
     uint64_t number = 0;
     report = select_inputs(
         work, input, selection, activity, [&](RecordPieces pieces, const NumberedRecord&) {

@@ -70,8 +70,10 @@ void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) 
 std::string RecordPrinter::require_possible(bool looked_at_all) const {
   const bool all = looked_at_all && !was_limited_;
   std::string note = options_.where ? options_.where->require_possible(all) : std::string();
-  if (!note.empty() || !any_) return note;
-  return require_found(options_.features, found_, present_.all(), all);
+  if (!any_) return note;
+  const std::string missing = require_found(options_.features, found_, present_.all(), all);
+  if (!note.empty() && !missing.empty()) note += "; ";
+  return note + missing;
 }
 
 std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {

@@ -37,7 +37,7 @@
 // In a SequenceExample, a name refers to a feature of the context, or if there is none, to a
 // feature list. The values of a feature list are the values of all steps, and its len() is the
 // number of steps. In an ExampleListWithContext, the Examples are the steps. Records of other types
-// have no features.
+// have no features; those of unknown type are counted (require_possible()).
 #pragma once
 
 #include <cstdint>
@@ -95,10 +95,21 @@ class Where {
   // `not` never have a kind that is comparable with its literals.
   //
   // `looked_at_all` says whether all records of all inputs were read. If it is false, other records
-  // may have the feature: throws nothing, and returns the reason of the error for a note, empty if
-  // there is none. If it is true, returns an empty string.
+  // may have the feature: throws nothing, and returns the reason of the error for a note.
+  //
+  // Records of unknown type (MessageKind) count as well, if the expression uses features: a note
+  // says how many they are, that they have no features, and why one of them is undecided. Returns
+  // an empty string if there is nothing to note.
   [[nodiscard]] std::string require_possible(bool looked_at_all) const;
 
+  // The records of unknown type.
+  struct Unknown {
+    uint64_t count = 0;
+    // Of the undecided one with the lowest number in its file (in the file with the first path).
+    std::string why = {};
+    uint64_t number = 0;
+    std::string path = {};
+  };
   // What matches() has found out so far, for require_possible(). What it has found out in another
   // process, with the same expression, can be added; throws Error{invalid_argument} for another
   // expression.
@@ -107,6 +118,7 @@ class Where {
     bool matched = false;
     std::vector<uint8_t> kinds = {};  // of each condition
     std::vector<std::string> names = {};
+    Unknown unknown = {};
   };
   Seen seen() const;
   void add_seen(const Seen& seen);
