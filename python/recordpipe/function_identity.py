@@ -3,10 +3,10 @@
 The code is the bytecode with its constants, the defaults of parameters, the variables of enclosing
 functions, and the global variables that it reads. Of the latter two, numbers, text, bytes, NumPy's
 arrays, and lists, tuples, sets and dicts of these are compared by value; functions and classes of
-the same package by what they consist of; modules, loggers, and what other packages define, by name.
-Of objects of the package's own classes, and of argparse.Namespace, those attributes are compared
-that the code reads, by their names. Anything else, and more than 16 MiB of values, is named as not
-compared.
+the same package, and of the user's other modules (those that are not installed), by what they
+consist of; loggers, and what other packages define, by name. Of these modules, of objects of these
+classes, and of argparse.Namespace, those attributes are compared that the code reads, by their
+names. Anything else, and more than 16 MiB of values, is named as not compared.
 
 A function may use anything, so that nothing here calls the code of a value's class, nor copies or
 computes what is large: attributes are taken from where objects keep them.
@@ -82,6 +82,8 @@ _ALL_ATTRIBUTES = frozenset({"vars", "asdict", "astuple", "__dict__"})
 _NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
 # Classes of these add no state to the objects of classes that are derived from them.
 _ABSTRACT = ("abc", "typing", "collections.abc")
+# Folders of packages that are not the user's.
+_INSTALLED = {"site-packages", "dist-packages"}
 # Functions of these are compared by name, also if they are the function of an operator.
 _FOREIGN = (sys.stdlib_module_names | {"numpy", "recordpipe"}) - {"builtins"}
 
@@ -109,10 +111,11 @@ class _Incomparable(Exception):
 
 
 class _Holder:
-    """An object, or a class, whose attributes are added when code that reads them is found."""
+    """An object, class or module, whose attributes are added when code that reads them is found."""
 
     def __init__(self, value: Any, attributes: Mapping[str, Any], names: list[str], depth: int):
         self.value = value
+        self.is_module = issubclass(type(value), types.ModuleType)
         self.attributes = attributes
         self.names = names  # of the variables around it
         self.depth = depth
@@ -141,11 +144,13 @@ class _Code:
                 self._names = [*holder.names]
                 for name in sorted((holder.attributes.keys() & self._reads) - holder.added):
                     holder.added.add(name)
-                    self.part(name, holder.attributes[name], holder.depth)
+                    add = self._variable if holder.is_module else self.part
+                    add(name, holder.attributes[name], holder.depth)
         for holder in self._holders:
             if issubclass(type(holder.value), type) or not holder.attributes:
                 continue
-            if not holder.added or self._reads & _ALL_ATTRIBUTES:  # or read by code out of sight
+            reads_all = not holder.is_module and self._reads & _ALL_ATTRIBUTES
+            if not holder.added or reads_all:  # or read by code out of sight
                 self._note(holder.names, holder.value)
         return self._hash.hexdigest()
 
@@ -165,6 +170,12 @@ class _Code:
             self._note(self._names, value)
         finally:
             self._names.pop()
+
+    def _variable(self, name: str, value: Any, depth: int) -> None:
+        if type(value) is types.FunctionType and not self._is_own(value):
+            self._add(name, self._name_of(value))
+        else:
+            self.part(name, value, depth)
 
     def _parts(self, values: dict[str, Any], depth: int) -> None:
         self._add(str(len(values)))
@@ -232,7 +243,7 @@ class _Code:
         elif issubclass(kind, np.dtype):
             self._add("dtype", str(value))
         elif issubclass(kind, types.ModuleType):
-            self._add("module", str(stored(value).get("__name__")))
+            self._module(value, depth)
         elif issubclass(kind, enum.Enum):
             self._add("enum", str(stored(value).get("_name_")))
             self._value(kind, depth)
@@ -376,11 +387,8 @@ class _Code:
             else:
                 self.part(name, value, depth)
         for name in sorted(names_read(code, "LOAD_GLOBAL", "LOAD_NAME")):
-            value = function.__globals__.get(name)
-            if type(value) is types.FunctionType and not self._is_own(value):
-                self._add(name, self._name_of(value))
-            elif name in function.__globals__:
-                self.part(name, value, depth)
+            if name in function.__globals__:
+                self._variable(name, function.__globals__[name], depth)
 
     def _code(self, code: types.CodeType, depth: int) -> None:
         self._add("code", code.co_code, getattr(code, "co_exceptiontable", b""))
@@ -401,10 +409,11 @@ class _Code:
                 self._read(value)
 
     def _is_own(self, value: Any) -> bool:
-        """Whether it is compared by its code: a function or class of the function's package."""
+        """Whether a function or class is compared by its code."""
         if issubclass(type(value), type) and not value.__flags__ & IS_HEAP_TYPE:
             return False
-        return self._package != "" and _package_of(value) == self._package
+        package = _package_of(value)
+        return package != "" and (package == self._package or _is_of_user(package))
 
     def _name_of(self, value: Any) -> str:
         """The name, and the module if it isn't of the own package: scripts have several names."""
@@ -412,6 +421,15 @@ class _Code:
         if self._package and _package_of(value) == self._package:
             return str(name)
         return f"{getattr(value, '__module__', '')}.{name}"
+
+    def _module(self, module: types.ModuleType, depth: int) -> None:
+        values = stored(module)
+        name = str(values.get("__name__"))
+        self._add("module", name)
+        package = name.partition(".")[0]
+        if package == self._package or (package not in _FOREIGN and _is_of_user(package)):
+            values = {name: value for name, value in values.items() if not name.startswith("__")}
+            self._holders.append(_Holder(module, values, [*self._names], depth))
 
     def _class(self, kind: type, depth: int) -> None:
         self._add("class", self._name_of(kind))
@@ -479,6 +497,16 @@ def _package_of(value: Any) -> str:
     if package == "__mp_main__":  # the script, in a process that multiprocessing has started
         return "__main__"
     return "" if package in _FOREIGN else package
+
+
+def _is_of_user(package: str) -> bool:
+    """Whether it is a package or module with a source that is not installed."""
+    if package == "__main__":
+        return True
+    module = stored(sys.modules.get(package))
+    places = [module.get("__file__"), *(module.get("__path__") or ())]
+    known = [place for place in places if type(place) is str]
+    return bool(known) and all(_INSTALLED.isdisjoint(place.split("/")) for place in known)
 
 
 def _is_of_numpy(kind: type) -> bool:

@@ -98,10 +98,11 @@ class Iterator(_native.Iterator):
 
         Of the plan, operators and their parameters are compared, and functions by their ``name``
         and their code: the bytecode, constants, defaults, and the values of the variables that they
-        use (numbers, text, NumPy's arrays, collections of these; functions and classes of their
-        package, too; of objects of these classes, the attributes that the code reads). What can't
-        be compared, such as a model that a function uses, is named by a warning, once. The bytecode
-        of another version of Python differs: functions are then compared by name only, with a
+        use (numbers, text, NumPy's arrays, collections of these; functions and classes of modules
+        that are not installed, too; of these modules, and of objects of these classes, the
+        attributes that the code reads). What can't be compared, such as a model that a function
+        uses, is named by a warning, once. What installed packages define is compared by name. The
+        bytecode of another version of Python differs: functions are then compared by name only, with a
         warning. Not compared are the Datasets that a function of interleave() returns. Of files,
         names and sizes are compared, and of those that were opened, the content: all of it up to 72
         KiB, 18 blocks of 4 KiB of a larger one.

@@ -5,6 +5,7 @@ import collections.abc
 import contextlib
 import dataclasses
 import functools
+import importlib
 import inspect
 import itertools
 import json
@@ -18,6 +19,7 @@ import time
 import types
 import typing
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -301,6 +303,71 @@ class Functions(rlds.StepsTest):
                     self.restored(state, NUMBERS.map(one))
                 with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
                     self.restored(state, NUMBERS.map(other))
+
+    def module(self, source, folder="user"):
+        """A module of this source, imported anew."""
+        place = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / folder
+        place.mkdir()
+        (place / "helpers_of_test.py").write_text(source)
+        with unittest.mock.patch.object(sys, "path", [str(place), *sys.path]):
+            importlib.invalidate_caches()
+            sys.modules.pop("helpers_of_test", None)
+            self.addCleanup(sys.modules.pop, "helpers_of_test", None)
+            with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
+                return importlib.import_module("helpers_of_test")
+
+    def test_modules_of_the_user_are_compared(self):
+        source = (
+            "import threading\nimport numpy\nLOCK = threading.Lock()\nunused = {0}\n"
+            "class table: SCALE = {0}\n"
+            "SCALE = {0}\nclip = numpy.clip\n"
+            "def inner(x): return x * {0}\n"
+            "def f(x): return clip(inner(x), 0, 9)\n"
+            "class Scale:\n    def __call__(self, x): return x * {0}\n"
+        )
+        uses = (
+            "import helpers_of_test\ndef function(x): return helpers_of_test.f(x)",
+            "import helpers_of_test as h\ndef function(x): return x * h.SCALE",
+            "import helpers_of_test as h\ndef function(x): return x * h.table.SCALE",
+            "from helpers_of_test import f\ndef function(x): return f(x)",
+            "from helpers_of_test import Scale\ndef function(x): return Scale()(x)",
+            "from helpers_of_test import Scale\nfunction = Scale()",
+            "from helpers_of_test import Scale\nscale = Scale()\ndef function(x): return scale(x)",
+            "from helpers_of_test import f as function",
+        )
+        for use in uses:
+            with self.subTest(use):
+                self.module(source.format(2))
+                state = self.state_of(NUMBERS.map(compiled(use)))
+                self.module(source.format(2))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    self.restored(state, NUMBERS.map(compiled(use)))
+                self.module(source.format(3))
+                with self.assertRaisesRegex(rp.InvalidArgumentError, "code"):
+                    self.restored(state, NUMBERS.map(compiled(use)))
+
+    def test_what_a_module_of_the_user_hides_is_named(self):
+        use = "import helpers_of_test as h\ndef function(x): return {}"
+        source = "import threading\nLOCK = threading.Lock()\nf = abs\n"
+        for code, name in (("h.LOCK and x", "LOCK"), ("x if h else x", "h")):
+            self.module(source)
+            made = NUMBERS.map(compiled(use.format(code)))
+            state = self.state_of(made)
+            with self.assertWarnsRegex(UserWarning, rf"{name} \("):
+                self.restored(state, made)
+
+    def test_installed_modules_are_compared_by_name(self):
+        for use in (
+            "import helpers_of_test as h\ndef function(x): return h.f(x)",
+            "from helpers_of_test import f\ndef function(x): return f(x)",
+        ):
+            self.module("def f(x): return x", "site-packages")
+            state = self.state_of(NUMBERS.map(compiled(use)))
+            self.module("def f(x): return 2 * x", "site-packages")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.restored(state, NUMBERS.map(compiled(use)))
 
     def test_what_makes_no_difference(self):
         def at(lines):
