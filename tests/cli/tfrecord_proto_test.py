@@ -97,11 +97,28 @@ class Proto(TfrecordTest):
         self.assertEqual(len(self.json("show", "a", *given, "--proto-path", "imports", "--json")), 2)
         self.assertEqual(len(self.json("show", "--json", *given, "--proto-path", "imports", "a", "a")), 4)
 
-    def test_large_doubles_are_exact(self):
-        self.write("d", frame(1, speed=1507678830.0))
-        for where, selected in (("speed > 1507678829", 1), ("speed == 1507678888", 0)):
-            shown = self.json("show", "d", *self.proto, "--json", "--where", where)
-            self.assertEqual(len(shown), selected, where)
+    def test_numbers_are_compared_exactly(self):
+        (self.folder / "n.proto").write_text(
+            'syntax = "proto3";\nmessage N { double d = 1; repeated uint64 u = 2; float f = 3; }\n')
+        def message(double, *numbers):
+            return (b"\x09" + struct.pack("<d", double) + b"".join(b"\x10" + varint(n) for n in numbers)
+                    + b"\x1d" + struct.pack("<f", 0.1))
+        self.write("d", message(1507678826.25, 2**64 - 1), message(1e300, 3, 2**63),
+                   message(float("nan"), 5))
+        for where, expected in (
+                ("d > 1507678826", [0, 1]), ("d == 1507678826.25", [0]), ("d < 1507678826.26", [0]),
+                ("d > 1507678826.25", [1]), ("d >= 1e300", [1]), ("d in [1e300, 2]", [1]),
+                ("d != 3", [0, 1, 2]), ("len(d) == 1", [0, 1, 2]), ("f == 0.1", [0, 1, 2]),
+                ("u > 5", [0, 1]), ("u < 0", []), ("u == 3", [1]), ("u == 9223372036854775808.0", [1]),
+                ("u > 9223372036854775807", [0, 1]), ("u > 1.5e19", [0]), ("u < 1e20", [0, 1, 2]),
+                ("u not in [3, 5]", [0, 1]), ("len(u) == 2 and has(d)", [1])):
+            with self.subTest(where=where):
+                shown = self.json("show", "d", "--proto", "n.proto", "--message", "N", "--json",
+                                  "--where", where)
+                self.assertEqual([line["record"] for line in shown], expected)
+        error = self.run_it("show", "d", "--proto", "n.proto", "--message", "N", "--where", "d == 'x'",
+                            status=2)
+        self.assertIn("--where compares d with a string, but its values are float", error)
 
     def test_required_fields(self):
         (self.folder / "old.proto").write_text(

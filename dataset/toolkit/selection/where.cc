@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -72,6 +73,26 @@ bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
     return fits(compare(value, *number), how);
   if (const auto* number = std::get_if<double>(&literal)) return fits(compare(value, *number), how);
   return false;
+}
+
+bool fits(uint64_t value, Operator how, const WhereLiteral& literal) {
+  if (value <= INT64_MAX) return fits(static_cast<int64_t>(value), how, literal);
+  if (std::holds_alternative<int64_t>(literal)) return fits(1, how);
+  const auto* const number = std::get_if<double>(&literal);
+  if (number == nullptr) return false;
+  constexpr double kTooLarge = 18446744073709551616.0;  // 2^64
+  if (*number >= kTooLarge) return fits(-1, how);
+  if (*number < kTooLarge / 2) return fits(1, how);
+  const auto other = static_cast<uint64_t>(*number);  // doubles of this size are whole
+  return fits(value < other ? -1 : value > other ? 1 : 0, how);
+}
+
+bool fits(double value, Operator how, const WhereLiteral& literal) {
+  if (std::holds_alternative<std::string>(literal)) return false;
+  if (std::isnan(value)) return how == Operator::not_equal;
+  if (const auto* whole = std::get_if<int64_t>(&literal)) return fits(-compare(*whole, value), how);
+  const double other = std::get<double>(literal);
+  return fits(value < other ? -1 : value > other ? 1 : 0, how);
 }
 
 // Rounds `number` to float, unless it is out of the range of float.
@@ -173,7 +194,32 @@ void note(const Where::Condition& condition, const FeatureView* feature,
   }
 }
 
-bool comparison_holds(const MessageView& record, const Where::Condition& condition) {
+// What a condition is evaluated on; `record` and `exact` may be null.
+struct Evaluated {
+  const MessageView& message;
+  const NumberedRecord* record;
+  const Where::ExactNumbers* exact;
+};
+
+// nullopt if the feature has no exact numbers.
+std::optional<bool> exact_comparison_holds(const Where::ExactNumbers& exact,
+                                           const Where::Condition& condition) {
+  const auto look = [&](const auto& numbers, FeatureKind kind) -> std::optional<bool> {
+    const auto found = numbers.find(condition.name);
+    if (found == numbers.end()) return std::nullopt;
+    note_kind(condition, kind);
+    return std::ranges::any_of(found->second,
+                               [&](auto number) { return value_fits(number, condition); });
+  };
+  if (condition.kind != ConditionKind::comparison) return std::nullopt;
+  const auto holds = look(exact.doubles, FeatureKind::floats);
+  return holds ? holds : look(exact.uint64s, FeatureKind::int64s);
+}
+
+bool comparison_holds(const Evaluated& of, const Where::Condition& condition) {
+  const auto exact = of.exact ? exact_comparison_holds(*of.exact, condition) : std::nullopt;
+  if (exact) return *exact;
+  const MessageView& record = of.message;
   const FeatureView* const feature = record.find_feature(condition.name);
   const FeatureListView* const list = record.find_feature_list(condition.name);
   note(condition, feature, list);
@@ -239,14 +285,10 @@ bool has(const MessageView& record, std::string_view name) {
   return record.find_feature_list(name) != nullptr;
 }
 
-// `record` is the record of the message; it may be null.
-bool holds(const MessageView& message, const NumberedRecord* record,
-           const Where::Condition& condition) {
-  const auto part_holds = [&](const Where::Condition& part) {
-    return holds(message, record, part);
-  };
-  if (condition.subject == Subject::any_feature) return any_feature_fits(message, condition);
-  if (condition.subject != Subject::feature) return fact_fits(record, condition);
+bool holds(const Evaluated& of, const Where::Condition& condition) {
+  const auto part_holds = [&](const Where::Condition& part) { return holds(of, part); };
+  if (condition.subject == Subject::any_feature) return any_feature_fits(of.message, condition);
+  if (condition.subject != Subject::feature) return fact_fits(of.record, condition);
   switch (condition.kind) {
     case ConditionKind::all_of:
       return std::ranges::all_of(condition.parts, part_holds);
@@ -256,11 +298,11 @@ bool holds(const MessageView& message, const NumberedRecord* record,
       return !part_holds(condition.parts.front());
     case ConditionKind::comparison:
     case ConditionKind::function:
-      return comparison_holds(message, condition);
+      return comparison_holds(of, condition);
     case ConditionKind::length:
-      return length_fits(message, condition);
+      return length_fits(of.message, condition);
     case ConditionKind::has:
-      return has(message, condition.name);
+      return has(of.message, condition.name);
   }
   return false;
 }
@@ -417,19 +459,21 @@ Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;
 
-bool Where::matches(const MessageView& message) const { return matches(message, nullptr); }
+bool Where::matches(const MessageView& message) const { return matches(message, nullptr, nullptr); }
 
-bool Where::matches(const MessageView& message, const NumberedRecord& record) const {
-  return matches(message, &record);
+bool Where::matches(const MessageView& message, const NumberedRecord& record,
+                    const ExactNumbers* exact) const {
+  return matches(message, &record, exact);
 }
 
-bool Where::matches(const MessageView& message, const NumberedRecord* record) const {
+bool Where::matches(const MessageView& message, const NumberedRecord* record,
+                    const ExactNumbers* exact) const {
   set_once(state_->any);
   state_->names.add(message);
   if (state_->uses_features && message.kind() == MessageKind::unknown) {
     state_->unknown.add(message, record);
   }
-  const bool does = holds(message, record, state_->condition);
+  const bool does = holds({message, record, exact}, state_->condition);
   if (does) set_once(state_->matched);
   note_present(message, state_->condition);
   return does;

@@ -53,14 +53,14 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
 
 bool RecordPrinter::selects(const NumberedRecord& record) {
   if (!options_.where && !options_.events) return true;
-  read_message(record, message_, example_);
+  read_message(record, message_, proto_);
   find_names(message_, options_.features, found_);
-  return is_selected(record, message_);
+  return is_selected(record, message_, proto_);
 }
 
 void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) {
   if (!options_.features.empty() && !present_.is_full()) {
-    read_message(record, message_, example_);
+    read_message(record, message_, proto_);
     present_.add(message_);
   }
   left_in_file_ = UINT64_MAX;
@@ -79,7 +79,7 @@ std::string RecordPrinter::require_possible(bool looked_at_all) const {
 std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {
   auto record = cursor.read();
   if (record && !options_.features.empty() && !present_.is_full()) {
-    read_message(*record, message_, example_);
+    read_message(*record, message_, proto_);
     present_.add(message_);
   }
   return record;
@@ -98,16 +98,16 @@ Error placed(const Error& error, const Record& record) {
 
 }  // namespace
 
-// `example` keeps the bytes of the message's features.
+// `proto` keeps the bytes of the message's features.
 void RecordPrinter::read_message(const Record& record, MessageView& message,
-                                 std::string& example) const {
+                                 ProtoMessages::Features& proto) const {
   if (!options_.proto) return message.read(record.data);
   try {
-    example = options_.proto->as_example(record.data);
+    proto = options_.proto->features(record.data);
   } catch (const Error& error) {
     throw placed(error, record);
   }
-  message.read(std::as_bytes(std::span(example)));
+  message.read(std::as_bytes(std::span(proto.example)));
 }
 
 // The message as options_.proto prints it.
@@ -142,8 +142,10 @@ bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageVie
   }
 }
 
-bool RecordPrinter::is_selected(const NumberedRecord& record, const MessageView& message) const {
-  if (options_.where && options_.where->matches(message, record) == options_.inverts_where) {
+bool RecordPrinter::is_selected(const NumberedRecord& record, const MessageView& message,
+                                const ProtoMessages::Features& proto) const {
+  const auto* const exact = options_.proto ? &proto.exact : nullptr;
+  if (options_.where && options_.where->matches(message, record, exact) == options_.inverts_where) {
     return false;
   }
   return !options_.events || selects_event(record, message);
@@ -151,9 +153,9 @@ bool RecordPrinter::is_selected(const NumberedRecord& record, const MessageView&
 
 // Returns whether the message is selected; if it is, keeps only the requested features.
 bool RecordPrinter::wanted(const NumberedRecord& record, MessageView& message,
-                           FeatureNames& found) const {
+                           const ProtoMessages::Features& proto, FeatureNames& found) const {
   find_names(message, options_.features, found);
-  if (!is_selected(record, message)) return false;
+  if (!is_selected(record, message, proto)) return false;
   keep_features(message, options_.features);
   return true;
 }
@@ -163,11 +165,11 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
   MessageView message(options_.kind);
   JsonText json;
   Printed printed;
-  std::string example;
+  ProtoMessages::Features features;
   for (size_t i = 0; i < block.size(); ++i) {
     const NumberedRecord record = block[i];
-    if (reads_messages_) read_message(record, message, example);
-    if (!wanted(record, message, printed.found)) continue;
+    if (reads_messages_) read_message(record, message, features);
+    if (!wanted(record, message, features, printed.found)) continue;
     ShownRecord shown = {
         .path = path, .number = record.number, .record = record, .message = message};
     shown.events = options_.events ? &*options_.events : nullptr;
@@ -213,9 +215,9 @@ bool RecordPrinter::write(const Printed& printed) {
 
 bool RecordPrinter::write_large(const NumberedRecord& record, std::string_view path) {
   MessageView message(options_.kind);
-  std::string example;
-  read_message(record, message, example);
-  if (!wanted(record, message, found_)) return true;
+  ProtoMessages::Features features;
+  read_message(record, message, features);
+  if (!wanted(record, message, features, found_)) return true;
   ShownRecord shown = {.path = path, .number = record.number, .record = record, .message = message};
   shown.events = options_.events ? &*options_.events : nullptr;
   std::string content;

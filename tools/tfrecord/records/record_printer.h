@@ -80,10 +80,13 @@ class RecordPrinter {
   struct Printed;
 
   std::optional<NumberedRecord> read(RecordCursor& cursor);
-  void read_message(const Record& record, MessageView& message, std::string& example) const;
+  void read_message(const Record& record, MessageView& message,
+                    ProtoMessages::Features& proto) const;
   std::string content_of(const NumberedRecord& record) const;
-  bool is_selected(const NumberedRecord& record, const MessageView& message) const;
-  bool wanted(const NumberedRecord& record, MessageView& message, FeatureNames& found) const;
+  bool is_selected(const NumberedRecord& record, const MessageView& message,
+                   const ProtoMessages::Features& proto) const;
+  bool wanted(const NumberedRecord& record, MessageView& message,
+              const ProtoMessages::Features& proto, FeatureNames& found) const;
   bool selects_event(const NumberedRecord& record, const MessageView& message) const;
   Printed print_block(const RecordBlock& block, std::string_view path) const;
   void append(const ShownRecord& shown, std::string& out) const;
@@ -101,8 +104,8 @@ class RecordPrinter {
   bool was_limited_ = false;  // a limit was reached, so that records may not have been read
   FeatureNames found_;        // names of options_.features that occurred
   FirstNames present_;
-  MessageView message_;  // used on the reading thread
-  std::string example_;  // of message_
+  MessageView message_;            // used on the reading thread
+  ProtoMessages::Features proto_;  // of message_
 };
 
 }  // namespace recordpipe

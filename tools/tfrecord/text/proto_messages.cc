@@ -1,8 +1,6 @@
 #include "tools/tfrecord/text/proto_messages.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -164,7 +162,7 @@ size_t count_unknown(const pb::Message& message) {
 struct Values {
   std::map<std::string, std::vector<int64_t>> int64s = {};
   std::map<std::string, std::vector<float>> floats = {};
-  std::map<std::string, std::vector<double>> doubles = {};
+  Where::ExactNumbers exact = {};
   std::map<std::string, std::vector<std::string>> bytes = {};
 };
 
@@ -200,8 +198,7 @@ void add_fields(const pb::Message& message, const std::string& path, Values& val
           values.int64s[name].push_back(read(&R::GetUInt32, &R::GetRepeatedUInt32));
           break;
         case pb::FieldDescriptor::CPPTYPE_UINT64:
-          values.int64s[name].push_back(
-              std::bit_cast<int64_t>(uint64_t{read(&R::GetUInt64, &R::GetRepeatedUInt64)}));
+          values.exact.uint64s[name].push_back(read(&R::GetUInt64, &R::GetRepeatedUInt64));
           break;
         case pb::FieldDescriptor::CPPTYPE_BOOL:
           values.int64s[name].push_back(read(&R::GetBool, &R::GetRepeatedBool) ? 1 : 0);
@@ -210,7 +207,7 @@ void add_fields(const pb::Message& message, const std::string& path, Values& val
           values.floats[name].push_back(read(&R::GetFloat, &R::GetRepeatedFloat));
           break;
         case pb::FieldDescriptor::CPPTYPE_DOUBLE:
-          values.doubles[name].push_back(read(&R::GetDouble, &R::GetRepeatedDouble));
+          values.exact.doubles[name].push_back(read(&R::GetDouble, &R::GetRepeatedDouble));
           break;
         case pb::FieldDescriptor::CPPTYPE_STRING:
           values.bytes[name].push_back(read(&R::GetString, &R::GetRepeatedString));
@@ -226,13 +223,6 @@ void add_fields(const pb::Message& message, const std::string& path, Values& val
       }
     });
   }
-}
-
-// Whether int64 has this number; a float may not.
-bool is_int64(double number) {
-  constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
-  return number == std::trunc(number) && number >= -kTooLarge && number < kTooLarge &&
-         (number != 0 || !std::signbit(number));
 }
 
 }  // namespace
@@ -300,25 +290,25 @@ std::string ProtoMessages::text(std::span<const std::byte> record) const {
   return out;
 }
 
-std::string ProtoMessages::as_example(std::span<const std::byte> record) const {
+ProtoMessages::Features ProtoMessages::features(std::span<const std::byte> record) const {
   Values values;
   add_fields(*state_->parse(record), "", values);
   ExampleBuilder example;
   for (const auto& [name, numbers] : values.int64s) example.set_int64s(name, numbers);
   for (const auto& [name, numbers] : values.floats) example.set_floats(name, numbers);
-  for (const auto& [name, numbers] : values.doubles) {
-    if (std::ranges::all_of(numbers, is_int64)) {
-      example.set_int64s(name, std::vector<int64_t>(numbers.begin(), numbers.end()));
-    } else {
-      example.set_floats(name, std::vector<float>(numbers.begin(), numbers.end()));
-    }
+  // Of these, the Example has names, kinds and lengths.
+  for (const auto& [name, numbers] : values.exact.doubles) {
+    example.set_floats(name, std::vector<float>(numbers.size()));
+  }
+  for (const auto& [name, numbers] : values.exact.uint64s) {
+    example.set_int64s(name, std::vector<int64_t>(numbers.size()));
   }
   for (const auto& [name, strings] : values.bytes) {
     std::vector<std::span<const std::byte>> views;
     for (const std::string& one : strings) views.push_back(std::as_bytes(std::span(one)));
     example.set_bytes_list(name, views);
   }
-  return example.serialize();
+  return {.example = example.serialize(), .exact = std::move(values.exact)};
 }
 
 }  // namespace recordpipe

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "recordpipe/toolkit/where.h"
+
 namespace recordpipe {
 
 class ProtoMessages {
@@ -36,9 +38,13 @@ class ProtoMessages {
   std::string text(std::span<const std::byte> record) const;
   // A serialised Example, for expressions about the message: each field that is set is a feature,
   // named by its path ("image.camera.name"); the values of repeated messages follow each other.
-  // Booleans are 0 and 1, enumerations their names; doubles are int64s if all of a field are whole
-  // numbers, and else rounded to float; unsigned numbers from 2^63 on are negative.
-  std::string as_example(std::span<const std::byte> record) const;
+  // Booleans are 0 and 1, enumerations their names. The values of doubles and of uint64s are in
+  // `exact` only.
+  struct Features {
+    std::string example = {};
+    Where::ExactNumbers exact = {};
+  };
+  Features features(std::span<const std::byte> record) const;
 
  private:
   struct State;

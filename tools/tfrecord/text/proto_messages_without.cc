@@ -22,6 +22,6 @@ ProtoMessages::~ProtoMessages() = default;
 const std::string& ProtoMessages::type() const { return state_->type; }
 std::string ProtoMessages::json(std::span<const std::byte>, size_t&) const { return {}; }
 std::string ProtoMessages::text(std::span<const std::byte>) const { return {}; }
-std::string ProtoMessages::as_example(std::span<const std::byte>) const { return {}; }
+ProtoMessages::Features ProtoMessages::features(std::span<const std::byte>) const { return {}; }
 
 }  // namespace recordpipe

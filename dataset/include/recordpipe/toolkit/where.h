@@ -42,6 +42,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,8 +83,16 @@ class Where {
   Where(Where&&) noexcept;
   Where& operator=(Where&&) noexcept;
 
-  // Whether a record and its message match. Thread-safe.
-  bool matches(const MessageView& message, const NumberedRecord& record) const;
+  // Values of features that a message can't hold, by name: of doubles, and of integers from 2^63
+  // on.
+  struct ExactNumbers {
+    std::map<std::string, std::vector<double>, std::less<>> doubles = {};
+    std::map<std::string, std::vector<uint64_t>, std::less<>> uint64s = {};
+  };
+  // Whether a record and its message match. Thread-safe. Comparisons use `exact`, if there is one,
+  // in place of the values of the message's features of these names; no number is rounded.
+  bool matches(const MessageView& message, const NumberedRecord& record,
+               const ExactNumbers* exact = nullptr) const;
   // The same for a message alone. Throws Error{invalid_argument} if the answer depends on
   // record.size, record.number or record.path.
   bool matches(const MessageView& message) const;
@@ -128,7 +137,8 @@ class Where {
  private:
   struct State;
 
-  bool matches(const MessageView& message, const NumberedRecord* record) const;
+  bool matches(const MessageView& message, const NumberedRecord* record,
+               const ExactNumbers* exact) const;
 
   std::unique_ptr<State> state_;
 };
