@@ -177,7 +177,9 @@ class Schema:
         )
         if self.undecided:
             reason += f"; {self.undecided:,} undecided, the first {self.undecided_because}"
-            hint = 'kind="example" or another kind says what they are'
+            hint = (
+                'if they are Examples: parse(recordpipe.schema(paths, kind="example").features())'
+            )
         raise _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
 
     def __repr__(self) -> str:

@@ -191,8 +191,11 @@ class Undecided(FilesTest):
         path = records.write(
             self.folder / "x.tfrecord", [records.example({"label": [1]}) + b"\x2a\x01x"]
         )
-        with self.assertRaisesRegex(rp.UnsupportedError, "1 undecided, the first an Example but"):
+        undecided = "1 undecided, the first an Example but"
+        with self.assertRaisesRegex(rp.UnsupportedError, undecided) as raised:
             rp.tfrecords(path).parse()
+        way_out = 'parse(recordpipe.schema(paths, kind="example").features())'
+        self.assertIn(way_out, raised.exception.hint)
         self.assertIn("undecided: 1, the first an Example but", str(rp.schema(path)))
         self.assertEqual(rp.schema(path, kind="example").kind, "Example")
         features = rp.schema(path, kind="example").features()
