@@ -2,17 +2,23 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/io/inflate_engine.h"
 #include "dataset/io/inflate_input.h"
+#include "dataset/io/lost_content.h"
 #include "dataset/io/member_search.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {
+
+// Of gzip's trailer, the longest. A wrong checksum is no lost content.
+constexpr uint64_t kTrailerSize = 8;
 
 // Whether `first` may be the first byte of another member or frame.
 bool starts_another(Compression format, std::byte first) {
@@ -33,7 +39,7 @@ class InflatingSource final : public ByteSource {
 
   size_t read(std::span<std::byte> out) override {
     if (failure_) std::rethrow_exception(failure_);
-    size_t made = 0;
+    size_t made = take_held(out);
     try {
       while (made == 0 && !out.empty() && phase_ != Phase::ended) made = step(out);
     } catch (const Error& error) {
@@ -44,6 +50,7 @@ class InflatingSource final : public ByteSource {
       failure_ = std::current_exception();
       throw;
     }
+    if (damaged_) fail_before(out.first(made));
     return made;
   }
 
@@ -79,11 +86,12 @@ class InflatingSource final : public ByteSource {
     return 0;
   }
 
-  // An error of the source ends the stream.
+  // An error of the source ends the stream, and takes the place of damage before it.
   void fill() {
     try {
       input_.fill(*source_);
     } catch (...) {
+      damaged_.reset();
       phase_ = Phase::ended;
       throw;
     }
@@ -147,7 +155,7 @@ class InflatingSource final : public ByteSource {
     }
   }
 
-  // Searches for the next member after damage.
+  // Searches for the next member after damage. (A zlib stream has none: it is read to its end.)
   void search() {
     input_.take(find_member(format_, input_.rest()));
     const size_t left = input_.rest().size();
@@ -185,21 +193,38 @@ class InflatingSource final : public ByteSource {
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
 
-  // Throws, except for a chance match of the search: then it returns, and the search continues.
+  // Throws, or begins the search for the next member: read() throws when its result is known. A
+  // chance match of the search changes nothing.
   void fail(ErrorKind kind, uint64_t offset, std::string reason) {
-    if (options_.read_on_after_damage && is_damage(kind)) {
-      const bool is_further = offset > backtracking_.furthest();
-      input_.go_back_to(backtracking_.search_from(member_, offset));
-      if (is_further) looks_ = 0;
-      // A zlib stream has no further members.
-      phase_ = format_ == Compression::zlib ? Phase::ended : Phase::searching;
-      if (member_.was_searched && member_.made == 0) return;
-    }
-    throw Error({.kind = kind,
-                 .path = source_->path(),
-                 .offset = offset,
-                 .reason = std::move(reason),
-                 .hint = hint_for(kind)});
+    Error::Parts parts = {.kind = kind,
+                          .path = source_->path(),
+                          .offset = offset,
+                          .reason = std::move(reason),
+                          .hint = hint_for(kind)};
+    if (!options_.read_on_after_damage || !is_damage(kind)) throw Error(std::move(parts));
+    const bool is_further = offset > backtracking_.furthest();
+    input_.go_back_to(backtracking_.search_from(member_, offset));
+    if (is_further) looks_ = 0;
+    phase_ = Phase::searching;
+    if (!damaged_) damaged_ = std::move(parts);
+  }
+
+  // Throws damaged_. `content`, which comes after it, is for the next read().
+  void fail_before(std::span<const std::byte> content) {
+    held_.assign(content.begin(), content.end());
+    const Error::Parts parts = *std::exchange(damaged_, std::nullopt);
+    const uint64_t end = input_.offset() + input_.rest().size();
+    const uint64_t next = content.empty() ? end : member_.begin;
+    const uint64_t lost = next - std::min(next, *parts.offset);
+    throw LostContent(parts, lost <= kTrailerSize ? 0 : lost,
+                      content.empty() ? std::optional(end) : std::nullopt);
+  }
+
+  size_t take_held(std::span<std::byte> out) {
+    const size_t count = std::min(out.size(), held_.size());
+    std::copy_n(held_.begin(), count, out.begin());
+    held_.erase(held_.begin(), held_.begin() + static_cast<ptrdiff_t>(count));
+    return count;
   }
 
   static const char* hint_for(ErrorKind kind) {
@@ -226,6 +251,8 @@ class InflatingSource final : public ByteSource {
   Backtracking backtracking_;
   RecentContent recent_;
   int looks_ = 0;
+  std::optional<Error::Parts> damaged_;  // what read() throws before the next content
+  std::vector<std::byte> held_;          // content after what it has thrown
   const char* damage_ = nullptr;
   std::exception_ptr failure_;
 };

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "dataset/io/counted_loss.h"
 #include "dataset/record/snappy_source.h"
 #include "recordpipe/record_format.h"
 
@@ -33,6 +34,9 @@ Compression inner_compression(std::span<const std::byte> head, const RecordReadO
   const bool is_gzip = inner != Compression::gzip || (head.size() > 2 && head[2] == std::byte{8});
   return inner == Compression::zlib || !is_gzip ? Compression::none : inner;
 }
+
+// Whether inflate() knows read_on_after_damage for this format.
+bool can_read_on(Compression compression) { return compression < Compression::bzip2; }
 
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          Compression compression, const RecordReadOptions& options,
@@ -108,9 +112,14 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          Compression compression, const RecordReadOptions& options,
                                          const InflateOptions& inflating, int layers) {
   if (compression == Compression::none) return source;
-  auto content = compression == Compression::snappy
-                     ? read_snappy(std::move(source))
-                     : inflate(std::move(source), compression, inflating);
+  const auto decompress = [&](std::unique_ptr<ByteSource> compressed) {
+    return compression == Compression::snappy
+               ? read_snappy(std::move(compressed))
+               : inflate(std::move(compressed), compression, inflating);
+  };
+  auto content = inflating.read_on_after_damage && !can_read_on(compression)
+                     ? with_counted_loss(std::move(source), decompress)
+                     : decompress(std::move(source));
   if (layers == kMostLayers) return content;
   return std::make_unique<Content>(std::move(content), options, inflating, layers);
 }
@@ -132,7 +141,7 @@ DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOp
                              const InflateOptions& inflating) {
   const auto inflated = [&](std::unique_ptr<ByteSource> source, Compression compression) {
     const bool reads_on = inflating.read_on_after_damage && compression != Compression::none &&
-                          compression < Compression::bzip2;
+                          can_read_on(compression);
     return DetectedSource{decompressed(std::move(source), compression, options, inflating, 1),
                           compression, reads_on};
   };

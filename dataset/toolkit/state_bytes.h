@@ -91,7 +91,7 @@ class StateLoader {
   std::string_view left_;
 };
 
-// Two functions that every container needs. `one` is called with each element, in its order.
+// Functions that every container needs. `one` is called with each element, in its order.
 template <typename State, typename Map, typename One>
 void archive_map(State& state, Map& map, One one) {
   const size_t size = state.count(map.size());
@@ -123,6 +123,19 @@ void archive_names(State& state, Set& names) {
   std::vector<std::string> listed(names.begin(), names.end());
   archive_vector(state, listed, [&](std::string& name) { state.text(name); });
   if constexpr (State::kLoads) names = Set(listed.begin(), listed.end());
+}
+
+// Where::Seen.
+template <typename State, typename Seen>
+void archive_seen(State& state, Seen& seen) {
+  state.number(seen.any);
+  state.number(seen.matched);
+  archive_vector(state, seen.kinds, [&](uint8_t& kinds) { state.number(kinds); });
+  archive_names(state, seen.names);
+  state.number(seen.unknown.count);
+  state.text(seen.unknown.why);
+  state.number(seen.unknown.number);
+  state.text(seen.unknown.path);
 }
 
 }  // namespace recordpipe

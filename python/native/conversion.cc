@@ -48,6 +48,7 @@ struct ConvertArguments {
   int quality = 90;
   std::vector<std::string> images;
   bool skip_corrupt = false;
+  bool is_part = false;  // RecordSelection::is_part
   size_t threads = 0;
 };
 
@@ -55,6 +56,7 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
   RecordSelection selection = {.fraction = arguments.sample,
                                .seed = arguments.seed,
                                .limit = arguments.limit,
+                               .is_part = arguments.is_part,
                                .threads = arguments.threads};
   if (arguments.where) selection.where.emplace(*arguments.where);
   FeatureEdit& edit = selection.edit;
@@ -128,11 +130,13 @@ struct Skipped {
 
   uint64_t regions = 0;
   uint64_t bytes = 0;
+  uint64_t compressed_bytes = 0;
   std::vector<std::pair<std::string, DamagedRegion>> first;
 
   void add(const std::string& path, const DamagedRegion& region) {
     ++regions;
     bytes += region.size();
+    compressed_bytes += region.compressed_lost;
     if (first.size() < kMostRegions) first.emplace_back(path, region);
   }
 };
@@ -150,7 +154,7 @@ struct SkippedRecords {
 
 // Returns (files: [(path, records, bytes, split)], records read, regions skipped, bytes skipped,
 // the first of the regions: [(path, begin, end, reason, hint)], records skipped, the first of
-// these: [(path, offset, reason)]).
+// these: [(path, offset, reason)], compressed bytes skipped, FileFeatures as bytes).
 nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
                   const FilePath& target, const Reading& reading, const ConvertArguments& arguments,
                   const nb::object& progress) {
@@ -182,8 +186,18 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
   for (const Error& error : broken.first) {
     records.append(nb::make_tuple(FilePath{error.path()}, error.offset(), text(error.reason())));
   }
+  const std::string features = to_bytes(std::move(report.features));
   return nb::make_tuple(written, report.read, skipped.regions, skipped.bytes, regions,
-                        broken.records, records);
+                        broken.records, records, skipped.compressed_bytes,
+                        nb::bytes(features.data(), features.size()));
+}
+
+// What the files of a job, all of them or some, lack of what `arguments` name: raises or warns.
+void require_found_in_any(const ConvertArguments& arguments, const std::vector<nb::bytes>& files,
+                          bool are_all) {
+  JobFeatures features(selection_of(arguments));
+  for (const nb::bytes& file : files) features.add(file_features({file.c_str(), file.size()}));
+  warn(features.require_found_in_any(are_all));
 }
 
 // Returns (inputs, bytes, records, inputs that are read twice, outputs).
@@ -229,7 +243,9 @@ void define_conversion(nb::module_& module) {
       .def_rw("quality", &ConvertArguments::quality)
       .def_rw("images", &ConvertArguments::images)
       .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
+      .def_rw("is_part", &ConvertArguments::is_part)
       .def_rw("threads", &ConvertArguments::threads);
+  module.def("require_found_in_any", &require_found_in_any);
   module.def("output_compression", &output_compression, nb::arg(), nb::arg().none());
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

@@ -116,6 +116,7 @@ class Damage {
             .damaged =
                 [this](const DamagedRegion& region) {
                   ++found_;
+                  compressed_lost_ += region.compressed_lost;
                   if (regions_.size() < kMostRegions) regions_.emplace_back(region, records_);
                 }};
   }
@@ -131,15 +132,17 @@ class Damage {
     const nb::object none = nb::none();
     if (!totals) {
       return nb::make_tuple(FilePath{path}, false, records_, regions, found_, none, none, none,
-                            error_or_none(error));
+                            error_or_none(error), compressed_lost_);
     }
     return nb::make_tuple(FilePath{path}, totals->intact(), totals->records, regions, found_,
-                          totals->bytes, totals->lost, text(to_string(totals->compression)), none);
+                          totals->bytes, totals->lost, text(to_string(totals->compression)), none,
+                          compressed_lost_);
   }
 
  private:
   uint64_t records_ = 0;
   uint64_t found_ = 0;
+  uint64_t compressed_lost_ = 0;
   std::vector<std::pair<DamagedRegion, uint64_t>> regions_;
 };
 

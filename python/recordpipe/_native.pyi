@@ -349,7 +349,7 @@ def failed_shard(
     files: FileSystem, hash: str, input: str, output: str, reason: str, is_damage: bool, /
 ) -> str: ...
 def end_shard(
-    files: FileSystem, folder: str, line: str, counts: tuple[int, int, int], /
+    files: FileSystem, folder: str, line: str, counts: tuple[int, int, int, int], /
 ) -> str: ...
 def manifest_lines(files: FileSystem, path: str, /) -> list[str]: ...
 def check_outputs(
@@ -385,8 +385,12 @@ class ConvertArguments:
     quality: int
     images: list[str]
     skip_corrupt: bool
+    is_part: bool
     threads: int
 
+def require_found_in_any(
+    arguments: ConvertArguments, files: list[bytes], are_all: bool, /
+) -> None: ...
 def convert(
     files: FileSystem,
     paths: list[str],
@@ -403,6 +407,8 @@ def convert(
     list[tuple[str, int, int, str, str]],
     int,
     list[tuple[str, int, str]],
+    int,
+    bytes,
 ]: ...
 def plan_convert(
     files: FileSystem,

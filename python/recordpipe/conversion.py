@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -122,11 +123,13 @@ class ConvertReport:
         files: the files, in the order of the records.
         records_read: the number of records that were read.
         regions_skipped: the number of damaged regions that were skipped.
-        bytes_skipped: the size of these regions.
+        bytes_skipped: the size of these regions, in the (decompressed) content.
         skipped: the first 10,000 of these regions.
         records_skipped: the number of records whose image can't be resized.
         skipped_records: the first 10,000 of these records.
         plan: with ``dry_run=True``, what would be done; then there are no files.
+        compressed_bytes_skipped: how many bytes of compressed files can't be decompressed. The
+            records in them are lost, too, and in no other count.
     """
 
     files: tuple[WrittenFile, ...]
@@ -137,6 +140,7 @@ class ConvertReport:
     records_skipped: int = 0
     skipped_records: tuple[SkippedRecord, ...] = ()
     plan: ConvertPlan | None = None
+    compressed_bytes_skipped: int = 0
 
     @property
     def paths(self) -> list[str]:
@@ -372,21 +376,15 @@ def convert(
         arguments.tmp_dir = path_of(tmp_dir)
     elif filesystem is not None or "://" in target:
         arguments.tmp_dir = tempfile.gettempdir()
-    arguments.where = where_text(where)
-    arguments.sample = sample
+    _set_selection(arguments, where, sample, limit, select, drop, rename, resize, images)
     if sample_count is not None:
         arguments.sample_count = whole_number("sample_count", sample_count)
     arguments.seed = whole_number("seed", seed)
-    arguments.limit = limit_of(limit)
-    arguments.select = None if select is None else feature_names(select)
-    arguments.drop = feature_names(drop)
-    arguments.rename = _renamed(rename)
-    if resize is not None:
-        arguments.resize = whole_number("resize", resize, 1, 2**20)
     arguments.quality = whole_number("quality", quality, 1, 100)
-    arguments.images = feature_names(images)
     arguments.skip_corrupt = skip_corrupt
     arguments.threads = checked_threads(threads)
+    part = _part.get()
+    arguments.is_part = part is not None
     given = (
         *files_of(sources, recursive, filesystem),
         target,
@@ -399,7 +397,11 @@ def convert(
         plan = ConvertPlan(inputs, total, records, tuple(twice), tuple(outputs))
         return ConvertReport((), 0, plan=plan)
     with reported(progress, "convert") as function:
-        files, read, regions, size, skipped, failed, broken = native.convert(*given, function)
+        files, read, regions, size, skipped, failed, broken, lost, features = native.convert(
+            *given, function
+        )
+    if part is not None:
+        part.append(features)
     return ConvertReport(
         tuple(WrittenFile(*file) for file in files),
         read,
@@ -408,7 +410,35 @@ def convert(
         tuple(SkippedRegion(*region) for region in skipped),
         failed,
         tuple(SkippedRecord(*record) for record in broken),
+        compressed_bytes_skipped=lost,
     )
+
+
+# Of a job that converts each file by itself, while it converts one: takes what is known of the
+# features of the file, which may lack some that the job names.
+_part: ContextVar[list[bytes] | None] = ContextVar("_part", default=None)
+
+
+def _set_selection(
+    arguments: native.ConvertArguments,
+    where: str | None = None,
+    sample: float | None = None,
+    limit: int | None = None,
+    select: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    resize: int | None = None,
+    images: str | Sequence[str] = (),
+) -> None:
+    arguments.where = where_text(where)
+    arguments.sample = sample
+    arguments.limit = limit_of(limit)
+    arguments.select = None if select is None else feature_names(select)
+    arguments.drop = feature_names(drop)
+    arguments.rename = _renamed(rename)
+    if resize is not None:
+        arguments.resize = whole_number("resize", resize, 1, 2**20)
+    arguments.images = feature_names(images)
 
 
 def _convert_tables(
@@ -467,9 +497,10 @@ def convert_to_dir(
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
         options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
-            itself. ``compression``: default that of each input; if it is given, names get its
-            extension. ``seed``: of each file,
-            one that is derived from it and from the output's name. ``threads``: default: one.
+            itself. A file may lack a feature that they name; if all files do, NotFoundError says so
+            when all outputs are written. ``compression``: default that of each input; if it is
+            given, names get its extension. ``seed``: of each file, one that is derived from it and
+            from the output's name. ``threads``: default: one.
     """
     compression = known_compression(options.pop("compression", None)) or None
     seed = whole_number("seed", options.pop("seed", 0))
@@ -489,12 +520,20 @@ def convert_to_dir(
         keep_going=keep_going,
         progress=progress,
         activity="convert",
+        check=functools.partial(_require_found, options),
     )
+
+
+def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:
+    names = ("where", "sample", "limit", "select", "drop", "rename", "resize", "images")
+    arguments = native.ConvertArguments()
+    _set_selection(arguments, **{name: options[name] for name in names if name in options})
+    native.require_found_in_any(arguments, files, are_all)
 
 
 def _convert_file(
     options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
-) -> Counts:
+) -> tuple[Counts, bytes]:
     if options["compression"] is None:
         name = re.sub(r"(?<=.)\.(gz|gzip|zlib|zst|zstd)$", "", name)
         how = reading(options.get("input_compression"), 2**30)
@@ -502,8 +541,19 @@ def _convert_file(
         options = {**options, "compression": kept}
     derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
     seed = int.from_bytes(derived.digest(), "little")
-    report = convert(source, target, filesystem=filesystem, seed=seed, **options)
-    return report.records, report.regions_skipped, report.bytes_skipped
+    features: list[bytes] = []
+    token = _part.set(features)
+    try:
+        report = convert(source, target, filesystem=filesystem, seed=seed, **options)
+    finally:
+        _part.reset(token)
+    counts = (
+        report.records,
+        report.regions_skipped,
+        report.bytes_skipped,
+        report.compressed_bytes_skipped,
+    )
+    return counts, b"".join(features)
 
 
 def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:

@@ -162,11 +162,12 @@ class FileReport:
         regions: the damaged regions, in the order of the file; at most the first 10,000.
         damaged_regions: the number of all damaged regions.
         bytes: the size of the (decompressed) content; None if the file couldn't be read to its end.
-        bytes_lost: the size of all damaged regions; None as ``bytes``. Bytes that can't be
-            decompressed are in no count.
+        bytes_lost: the size of all damaged regions; None as ``bytes``.
         compression: "none", "gzip", "zlib" or "zstd"; None as ``bytes``.
         error: why the file couldn't be read to its end (permissions, a failing disk); otherwise
             None.
+        compressed_bytes_lost: how many bytes of a compressed file can't be decompressed. The
+            records in them are lost, too, and in no other count.
     """
 
     path: str
@@ -178,6 +179,7 @@ class FileReport:
     bytes_lost: int | None
     compression: str | None
     error: Error | None = None
+    compressed_bytes_lost: int = 0
 
     def __repr__(self) -> str:
         if self.error is not None:
@@ -188,6 +190,8 @@ class FileReport:
             f"FileReport({self.path}: damaged, {_counted(self.records, 'intact record')}, "
             f"{_counted(self.damaged_regions, 'damaged region')} of {self.bytes_lost:,} bytes"
         ]
+        if self.compressed_bytes_lost:
+            lines[0] += f", {self.compressed_bytes_lost:,} compressed bytes lost"
         shown = self.regions[:10]
         lines += [f"  [{one.begin}, {one.end}): {one.reason}" for one in shown]
         if self.damaged_regions > len(shown):

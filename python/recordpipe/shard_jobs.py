@@ -22,8 +22,8 @@ __all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
 
 _BUSY_SECONDS = 0.2
 
-# Records, damaged regions that were skipped, and their bytes.
-Counts = tuple[int, int, int]
+# Records; damaged regions that were skipped, their bytes, and compressed bytes.
+Counts = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ class WrittenShard:
         crc32c: of all its bytes, as eight hexadecimal digits.
         was_there: an earlier run has made it (``resume=True``).
         regions_skipped: the number of damaged regions of the input that were skipped.
-        bytes_skipped: their size.
+        bytes_skipped: their size, in the (decompressed) content.
+        compressed_bytes_skipped: how many bytes of a compressed input can't be decompressed. The
+            records in them are lost, too, and in no other count.
     """
 
     input: str
@@ -49,6 +51,7 @@ class WrittenShard:
     was_there: bool = False
     regions_skipped: int = 0
     bytes_skipped: int = 0
+    compressed_bytes_skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,17 @@ class ShardJobReport:
         """The size of the damaged regions."""
         return sum(shard.bytes_skipped for shard in self.shards)
 
+    @property
+    def compressed_bytes_skipped(self) -> int:
+        """How many bytes of compressed inputs can't be decompressed."""
+        return sum(shard.compressed_bytes_skipped for shard in self.shards)
+
     def __repr__(self) -> str:
         regions = self.regions_skipped
         plural = "" if regions == 1 else "s"
         skipped = f", {regions:,} damaged region{plural} of {self.bytes_skipped:,} bytes skipped"
+        if self.compressed_bytes_skipped:
+            skipped += f", {self.compressed_bytes_skipped:,} compressed bytes lost"
         return (
             f"ShardJobReport({self.folder}: {len(self.shards):,} files of {self.records:,} records"
             + (skipped if regions else "")
@@ -122,7 +132,7 @@ class ShardJobReport:
 
 
 def run_shard_job(
-    work: Callable[[str, str, str], Counts],
+    work: Callable[[str, str, str], tuple[Counts, bytes]],
     files: FoundFiles,
     folder: str | os.PathLike[str],
     *,
@@ -134,8 +144,11 @@ def run_shard_job(
     keep_going: bool,
     progress: Progress,
     activity: str,
+    check: Callable[[list[bytes], bool], None] | None = None,
 ) -> ShardJobReport:
-    """Calls work(input, output, name) for each file: it returns what it wrote and skipped.
+    """Calls work(input, output, name) for each file: it returns what it wrote and skipped, and what
+    it found out. ``check``, which may raise an exception, gets the latter of the files that were
+    made, and whether these are all.
 
     ``name`` is that of the output in the folder. ``compression``: None is that of each input.
     ``operation`` is all that determines an output, except for its input. A task may run twice, and
@@ -163,6 +176,7 @@ def run_shard_job(
         with reported(progress, activity) as report:
             total = sum(sizes[path] for path in missing)
             done = 0
+            found_out: list[bytes] = []
             on_error: OnError = "keep_going" if keep_going else "raise"
             for shard in map_files(task, missing, executor=executor, on_error=on_error):
                 if shard.error is not None:
@@ -171,11 +185,15 @@ def run_shard_job(
                         files_on(filesystem), job.hash, shard.path, outputs[shard.path], shard.error
                     )
                 elif shard.value is not None:
-                    lines[shard.path] = shard.value
+                    lines[shard.path], known = shard.value
+                    if known:
+                        found_out.append(known)
                 done += sizes[shard.path]
                 if report:
                     report(done, total)
         job.commit([lines[path] for path in files.paths])
+        if check:
+            check(found_out, len(found_out) == len(files.paths))
     finally:
         # Unlocks the folder, even if the traceback of an error keeps this function's frame.
         del job
@@ -199,22 +217,22 @@ def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
 
 
 def _make(
-    work: Callable[[str, str, str], Counts],
+    work: Callable[[str, str, str], tuple[Counts, bytes]],
     compression: str | None,
     folders: Sequence[str],
     folder: str,
     job: str,
     filesystem: Any,
     path: str,
-) -> str:
+) -> tuple[str, bytes]:
     files = files_on(filesystem)
     (name,) = native.shard_names([path], compression, folders)
     check = task_check()
     while True:
         line = native.begin_shard(files, job, path, name)
         try:
-            counts = work(path, os.path.join(folder, name), name)
-            return native.end_shard(files, folder, line, counts)
+            counts, found_out = work(path, os.path.join(folder, name), name)
+            return native.end_shard(files, folder, line, counts), found_out
         except BusyError:
             # The task runs twice, and another worker is making the same output. Its lock ends with
             # its process.
@@ -250,4 +268,5 @@ def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard
         was_there,
         found.get("regions_skipped", 0),
         found.get("bytes_skipped", 0),
+        found.get("compressed_bytes_skipped", 0),
     )

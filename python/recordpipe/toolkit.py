@@ -343,11 +343,12 @@ def _salvage_file(
     source: str,
     target: str,
     _: str,
-) -> Counts:
+) -> tuple[Counts, bytes]:
     files = files_on(filesystem)
     compression = native.compression_of_shard(files, source, compression, how)
     found, records = native.salvage(
         files, [source], target, how, compression, threads, task_check()
     )
     report = FileReport._of(found[0])
-    return records, report.damaged_regions, report.bytes_lost or 0
+    lost = report.bytes_lost or 0
+    return (records, report.damaged_regions, lost, report.compressed_bytes_lost), b""

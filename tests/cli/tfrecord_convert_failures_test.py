@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tests tfrecord convert with damaged files, full disks, interruptions and little memory."""
+import bz2
 import gzip
 import json
+import lzma
 import os
 import resource
 import signal
@@ -9,6 +11,7 @@ import struct
 import subprocess
 import time
 import unittest
+import zlib
 
 from started import Started
 from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of
@@ -59,6 +62,38 @@ class Damage(ConvertTest):
         self.assertEqual(payloads_of(self.read("s")),
                          [payload for i, payload in enumerate(PAYLOADS[:300])
                           if i % 10 < 3 and i != 1])
+
+    def test_skip_corrupt_of_broken_streams(self):
+        """Says how much of the file is lost, whatever the compression."""
+        for name, compress, at in (("d.gz", gzip.compress, 10), ("d.zlib", zlib.compress, 2),
+                                   ("d.bz2", bz2.compress, 999), ("d.xz", lzma.compress, 999)):
+            content = bytearray(compress(self.plain))
+            size = len(content)
+            content[at:at + 9] = b"\x07" * 9  # to deflate, a block of an unknown type
+            (self.folder / name).write_bytes(content)
+            with self.subTest(name):
+                result = self.start("convert", name, "-o", "s", "--skip-corrupt", "--json")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                said = json.loads(result.stdout)
+                lost = said["compressed_bytes_skipped"]
+                self.assertGreater(lost, 0)
+                self.assertLess(said["files"][0]["records"], len(PAYLOADS))
+                self.assertIn(f"; the rest of the file, {lost} of its {size} compressed bytes, is "
+                              "lost".encode(), result.stderr)
+                self.assertIn(f", and {lost:,} compressed bytes\n", result.stderr.decode())
+                report, = self.json("verify", "--json", name, status=1)
+                self.assertEqual(report["compressed_bytes_lost"], lost)
+                self.assertIn(f"\n  {lost:,} compressed bytes could not be inflated",
+                              self.start("verify", name).stdout.decode())
+                summary = self.json("export", name, "-o", "out.jsonl", "--skip-corrupt", "--json")
+                self.assertEqual(summary[0]["compressed_bytes_skipped"], lost)
+                if name in ("d.bz2", "d.xz"):
+                    continue
+                line, = self.json("convert", name, "--to-dir", "out", "--skip-corrupt",
+                                  "--compression", "none", "--json")
+                self.assertEqual(line["compressed_bytes_skipped"], lost)
+                manifest = (self.folder / "out/manifest.jsonl").read_text()
+                self.assertIn(f'"compressed_bytes_skipped":{lost}', manifest)
 
     def test_skip_corrupt_where_records_are_read_twice_or_shuffled(self):
         self.damaged(16 + len(PAYLOADS[0]))

@@ -63,7 +63,35 @@ class ToDir(TfrecordTest):
         for options in (["--drop", "scores"], ["--where", "scores > 1"]):
             result = self.start("convert", "rows/*", "--to-dir", "out", *options)
             self.assertEqual(result.returncode, 2)
-            self.assertRegex(result.stderr.decode(), "scores.*; this was so in each of 2 files")
+            self.assertRegex(result.stderr.decode(), "scores.*; there are score, id; the files in "
+                                                     "out are written all the same")
+
+    def test_a_feature_that_all_files_lack(self):
+        """Whatever is beside them: a file without records, or with nothing that can be read."""
+        (self.folder / "rows").mkdir()
+        for name in "abc":
+            self.write(f"rows/{name}", named_example({"id": [ord(name)]}))
+        to_dir = ["rows/*", "--to-dir", "out"]
+        for others in {}, {"d": b""}, {"d": b"", "e": b"no records, only garbage in here"}:
+            for name, content in others.items():
+                (self.folder / "rows" / name).write_bytes(content)
+            skip = ["--skip-corrupt"] if "e" in others else []
+            for options in (["--drop", "nope"], ["--select", "nope"], ["--rename", "nope=x"],
+                            ["--where", "nope == 1"]):
+                with self.subTest(others=others, options=options):
+                    error = self.run_it("convert", *to_dir, *options, *skip, status=2)
+                    self.assertRegex(error, "nope.*; there is id; .*--resume keeps them")
+            # A selection of nothing, and features that other files have.
+            self.run_it("convert", *to_dir, *skip, "--where", "id == 0", "--drop", "nope")
+            self.run_it("convert", *to_dir, *skip, "--where", "id == 97", "--drop", "id")
+        # Each of two features is in one file.
+        self.write("rows/b", named_example({"x": [1]}))
+        self.run_it("convert", "rows/[ab]", "--to-dir", "out", "--drop", "id,x")
+        error = self.run_it("convert", "rows/[ab]", "--to-dir", "out", "--drop", "id,x,y", status=2)
+        self.assertIn("no record has a feature named y; there are", error)
+        # What is not known is a note.
+        said = self.summary("convert", "rows/[ac]", "--to-dir", "out", "--drop", "y", "--sample", "1")
+        self.assertIn("no record that was read has a feature named y", said)
 
     def test_files_do_not_depend_on_threads(self):
         for threads in "1", "4":

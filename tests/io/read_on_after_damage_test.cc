@@ -1,11 +1,15 @@
 // Tests reading on after damage in compressed streams: the content, and that reading ends.
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/io/lost_content.h"
 #include "recordpipe/error.h"
 #include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"
@@ -14,7 +18,12 @@
 namespace recordpipe {
 namespace {
 
+using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Ne;
+using testing::Pair;
 
 // The content that was read with read_on_after_damage, and the number of errors.
 struct ReadOn {
@@ -115,11 +124,45 @@ TEST_P(ReadingOn, EndsWhereTheSourceFails) {
   }
 }
 
+// The losses of all errors: bytes, and the size of the file if these are its rest.
+std::vector<std::pair<uint64_t, std::optional<uint64_t>>> losses_of(const Engine& engine,
+                                                                    const std::string& compressed) {
+  const auto source = inflate_by(engine.make(), std::make_unique<MemorySource>(compressed),
+                                 engine.format, {.read_on_after_damage = true});
+  std::vector<std::pair<uint64_t, std::optional<uint64_t>>> losses;
+  std::vector<std::byte> part(100);
+  while (true) {
+    try {
+      if (source->read(part) == 0) return losses;
+    } catch (const LostContent& error) {
+      losses.emplace_back(error.lost(), error.size());
+    }
+  }
+}
+
+TEST_P(ReadingOn, SaysWhatIsLost) {
+  const std::string one = deflated(sample_content(5000), {format()});
+  const std::string garbage(1000, 'x');
+  EXPECT_THAT(losses_of(GetParam(), one + one), IsEmpty());
+  EXPECT_THAT(losses_of(GetParam(), one + garbage + one), ElementsAre(Pair(1000u, std::nullopt)));
+  EXPECT_THAT(losses_of(GetParam(), one + garbage),
+              ElementsAre(Pair(1000u, one.size() + garbage.size())));
+  // Starts of members that contain nothing.
+  const std::string starts = one.substr(0, 4) + garbage + one.substr(0, 4) + garbage;
+  EXPECT_THAT(losses_of(GetParam(), one + garbage + starts + one),
+              ElementsAre(Pair(3008u, std::nullopt)));
+  // What is wrong about a trailer is no lost content.
+  std::string wrong = one;
+  wrong.back() ^= 0x55;
+  EXPECT_THAT(losses_of(GetParam(), wrong), ElementsAre(Pair(0u, Ne(std::nullopt))));
+}
+
 TEST(ReadingOnZlib, EndsAtTheDamage) {
   std::string stream = deflated(sample_content(100000), {Compression::zlib});
   stream[1000] ^= 0x55;
   const Engine zlib = engines_for({Compression::zlib}).front();
   EXPECT_EQ(read_on(zlib, stream + stream).errors, 1u);
+  EXPECT_THAT(losses_of(zlib, stream + stream), ElementsAre(Pair(Gt(0u), 2 * stream.size())));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 import concurrent.futures
 import dataclasses
 import functools
+import gzip
 import json
 import math
 import multiprocessing
@@ -445,6 +446,57 @@ class Jobs(ShardsTest):
             self.assertRegex(repr(found), f"1 damaged region.* of {found.bytes_skipped:,} bytes")
         again = self.convert(skip_corrupt=True, resume=True)
         self.assertEqual((again.regions_skipped, again.records), (1, 16))
+
+    def test_a_feature_that_some_files_lack(self):
+        (self.folder / "rows").mkdir()
+        for name, features in (
+            ("a", {"id": [1]}),
+            ("b", {"id": [2], "x": [1]}),
+            ("c", {"id": [3]}),
+        ):
+            records.write(self.folder / "rows" / name, [records.example(features)])
+        (self.folder / "rows/d").write_bytes(b"")
+        with processes() as pool:
+            for executor in None, pool:
+                for options, counts in (
+                    ({"drop": "x"}, [1, 1, 1, 0]),
+                    ({"where": "x == 1"}, [0, 1, 0, 0]),
+                ):
+                    report = rp.convert_to_dir(
+                        str(self.folder / "rows/*"),
+                        self.folder / "out",
+                        executor=executor,
+                        **options,
+                    )
+                    self.assertTrue(report.complete)
+                    self.assertEqual([shard.records for shard in report.shards], counts)
+                for options in (
+                    {"drop": "y"},
+                    {"where": "y == 1"},
+                    {"select": "y", "keep_going": True},
+                ):
+                    with self.assertRaisesRegex(rp.NotFoundError, "y.*; there are"):
+                        rp.convert_to_dir(
+                            str(self.folder / "rows/*"),
+                            self.folder / "out",
+                            executor=executor,
+                            **options,
+                        )
+        with self.assertWarnsRegex(UserWarning, "no record that was read has a feature named y"):
+            rp.convert_to_dir(
+                str(self.folder / "rows/*"), self.folder / "out", drop="y", sample=1.0
+            )
+
+    def test_broken_streams(self):
+        path = self.examples(3, "a.tfrecord.gz")
+        path.write_bytes(gzip.compress(path.read_bytes()) + b"x" * 99)
+        for found in (
+            rp.convert_to_dir(path, self.folder / "converted", skip_corrupt=True),
+            rp.salvage_to_dir(path, self.folder / "salvaged"),
+        ):
+            self.assertEqual((found.records, found.compressed_bytes_skipped), (3, 99))
+            self.assertEqual(found.shards[0].compressed_bytes_skipped, 99)
+            self.assertIn("99 compressed bytes lost", repr(found))
 
     def test_the_same_shard_twice_at_once(self):
         for i in range(6):

@@ -62,6 +62,7 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
             "files": [{**file, "split": file["split"] or None} for file in files],
             "regions_skipped": report.regions_skipped,
             "bytes_skipped": report.bytes_skipped,
+            "compressed_bytes_skipped": report.compressed_bytes_skipped or None,
         }
 
     def salvage(self, report):
@@ -111,6 +112,7 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
         reports = [as_json(file) for file in report]
         for file in reports:
             del file["damaged_regions"]
+            file["compressed_bytes_lost"] = file["compressed_bytes_lost"] or None
             for region in file["regions"]:
                 del region["hint"]
         return reports

@@ -201,7 +201,27 @@ def damaged_contents():
     yield "text", b"<!DOCTYPE html><html></html>", [], [(0, 28, "")]
 
 
+def cut_streams():
+    """Yields name, content, intact records, and compressed bytes that can't be decompressed, with
+    how the region's reason ends."""
+    members, rest = [gzip.compress(framed(*half)) for half in (PAYLOADS[:2], PAYLOADS[2:])], b"x" * 999
+    size = len(members[0]) + len(rest)
+    yield "garbage up to the end", members[0] + rest, PAYLOADS[:2], 999, (
+        f"; the rest of the file, 999 of its {size} compressed bytes, is lost")
+    yield ("garbage between members", rest.join(members), PAYLOADS, 999,
+           "; 999 compressed bytes after it are lost")
+
+
 def verify_cases():
+    for name, content, records, lost, end in cut_streams():
+        at = 67 if len(records) == 2 else 88
+        yield Case(name, "verify", {"a": content}, report=[
+            {"records": len(records), "intact": False, "bytes_lost": 0, "bytes": at,
+             "compressed_bytes_lost": lost, "regions": [
+                 {"begin": 67, "end": 67, "records_before": 2,
+                  "reason": "garbage after the end of the gzip stream at "
+                            f"{content.index(b'x' * 999)} of the file{end}", ...: ...}],
+             ...: ...}])
     for name, content, records, regions in damaged_contents():
         count = records if isinstance(records, int) else len(records)
         for threads in (1, 3) if name in CASES else (0,):
@@ -241,6 +261,9 @@ def salvage_cases():
         yield Case(f"to {target}, {options}", "salvage",
                    {"a": gzip.compress(flipped(THREE, 8))}, options, target=target,
                    outputs={target: [SECOND, THIRD]})
+    for name, content, records, lost, _ in cut_streams():
+        yield Case(name, "salvage", {"a": content}, outputs={"out": records},
+                   report=[{"compressed_bytes_lost": lost, "bytes_lost": 0, ...: ...}])
     yield Case("onto its input", "salvage", {"a": b"x" + THREE}, target="a",
                error=("InvalidArgumentError", "would be replaced"))
     yield Case("one is missing", "salvage", {"a": THREE}, inputs=("a", "none"),
@@ -723,6 +746,9 @@ def damage_cases(case):
         yield case(f"{name}, skipped", {"skip_corrupt": True}, {"out": records}, content, report={
             "regions_skipped": len(regions),
             "bytes_skipped": sum(end - begin for begin, end, *_ in regions), ...: ...})
+    for name, content, records, lost, _ in cut_streams():
+        yield case(f"{name}, skipped", {"skip_corrupt": True}, {"out": records}, content, report={
+            "regions_skipped": 1, "bytes_skipped": 0, "compressed_bytes_skipped": lost, ...: ...})
     middle = flipped(THREE, 8 * 40)
     for options, outputs in (
             ({"shards": 2}, {"out-00000-of-00002": [FIRST], "out-00001-of-00002": [THIRD]}),

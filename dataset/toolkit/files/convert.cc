@@ -73,11 +73,18 @@ class Conversion {
     const RecordSelection& selection = options_.selection;
     const SelectionReport report =
         select_inputs(work, options_.input, selection, activity, consume);
-    if (report.taken > 0) {
-      notes_.insert(
-          require_found(names_of(selection), report.found, report.present, report.looked_at_all));
+    if (selection.is_part) {
+      report_.features = {.any_taken = report.taken > 0,
+                          .found = report.found,
+                          .present = report.present,
+                          .seen = selection.where ? selection.where->seen() : Where::Seen()};
+    } else {
+      if (report.taken > 0) {
+        notes_.insert(
+            require_found(names_of(selection), report.found, report.present, report.looked_at_all));
+      }
+      notes_.insert(report.note);
     }
-    notes_.insert(report.note);
     report_.read = report.read;
     report_.taken = report.taken;
     return report.taken;

@@ -8,6 +8,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/input_records.h"
+#include "dataset/toolkit/files/job_features.h"
 #include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/record_split.h"
 #include "recordpipe/toolkit/record_selection.h"
@@ -51,9 +52,12 @@ struct ConvertReport {
   std::vector<WrittenFile> files = {};
   uint64_t read = 0;   // records
   uint64_t taken = 0;  // of these, by the selection, before sample_count
+  FileFeatures features = {};
 };
 
-// Throws the errors of check_conversion(), select_records(), require_found() and RecordOutput.
+// Throws the errors of check_conversion(), select_records(), require_found() and RecordOutput. If
+// selection.is_part, features that the inputs lack are no error and no note: JobFeatures knows them
+// of ConvertReport::features.
 // input.on_damage is called once for each region. Their notes go to `work`.
 //
 // Where the number of records is needed first, it comes from the index PATH.idx of each input; of a

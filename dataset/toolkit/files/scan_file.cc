@@ -38,6 +38,7 @@ class CountedSinks {
     totals_.bytes = region.end;
     totals_.regions += 1;
     totals_.lost += region.size();
+    totals_.compressed_lost += region.compressed_lost;
     sinks_.damaged(region);
   }
   void cut() { totals_.cut = true; }

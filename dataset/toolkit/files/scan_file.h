@@ -31,7 +31,8 @@ struct ScanTotals {
   uint64_t bytes = 0;    // of the content
   uint64_t records = 0;  // intact records
   uint64_t regions = 0;
-  uint64_t lost = 0;  // bytes in damaged regions
+  uint64_t lost = 0;             // bytes in damaged regions
+  uint64_t compressed_lost = 0;  // DamagedRegion::compressed_lost of all regions
   // The file was truncated while it was read: the sinks may have received bytes other than those
   // that were checked.
   bool cut = false;

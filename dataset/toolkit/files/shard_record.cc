@@ -67,6 +67,9 @@ ShardRecord from_json(const Json& json) {
     record.counts.regions_skipped = count("regions_skipped");
     record.counts.bytes_skipped = count("bytes_skipped");
   }
+  if (json.contains("compressed_bytes_skipped")) {
+    record.counts.compressed_bytes_skipped = count("compressed_bytes_skipped");
+  }
   record.bytes = count("bytes");
   return record;
 }
@@ -88,6 +91,9 @@ std::string to_json_line(const ShardRecord& record) {
   if (record.counts.regions_skipped > 0) {
     json["regions_skipped"] = record.counts.regions_skipped;
     json["bytes_skipped"] = record.counts.bytes_skipped;
+  }
+  if (record.counts.compressed_bytes_skipped > 0) {
+    json["compressed_bytes_skipped"] = record.counts.compressed_bytes_skipped;
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

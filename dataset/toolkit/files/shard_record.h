@@ -18,6 +18,7 @@ struct ShardCounts {
   // Damage of the input that was skipped.
   uint64_t regions_skipped = 0;
   uint64_t bytes_skipped = 0;
+  uint64_t compressed_bytes_skipped = 0;  // that can't be decompressed
 
   bool operator==(const ShardCounts&) const = default;
 };
@@ -37,8 +38,9 @@ struct ShardRecord {
 };
 
 // One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
-// "crc32c"}, and of a damaged input "regions_skipped" and "bytes_skipped". crc32c is a string of
-// eight hexadecimal digits. Of a failure: {"job", "input", "version", "output", "error"}.
+// "crc32c"}, of a damaged input also "regions_skipped" and "bytes_skipped", and
+// "compressed_bytes_skipped" if there are any. crc32c is a string of eight hexadecimal digits. Of a
+// failure: {"job", "input", "version", "output", "error"}.
 std::string to_json_line(const ShardRecord& record);
 // Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that
 // to_json_line() would not write; also if "output" could lead out of the

@@ -128,16 +128,7 @@ struct StatisticsArchive {
     archive_map(state, statistics.feature_lists, one);
   }
 
-  static void archive(auto& state, Where::Seen& seen) {
-    state.number(seen.any);
-    state.number(seen.matched);
-    archive_vector(state, seen.kinds, [&](uint8_t& kinds) { state.number(kinds); });
-    archive_names(state, seen.names);
-    state.number(seen.unknown.count);
-    state.text(seen.unknown.why);
-    state.number(seen.unknown.number);
-    state.text(seen.unknown.path);
-  }
+  static void archive(auto& state, Where::Seen& seen) { archive_seen(state, seen); }
 };
 
 namespace {

@@ -61,10 +61,10 @@ void DamageReason::set(const Error& error) {
 bool DamageReason::is_a_gap(uint64_t end) {
   const ContentGap* gap = input_.gap();
   if (gap == nullptr || gap->offset > end) return false;
-  reason_ = reason_of_gap(gap->error);
+  reason_ = reason_of_gap(*gap);
   hint_ = gap->error.hint();
   remedy_ = gap->error.remedy();
-  input_.pass_gaps(end);
+  compressed_lost_ = input_.pass_gaps(end);
   return true;
 }
 
@@ -75,7 +75,7 @@ DamagedRegion DamageReason::region_before_record(uint64_t end) && {
     hint_ = kDamagedFileHint;
     remedy_ = Remedy::salvage;
   }
-  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_, compressed_lost_};
 }
 
 DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
@@ -92,19 +92,25 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
         "no record follows up to the end of the file: garbage, or a corrupted record with a "
         "length CRC mismatch";
   }
-  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_, compressed_lost_};
 }
 
 DamagedRegion DamageReason::region_given_up(uint64_t end) && {
   is_a_gap(end);
   reason_ += ", and no intact record in " + std::to_string(end - begin_) + " bytes: given up";
-  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_, compressed_lost_};
 }
 
-std::string reason_of_gap(const Error& error) {
-  std::string reason = error.reason();
-  if (error.offset()) reason += " at " + std::to_string(*error.offset()) + " of the file";
-  return reason;
+std::string reason_of_gap(const ContentGap& gap) {
+  std::string reason = gap.error.reason();
+  if (const auto offset = gap.error.offset()) {
+    reason += " at " + std::to_string(*offset) + " of the file";
+  }
+  if (gap.lost == 0) return reason;
+  const std::string lost = std::to_string(gap.lost);
+  if (!gap.file_size) return reason + "; " + lost + " compressed bytes after it are lost";
+  return reason + "; the rest of the file, " + lost + " of its " + std::to_string(*gap.file_size) +
+         " compressed bytes, is lost";
 }
 
 }  // namespace recordpipe

@@ -43,9 +43,10 @@ class DamageReason {
   std::string reason_;
   std::string hint_;
   Remedy remedy_ = Remedy::none;
+  uint64_t compressed_lost_ = 0;
 };
 
-// Returns the reason for a gap, as text.
-std::string reason_of_gap(const Error& error);
+// Returns the reason for a gap, as text, with what it has lost.
+std::string reason_of_gap(const ContentGap& gap);
 
 }  // namespace recordpipe

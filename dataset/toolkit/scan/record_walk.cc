@@ -114,9 +114,9 @@ std::optional<RecordWalk::Step> RecordWalk::next() {
 std::optional<RecordWalk::Step> RecordWalk::gap_here() {
   const ContentGap* gap = input_.gap();
   if (gap == nullptr || gap->offset > position_) return std::nullopt;
-  DamagedRegion region{position_, position_, reason_of_gap(gap->error), gap->error.hint(),
+  DamagedRegion region{position_, position_, reason_of_gap(*gap), gap->error.hint(),
                        gap->error.remedy()};
-  input_.pass_gaps(position_);
+  region.compressed_lost = input_.pass_gaps(position_);
   return region;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dataset/io/lost_content.h"
 #include "recordpipe/crc32c.h"
 
 namespace recordpipe {
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kReadSize = size_t{256} << 10;
 
 // Limit on recorded gaps, because each takes memory. Further gaps are not reported, only the intact
-// parts between them.
+// parts between them, and what they have lost as a loss of the last recorded one.
 constexpr size_t kMostGaps = 1000;
 
 }  // namespace
@@ -137,8 +138,13 @@ void StreamScanInput::forget(uint64_t offset) {
   offset_ = offset;
 }
 
-void StreamScanInput::pass_gaps(uint64_t offset) {
-  while (!gaps_.empty() && gaps_.front().offset <= offset) gaps_.pop_front();
+uint64_t StreamScanInput::pass_gaps(uint64_t offset) {
+  uint64_t lost = 0;
+  while (!gaps_.empty() && gaps_.front().offset <= offset) {
+    lost += gaps_.front().lost;
+    gaps_.pop_front();
+  }
+  return lost;
 }
 
 // Moving copies at most as many bytes as were forgotten, and growing at most as many as are kept,
@@ -164,9 +170,15 @@ void StreamScanInput::read_more() {
   } catch (const Error& error) {
     if (!is_damage(error.kind())) throw;
     ended_ = !reads_on_;
+    const auto* const loss = dynamic_cast<const LostContent*>(&error);
+    const uint64_t lost = loss != nullptr ? loss->lost() : 0;
     const uint64_t here = offset_ + (end_ - begin_);
     const bool is_known = !gaps_.empty() && gaps_.back().offset == here;
-    if (!is_known && gaps_.size() < kMostGaps) gaps_.push_back({here, error});
+    if (is_known || gaps_.size() == kMostGaps) {
+      gaps_.back().lost += lost;
+    } else {
+      gaps_.push_back({here, error, lost, loss != nullptr ? loss->size() : std::nullopt});
+    }
   }
 }
 

@@ -22,6 +22,10 @@ namespace recordpipe {
 struct ContentGap {
   uint64_t offset = 0;  // in the content
   Error error;
+  // The bytes of the compressed file, from error.offset() on, that can't be decompressed; the size
+  // of that file, if these are the rest of it.
+  uint64_t lost = 0;
+  std::optional<uint64_t> file_size = {};
 };
 
 // Not thread-safe.
@@ -44,8 +48,8 @@ class ScanInput {
   virtual void release(uint64_t begin, uint64_t end) = 0;
   // Returns the first gap in the viewed content that was not passed, or null.
   virtual const ContentGap* gap() const = 0;
-  // Marks the gaps up to `offset` as passed.
-  virtual void pass_gaps(uint64_t offset) = 0;
+  // Marks the gaps up to `offset` as passed. Returns what was lost in all of them.
+  virtual uint64_t pass_gaps(uint64_t offset) = 0;
   // Whether the content has changed while it was being read.
   virtual bool changed() const = 0;
   virtual const std::string& path() const = 0;
@@ -95,7 +99,7 @@ class FileScanInput final : public ScanInput {
   void forget(uint64_t offset) override;
   void release(uint64_t begin, uint64_t end) override;
   const ContentGap* gap() const override { return nullptr; }
-  void pass_gaps(uint64_t) override {}
+  uint64_t pass_gaps(uint64_t) override { return 0; }
   bool changed() const override { return was_cut_ || file_.damaged(); }
   const std::string& path() const override { return file_.path(); }
 
@@ -144,7 +148,7 @@ class StreamScanInput final : public ScanInput {
   void forget(uint64_t offset) override;
   void release(uint64_t, uint64_t) override {}
   const ContentGap* gap() const override { return gaps_.empty() ? nullptr : &gaps_.front(); }
-  void pass_gaps(uint64_t offset) override;
+  uint64_t pass_gaps(uint64_t offset) override;
   bool changed() const override { return false; }
   const std::string& path() const override { return source_->path(); }
 

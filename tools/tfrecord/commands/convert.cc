@@ -184,8 +184,7 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
   }
   std::mutex mutex;  // of all below
   size_t converted = 0;
-  size_t noted = 0;    // of them: files without a feature that an option names
-  std::string a_note;  // of one of them
+  JobFeatures features(selection_of(arguments));
   const auto make = [&](const ShardToMake& shard) {
     ConvertOptions options = options_of(arguments);
     options.input.paths = {shard.input};
@@ -211,19 +210,14 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
         };
       }
     }
-    std::string note;
-    FileWork work = shard.work;
-    work.tell = [&](const std::string& what) { note = what; };
-    const ConvertReport report = convert_records(work, std::move(options));
+    const ConvertReport report = convert_records(shard.work, std::move(options));
     const std::lock_guard lock(mutex);
     ++converted;
-    if (!note.empty()) {
-      ++noted;
-      a_note = note;
-    }
+    features.add(report.features);
     return ShardCounts{.records = report.files.at(0).records,
                        .regions_skipped = skipped.regions(),
-                       .bytes_skipped = skipped.bytes()};
+                       .bytes_skipped = skipped.bytes(),
+                       .compressed_bytes_skipped = skipped.compressed_bytes()};
   };
   const ExitCode status = run_shard_command(context, arguments.shards,
                                             {.name = "convert",
@@ -234,10 +228,16 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
                                              .threads = arguments.output.threads,
                                              .json = arguments.json,
                                              .make = make});
-  if (noted == 0 || noted < converted) return status;
-  print_note(context, "convert",
-             fmt::format("{}; this was so in each of {}", a_note, counted(converted, "file")));
-  return ExitCode::trouble;
+  try {
+    print_note(context, "convert", features.require_found_in_any(converted == inputs.files.size()));
+    return status;
+  } catch (const Error& error) {
+    // The outputs are whole, so they stay.
+    print_note(context, "convert",
+               fmt::format("{}; the files in {} are written all the same, and --resume keeps them",
+                           text_of(error), printable(arguments.shards.folder)));
+    return ExitCode::trouble;
+  }
 }
 
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
@@ -277,9 +277,8 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   context.progress.clear();
   skipped.sum_up();
   if (arguments.json) {
-    nlohmann::ordered_json summary = {{"files", to_json(report.files)},
-                                      {"regions_skipped", skipped.regions()},
-                                      {"bytes_skipped", skipped.bytes()}};
+    nlohmann::ordered_json summary = {{"files", to_json(report.files)}};
+    skipped.add_to(summary);
     if (arguments.resize) summary["records_skipped"] = skipped.records();
     print_json_summary(context, summary);
   } else if (arguments.output.path != "-") {
@@ -413,14 +412,18 @@ version of tfrecord differ; a damaged input that has failed and is the same fail
 the end, DIR/manifest.jsonl has a line of JSON for each file of this run: {"job", "input", "version",
 "output", "records", "bytes", "crc32c"}, or, with --keep-going, {"job", "input", "version", "output",
 "error"} if it failed; until then, DIR/.shards has this line of each file that is complete. "tfrecord
-verify --manifest" compares the files with it. --sample draws in each file by the seed and the file's
+verify --manifest" compares the files with it. A file may lack a feature that an option names; if all
+do, an error says so at the end. --sample draws in each file by the seed and the file's
 name.
 
 With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
-status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
-"bytes_skipped"}, and with --resize "records_skipped"; with --split, a file has a "split". Memory: 64
-MiB and the largest record, whatever the size of the inputs; --resize adds an image's pixels for each
-thread, and compression in round-robin order 32 MiB, or 64 KiB for each of more than 512 shards.)",
+status is 0. If a compressed file is damaged itself, reading continues at the next gzip member or
+zstd frame, of which there may be none; the report says how many of its compressed bytes are lost.
+--json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped", "bytes_skipped"},
+"compressed_bytes_skipped" if there are any, and with --resize "records_skipped"; with --split, a
+file has a "split". Memory: 64 MiB and the largest record, whatever the size of the inputs; --resize
+adds an image's pixels for each thread, and compression in round-robin order 32 MiB, or 64 KiB for
+each of more than 512 shards.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
   tfrecord convert 'train-*-of-00064' -o all.tfrecords
   tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7

@@ -197,8 +197,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
         {"path", path}, {"format", format}, {"records", report.taken - skipped.records()}};
     if (const auto rows = target->rows()) summary["rows"] = *rows;
     if (arguments.skip_corrupt) {
-      summary["regions_skipped"] = skipped.regions();
-      summary["bytes_skipped"] = skipped.bytes();
+      skipped.add_to(summary);
       summary["records_skipped"] = skipped.records();
     }
     if (!files.empty()) summary["files"] = files;

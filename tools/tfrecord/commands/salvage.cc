@@ -61,8 +61,9 @@ ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& c
                                            shard.threads, {.damaged = [](const auto&) {}}, writer);
     if (!totals.intact()) {
       was_damaged = true;
-      context.progress.warn(fmt::format("{}: {}", shown_path(shard.input),
-                                        describe_damage(totals.regions, totals.lost)));
+      context.progress.warn(
+          fmt::format("{}: {}", shown_path(shard.input),
+                      describe_damage(totals.regions, totals.lost, totals.compressed_lost)));
       if (totals.records == 0) {
         throw Error({.kind = ErrorKind::corrupted,
                      .path = shard.input,
@@ -73,8 +74,10 @@ ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& c
     writer.close();
     throw_if_stopped(shard.work.stop, shard.output);
     file.commit();
-    return ShardCounts{
-        .records = totals.records, .regions_skipped = totals.regions, .bytes_skipped = totals.lost};
+    return ShardCounts{.records = totals.records,
+                       .regions_skipped = totals.regions,
+                       .bytes_skipped = totals.lost,
+                       .compressed_bytes_skipped = totals.compressed_lost};
   };
   const ExitCode status = run_shard_command(context, arguments.shards,
                                             {.name = "salvage",

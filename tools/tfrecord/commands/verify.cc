@@ -135,13 +135,14 @@ or which bytes [begin, end) are damaged, why, and how many intact records are be
 after these regions. After damage, the next record is searched for at every byte: one whose length
 CRC and data CRC are both correct. In compressed files, offsets are those of the decompressed
 content. If a compressed file is damaged itself, reading continues at the next gzip member or zstd
-frame; bytes that can't be decompressed are not counted.
+frame; the report says how many compressed bytes can't be decompressed.
 
 --json prints one object for each file: {path, records, intact, regions: [{begin, end, reason,
 records_before}], bytes, bytes_lost, compression}. records is the number of intact records,
 records_before the number of those before the region; intact is true if the file has nothing but
 records; bytes is the size of the decompressed content. If a file could not be read to its end,
-error is the reason, and bytes, bytes_lost and compression are missing.
+error is the reason, and bytes, bytes_lost and compression are missing. If compressed bytes can't be
+decompressed, compressed_bytes_lost is their number; bytes_lost is of the decompressed content.
 
 --manifest compares the files that "tfrecord convert" or "salvage" made with --to-dir with the
 manifest of that run. This also finds files that are missing, or intact but not the same.)",

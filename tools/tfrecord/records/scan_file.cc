@@ -24,8 +24,12 @@ std::string describe(const DamagedRegion& region) {
   return text;
 }
 
-std::string describe_damage(uint64_t regions, uint64_t bytes) {
-  return fmt::format("{} of {}", counted(regions, "damaged region"), byte_count(bytes));
+std::string describe_damage(uint64_t regions, uint64_t bytes, uint64_t compressed_bytes) {
+  std::string text = fmt::format("{} of {}", counted(regions, "damaged region"), byte_count(bytes));
+  if (compressed_bytes > 0) {
+    text += fmt::format(", and {}", counted(compressed_bytes, "compressed byte"));
+  }
+  return text;
 }
 
 void DamageReport::begin(const std::string& path) {
@@ -56,9 +60,11 @@ void DamageReport::end_object(uint64_t records, bool intact) {
 void DamageReport::end(const ScanTotals& totals) {
   if (json_) {
     end_object(totals.records, totals.intact());
-    write_(fmt::format(R"(, "bytes": {}, "bytes_lost": {}, "compression": "{}"}})", totals.bytes,
-                       totals.lost, to_string(totals.compression)) +
-           "\n");
+    write_(fmt::format(R"(, "bytes": {}, "bytes_lost": {})", totals.bytes, totals.lost));
+    if (totals.compressed_lost > 0) {
+      write_(fmt::format(R"(, "compressed_bytes_lost": {})", totals.compressed_lost));
+    }
+    write_(fmt::format(R"(, "compression": "{}"}})", to_string(totals.compression)) + "\n");
   } else if (totals.intact()) {
     write_(fmt::format("{}: intact, {}, {}", printable(path_), counted(totals.records, "record"),
                        byte_count(totals.bytes)));
@@ -69,8 +75,12 @@ void DamageReport::end(const ScanTotals& totals) {
     write_(fmt::format("  {}\n", counted(since_damage_, "intact record")));
     const bool inflated = totals.compression != Compression::none;
     write_(fmt::format("  in all: {}, {}{}\n", counted(totals.records, "intact record"),
-                       describe_damage(totals.regions, totals.lost),
+                       describe_damage(totals.regions, totals.lost, 0),
                        inflated ? " of what could be inflated" : ""));
+    if (totals.compressed_lost > 0) {
+      write_(fmt::format("  {} could not be inflated: what was in them is lost\n",
+                         counted(totals.compressed_lost, "compressed byte")));
+    }
   }
 }
 

@@ -14,8 +14,8 @@ namespace recordpipe {
 
 // "[21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)"
 std::string describe(const DamagedRegion& region);
-// "2 damaged regions of 50 bytes"
-std::string describe_damage(uint64_t regions, uint64_t bytes);
+// "2 damaged regions of 50 bytes", "1 damaged region of 61 bytes, and 268,418 compressed bytes"
+std::string describe_damage(uint64_t regions, uint64_t bytes, uint64_t compressed_bytes);
 
 // Reports files one by one. Regions are not stored, so their number is unlimited.
 //
@@ -31,7 +31,8 @@ std::string describe_damage(uint64_t regions, uint64_t bytes);
 //     {"path": "b.tfrecords", "regions": [{"begin": 21, "end": 67, "reason": "...",
 //      "records_before": 1}], "records": 2, "intact": false, "bytes": 88, "bytes_lost": 46,
 //      "compression": "none"}
-// with "error": "..." in place of the last three members if the file could not be read to its end.
+// with "error": "..." in place of the last three members if the file could not be read to its end,
+// and "compressed_bytes_lost" behind "bytes_lost" if there are any.
 class DamageReport {
  public:
   // `write` receives whole lines, or parts of long ones.

@@ -102,6 +102,7 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
     summary.counts.records += record.counts.records;
     summary.counts.regions_skipped += record.counts.regions_skipped;
     summary.counts.bytes_skipped += record.counts.bytes_skipped;
+    summary.counts.compressed_bytes_skipped += record.counts.compressed_bytes_skipped;
     summary.bytes += record.bytes;
     summary.were_there += outcome.was_there ? 1 : 0;
     if (!command.json) return;
@@ -113,6 +114,9 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
     if (record.counts.regions_skipped > 0) {
       line["regions_skipped"] = record.counts.regions_skipped;
       line["bytes_skipped"] = record.counts.bytes_skipped;
+    }
+    if (record.counts.compressed_bytes_skipped > 0) {
+      line["compressed_bytes_skipped"] = record.counts.compressed_bytes_skipped;
     }
     print_json_summary(context, line);
   };
@@ -137,7 +141,8 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
   if (summary.counts.regions_skipped > 0) {
     context.progress.warn(
         fmt::format("tfrecord {}: skipped {} in all", command.name,
-                    describe_damage(summary.counts.regions_skipped, summary.counts.bytes_skipped)));
+                    describe_damage(summary.counts.regions_skipped, summary.counts.bytes_skipped,
+                                    summary.counts.compressed_bytes_skipped)));
   }
   if (!command.json) print_summary(context, summary.text(arguments.folder));
   if (is_complete) return ExitCode::ok;

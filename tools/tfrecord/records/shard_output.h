@@ -55,7 +55,8 @@ struct ShardCommand {
 
 // Runs the job (shard_job.h), prints its errors, what was skipped in all and its summary: with
 // --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
-// one also "regions_skipped" and "bytes_skipped", or {"path", "error"}.
+// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped"; or
+// {"path", "error"}.
 ExitCode run_shard_command(const CommandContext& context, const ShardOutputArguments& arguments,
                            const ShardCommand& command);
 

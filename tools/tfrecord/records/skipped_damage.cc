@@ -1,6 +1,7 @@
 #include "tools/tfrecord/records/skipped_damage.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/records/scan_file.h"
@@ -13,6 +14,7 @@ void SkippedDamage::skip(const std::string& path, const DamagedRegion& region) {
       fmt::format("tfrecord {}: {}: skipped {}", command_, shown_path(path), describe(region)));
   regions_ += 1;
   bytes_ += region.size();
+  compressed_bytes_ += region.compressed_lost;
 }
 
 void SkippedDamage::skip_record(const Error& error) {
@@ -22,13 +24,19 @@ void SkippedDamage::skip_record(const Error& error) {
 
 void SkippedDamage::sum_up() const {
   if (regions_ > 0) {
-    context_.progress.warn(
-        fmt::format("tfrecord {}: skipped {}", command_, describe_damage(regions_, bytes_)));
+    context_.progress.warn(fmt::format("tfrecord {}: skipped {}", command_,
+                                       describe_damage(regions_, bytes_, compressed_bytes_)));
   }
   if (records_ > 0) {
     context_.progress.warn(fmt::format("tfrecord {}: skipped {} with a broken image", command_,
                                        counted(records_, "record")));
   }
+}
+
+void SkippedDamage::add_to(nlohmann::ordered_json& summary) const {
+  summary["regions_skipped"] = regions_;
+  summary["bytes_skipped"] = bytes_;
+  if (compressed_bytes_ > 0) summary["compressed_bytes_skipped"] = compressed_bytes_;
 }
 
 }  // namespace recordpipe

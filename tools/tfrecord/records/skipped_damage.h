@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -22,9 +24,12 @@ class SkippedDamage {
   void skip_record(const Error& error);
   // Says how much was skipped in all, if anything was.
   void sum_up() const;
+  // Adds "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped".
+  void add_to(nlohmann::ordered_json& summary) const;
 
   uint64_t regions() const { return regions_; }
   uint64_t bytes() const { return bytes_; }
+  uint64_t compressed_bytes() const { return compressed_bytes_; }  // that can't be decompressed
   uint64_t records() const { return records_; }
 
  private:
@@ -32,6 +37,7 @@ class SkippedDamage {
   const std::string command_;
   uint64_t regions_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t compressed_bytes_ = 0;
   uint64_t records_ = 0;
 };
 

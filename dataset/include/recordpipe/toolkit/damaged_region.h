@@ -19,6 +19,9 @@ struct DamagedRegion {
   std::string reason = {};       // a lower-case phrase, as in RecordReader's errors
   std::string hint = {};         // what to do; may be empty
   Remedy remedy = Remedy::none;  // the setting that the hint names, if any
+  // Bytes of the compressed file that can't be decompressed. The records in them are lost, too, and
+  // in no other count; `reason` names their number.
+  uint64_t compressed_lost = 0;
 
   uint64_t size() const { return end - begin; }
   bool operator==(const DamagedRegion&) const = default;
