@@ -16,6 +16,8 @@ struct OtherFormat {
 constexpr std::string_view kImage =
     "this is an image, not a file of records: tfrecord create makes records of a folder of images";
 
+constexpr std::string_view kPickle = "this is a pickle of Python: read it with pickle.load";
+
 constexpr OtherFormat kFormats[] = {
     {0, "version https://git-lfs"sv, "this is a Git LFS pointer, not the file: run git lfs pull"},
     {0, "PAR1"sv, "this is a Parquet file: read it with pyarrow, or another reader of Parquet"},
@@ -34,6 +36,20 @@ constexpr OtherFormat kFormats[] = {
     {0, "SQLite format 3"sv, "this is an SQLite database: read it with sqlite3"},
     {0, "ORC"sv, "this is an ORC file: read it with pyarrow.orc"},
     {0, "Obj\x01"sv, "this is an Avro file: read it with the Python package fastavro"},
+    {0, "SEQ\x06"sv, "this is a SequenceFile of Hadoop: read it with Hadoop or Spark"},
+    {0, "\x0a\x23\xd7\xce"sv, "this is a RecordIO file of MXNet: read it with mxnet.recordio"},
+    {0, "MATLAB 5.0 MAT-file"sv, "this is a MATLAB file: read it with scipy.io.loadmat"},
+    {0, "\x80\x04\x95"sv, kPickle},
+    {0, "\x80\x05\x95"sv, kPickle},
+    {0, "%PDF-"sv, "this is a PDF document"},
+    {0, "7z\xbc\xaf\x27\x1c"sv, "this is a 7-Zip archive: extract it"},
+    {0, "Rar!\x1a\x07"sv, "this is a RAR archive: extract it"},
+    {0, "\x02\x21\x4c\x18"sv, "this is LZ4's legacy format: decompress it with lz4 -d"},
+    // With the dictionary of xz's default level, and a size that is not stored.
+    {0, "\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff"sv,
+     "this is compressed with LZMA: decompress it with xz -d"},
+    {0, "GIF8"sv, kImage},
+    {8, "WEBPVP8"sv, kImage},
     {0, "\x89PNG\r\n\x1a\n"sv, kImage},
     {0, "\xff\xd8\xff"sv, kImage},
 };

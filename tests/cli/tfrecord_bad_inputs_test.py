@@ -8,6 +8,7 @@ import gzip
 import lzma
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import struct
@@ -158,6 +159,14 @@ class Formats(Reading):
         "a zip archive": b"PK\x03\x04\x14\0\0\0\0\0" + bytes(90),
         "a tar archive": b"a.jpg".ljust(257, b"\0") + b"ustar\00000" + bytes(248),
         "a NumPy array": b"\x93NUMPY\x01\0v\0{'descr': '<f4'}",
+        "a SequenceFile of Hadoop": b"SEQ\x06\x19org.apache.hadoop.io.Text" + bytes(90),
+        "RecordIO file of MXNet": struct.pack("<3I", 0xced7230a, 40, 7) + bytes(range(40)),
+        "a pickle": pickle.dumps(list(range(40)), 4),
+        "PDF": b"%PDF-1.7\n%" + bytes(range(90)),
+        "LZ4's legacy format": b"\x02\x21\x4c\x18\x2a\0\0\0" + bytes(range(42)),
+        "LZMA": lzma.compress(bytes(range(90)), lzma.FORMAT_ALONE),
+        "a MATLAB file": b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(124) + b"\0\1IM",
+        "a 7-Zip archive": b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(40)),
         "LMDB": bytes(16) + b"\xde\xc0\xef\xbe" + bytes(90),
     }
 

@@ -26,6 +26,16 @@ class DiffTest(TfrecordTest):
 
 
 class Same(DiffTest):
+    def test_what_folders_leave_out_is_noted(self):
+        for side in "xy":
+            (self.folder / side).mkdir()
+            self.write(f"{side}/val.tfrecord", b"1")
+            self.write(f"{side}/train.record", side.encode())
+        result = self.start("diff", "x", "y", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([line.split(":")[1] for line in result.stderr.decode().splitlines()],
+                         [f" left out 1 file of a folder, {side}/train.record" for side in "xy"])
+
     def same(self, *arguments, records=3):
         self.assertEqual(self.run_it("diff", *arguments),
                          "the same 1 record\n" if records == 1 else f"the same {records} records\n")

@@ -1,6 +1,8 @@
 """Tests --to-dir of convert and salvage: a file from each input, resumed, killed, checked."""
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
 import signal
@@ -92,6 +94,25 @@ class ToDir(TfrecordTest):
         # What is not known is a note.
         said = self.summary("convert", "rows/[ac]", "--to-dir", "out", "--drop", "y", "--sample", "1")
         self.assertIn("no record that was read has a feature named y", said)
+
+    def test_inputs_in_compressions_that_are_only_read(self):
+        (self.folder / "some").mkdir()
+        for name, content in (("a.tfrecord.bz2", bz2.compress(THREE)), ("b.tfrecord", THREE),
+                              ("c.tfrecord.xz", lzma.compress(THREE)),
+                              ("d.tfrecord", bz2.compress(THREE)), ("e.tfrecord.bz2", THREE)):
+            (self.folder / "some" / name).write_bytes(content)
+        for compression, extension in ("gzip", ".gz"), ("none", ""):
+            self.run_it("convert", "some", "--to-dir", compression, "--compression", compression)
+            self.assertEqual(sorted(self.contents(compression)),
+                             [*(f"{name}.tfrecord{extension}" for name in "abcde"), "manifest.jsonl"])
+        self.run_it("diff", "gzip", "none")
+        result = self.start("convert", "some", "--to-dir", "kept", "--keep-going")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(sorted(self.contents("kept")), ["b.tfrecord", "manifest.jsonl"])
+        for name, words in (("a.tfrecord.bz2", ".bz2"), ("c.tfrecord.xz", ".xz"),
+                            ("d.tfrecord", "bzip2"), ("e.tfrecord.bz2", ".bz2")):
+            self.assertRegex(result.stderr.decode(), f"some/{name}: {words} is only read, not written"
+                                                     ".*--compression gzip")
 
     def test_files_do_not_depend_on_threads(self):
         for threads in "1", "4":

@@ -162,6 +162,11 @@ class Output(TfrecordTest):
                             ["create", "a.csv"]):
                 with self.subTest(name=name, command=command):
                     self.expect_failure(words, *command, "-o", name)
+        for ending in ("html png JPG txt avro orc pkl pt 7z libsvm svm safetensors lmdb arrayrecord mat "
+                       "lzma pdf").split():
+            with self.subTest(ending):
+                self.expect_failure("this is the name of", "convert", "a.tfrecords", "-o",
+                                    f"out.{ending}")
         for name, format, words in (("out.parquet", "csv", "the name of Parquet, and csv"),
                                     ("out.csv", "json", "the name of CSV, and json"),
                                     ("out.jsonl.gz", "json", "the name of a compressed file"),
@@ -172,7 +177,10 @@ class Output(TfrecordTest):
         os.link(self.folder / "a.tfrecords", self.folder / "records.csv")
         for command in ("convert", "salvage"):
             self.expect_failure("the name of CSV", command, "records.csv", "--to-dir", "out")
-        self.run_it("export", "a.tfrecords", "--to", "csv", "-o", "out.txt")
+        self.expect_failure("the name of a web page", "export", "a.tfrecords", "--to", "csv", "-o",
+                            "out.html")
+        for format in ("csv", "json"):
+            self.run_it("export", "a.tfrecords", "--to", format, "-o", "out.txt")
 
     def test_no_name(self):
         for command in [*READERS, "convert"]:

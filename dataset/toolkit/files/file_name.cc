@@ -1,15 +1,29 @@
 #include "dataset/toolkit/files/file_name.h"
 
+#include <initializer_list>
+
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {
 
-size_t compression_extension(std::string_view name) {
-  for (const std::string_view extension : {".gz", ".gzip", ".zlib", ".zst", ".zstd"}) {
+namespace {
+
+size_t extension_of(std::string_view name, std::initializer_list<std::string_view> extensions) {
+  for (const std::string_view extension : extensions) {
     if (name.size() > extension.size() && name.ends_with(extension)) return extension.size();
   }
   return 0;
+}
+
+}  // namespace
+
+size_t compression_extension(std::string_view name) {
+  return extension_of(name, {".gz", ".gzip", ".zlib", ".zst", ".zstd"});
+}
+
+size_t read_only_extension(std::string_view name) {
+  return extension_of(name, {".bz2", ".xz", ".lz4", ".snappy", ".sz"});
 }
 
 std::string file_name(const std::string& path) {

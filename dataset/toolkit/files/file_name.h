@@ -18,6 +18,9 @@ std::string file_name(const std::string& path);
 // Length of the compression's extension at the end of a longer name: 3 of "a.gz"; 0 if none.
 size_t compression_extension(std::string_view name);
 
+// The same for compressions that are only read: 4 of "a.bz2".
+size_t read_only_extension(std::string_view name);
+
 // Derives a seed from a seed and a name.
 uint64_t seed_of_name(uint64_t seed, std::string_view name);
 

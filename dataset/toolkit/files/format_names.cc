@@ -19,6 +19,7 @@ struct FormatName {
 
 constexpr std::string_view kExport = "tfrecord export";
 constexpr std::string_view kTables = "recordpipe.convert() and write_table() in Python";
+constexpr std::string_view kText = "text";  // CSV and JSON lines are text, too
 constexpr std::string_view kCompression = "compressions of TFRecords are NAME.gz, .zlib and .zst";
 
 constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"},
@@ -37,12 +38,51 @@ constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"
                                      FormatName{".ipc", "Arrow", kTables},
                                      FormatName{".h5", "HDF5", {}},
                                      FormatName{".hdf5", "HDF5", {}},
+                                     FormatName{".avro", "Avro", {}},
+                                     FormatName{".orc", "ORC", {}},
+                                     FormatName{".mat", "MATLAB arrays", {}},
+                                     FormatName{".lmdb", "an LMDB database", {}},
+                                     FormatName{".mdb", "an LMDB database", {}},
+                                     FormatName{".sqlite", "an SQLite database", {}},
+                                     FormatName{".arrayrecord", "ArrayRecord", {}},
+                                     FormatName{".array_record", "ArrayRecord", {}},
+                                     FormatName{".riegeli", "Riegeli records", {}},
+                                     FormatName{".safetensors", "safetensors", {}},
+                                     FormatName{".pt", "PyTorch tensors", {}},
+                                     FormatName{".pth", "PyTorch tensors", {}},
+                                     FormatName{".pkl", "a pickle", {}},
+                                     FormatName{".pickle", "a pickle", {}},
+                                     FormatName{".libsvm", "LibSVM", {}},
+                                     FormatName{".svm", "LibSVM", {}},
+                                     FormatName{".msgpack", "MessagePack", {}},
+                                     FormatName{".txt", "text", {}, kText},
+                                     FormatName{".html", "a web page", {}},
+                                     FormatName{".htm", "a web page", {}},
+                                     FormatName{".xml", "XML", {}},
+                                     FormatName{".yaml", "YAML", {}},
+                                     FormatName{".yml", "YAML", {}},
+                                     FormatName{".pdf", "PDF", {}},
+                                     FormatName{".xlsx", "a spreadsheet", {}},
+                                     FormatName{".png", "an image", {}},
+                                     FormatName{".jpg", "an image", {}},
+                                     FormatName{".jpeg", "an image", {}},
+                                     FormatName{".gif", "an image", {}},
+                                     FormatName{".webp", "an image", {}},
+                                     FormatName{".bmp", "an image", {}},
+                                     FormatName{".tif", "an image", {}},
+                                     FormatName{".tiff", "an image", {}},
+                                     FormatName{".mp4", "a video", {}},
+                                     FormatName{".wav", "a sound", {}},
                                      FormatName{".zip", "a zip archive", {}},
+                                     FormatName{".7z", "a 7-Zip archive", {}},
+                                     FormatName{".rar", "a RAR archive", {}},
                                      FormatName{".bz2", "bzip2", kCompression},
                                      FormatName{".xz", "xz", kCompression},
+                                     FormatName{".lzma", "LZMA", kCompression},
                                      FormatName{".lz4", "LZ4", kCompression},
                                      FormatName{".br", "Brotli", kCompression},
-                                     FormatName{".snappy", "Snappy", kCompression}};
+                                     FormatName{".snappy", "Snappy", kCompression},
+                                     FormatName{".sz", "Snappy", kCompression}};
 
 // Null if the name promises none of the formats.
 const FormatName* find_format(std::string_view name) {
@@ -95,6 +135,7 @@ void require_name_of_export(std::string_view path, std::string_view format) {
       format == "csv" || format == "tsv" || format == "scalars";  // with any delimiter
   if (found == nullptr || found->format == format) return;
   if (is_csv && (found->format == "csv" || found->format == "tsv")) return;
+  if ((is_csv || format == "json") && found->format == kText) return;
   throw another_format(path, found->name, format,
                        found->written_by == kTables ? std::string(kTables) + " write it"
                                                     : "leave out --to, or give another name");

@@ -41,8 +41,11 @@ std::string JobFeatures::require_found_in_any(bool added_all) const {
   const bool looked_at_all = added_all && !selection_.fraction && !selection_.limit;
   std::string note;
   if (selection_.where) note = selection_.where->require_possible(looked_at_all);
-  if (!note.empty() || !any_taken_) return note;
-  return require_found(names_of(selection_), found_, present_.all(), looked_at_all);
+  if (!any_taken_) return note;
+  const std::string missing =
+      require_found(names_of(selection_), found_, present_.all(), looked_at_all);
+  if (!note.empty() && !missing.empty()) note += "; ";
+  return note + missing;
 }
 
 }  // namespace recordpipe

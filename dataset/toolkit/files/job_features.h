@@ -30,9 +30,9 @@ class JobFeatures {
   explicit JobFeatures(RecordSelection selection) : selection_(std::move(selection)) {}
 
   void add(const FileFeatures& file);
-  // Throws the errors of Where::require_possible() and require_found() for all files together. If
-  // not all files of the job were added, or the selection has a fraction or a limit, returns their
-  // note.
+  // Throws the errors and returns the notes of Where::require_possible() and require_found() for
+  // all files together. If not all files of the job were added, or the selection has a fraction or
+  // a limit, there are no errors.
   [[nodiscard]] std::string require_found_in_any(bool added_all) const;
 
  private:

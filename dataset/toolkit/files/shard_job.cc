@@ -1,5 +1,6 @@
 #include "dataset/toolkit/files/shard_job.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ std::string name_of_output(const std::string& input, const std::vector<std::stri
 }
 
 std::string with_extension(std::string name, Compression compression) {
-  name.resize(name.size() - compression_extension(name));
+  name.resize(name.size() - std::max(compression_extension(name), read_only_extension(name)));
   if (compression == Compression::gzip) name += ".gz";
   if (compression == Compression::zlib) name += ".zlib";
   if (compression == Compression::zstd) name += ".zst";
@@ -104,7 +105,8 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
       throw refused(input, "its output would have the name of a file of the job itself: " + name,
                     "give it another name");
     }
-    require_name_of_records(name);
+    // What is only compressed so fails by itself, in compression_of_shard().
+    require_name_of_records(name.substr(0, name.size() - read_only_extension(name)));
     names.push_back(std::move(name));
   }
   return names;
@@ -113,7 +115,18 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
 Compression compression_of_shard(FileSystem& files, const std::string& input,
                                  std::optional<Compression> given,
                                  const RecordReadOptions& reading) {
-  return given ? *given : detect_compression(files, input, reading);
+  if (given) return *given;
+  const Compression found = detect_compression(files, input, reading);
+  const std::string name = file_name(input);
+  const size_t extension = read_only_extension(name);
+  if (found < Compression::bzip2 && extension == 0) return found;
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = input,
+               .reason = (extension > 0 ? name.substr(name.size() - extension)
+                                        : std::string(to_string(found))) +
+                         " is only read, not written, and its output would be compressed as it is",
+               .hint = "choose a compression of the outputs, or none: --compression gzip "
+                       "(compression=\"gzip\")"});
 }
 
 bool run_shard_job(const FileWork& work, const ShardJob& job,

@@ -58,8 +58,8 @@ std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
   return parts;
 }
 
-std::vector<std::string> paths_of(const CommandContext& context, const std::string& given,
-                                  const DiffArguments& arguments) {
+FilesAndFolders files_of(const CommandContext& context, const std::string& given,
+                         const DiffArguments& arguments) {
   const auto parts = parts_of(context.files, given);
   if (std::ranges::count_if(parts, is_standard_input) > 1) {
     throw UsageError("standard input can be read once only");
@@ -215,8 +215,13 @@ class Diff {
 };
 
 ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
-  const auto a = paths_of(context, arguments.a, arguments);
-  const auto b = paths_of(context, arguments.b, arguments);
+  const auto found = [&](const std::string& side) {
+    const FilesAndFolders files = files_of(context, side, arguments);
+    note_left_out(context, files);
+    return files.files;
+  };
+  const auto a = found(arguments.a);
+  const auto b = found(arguments.b);
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }
@@ -229,8 +234,9 @@ CommandAction define_diff(CommandApp& app) {
   const char* const what =
       "A file, folder, pattern or URL, or several separated by commas; - is standard input";
   const auto paths = [&given = *arguments](const std::string& side) {
-    return
-        [&given, &side](const CommandContext& context) { return paths_of(context, side, given); };
+    return [&given, &side](const CommandContext& context) {
+      return files_of(context, side, given).files;
+    };
   };
   app.add_input("A", arguments->a, what, paths(arguments->a)).required().type_name("FILE");
   app.add_input("B", arguments->b, what, paths(arguments->b)).required().type_name("FILE");

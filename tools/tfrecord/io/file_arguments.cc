@@ -52,9 +52,10 @@ void append(FilesAndFolders more, FilesAndFolders& all) {
   std::ranges::move(more.left_out, std::back_inserter(all.left_out));
 }
 
-FilesAndFolders expand_files_and_folders(const CommandContext& context,
-                                         const std::vector<std::string>& given,
-                                         const InputFilesOptions& options) {
+}  // namespace
+
+FilesAndFolders expand_inputs(const CommandContext& context, const std::vector<std::string>& given,
+                              const InputFilesOptions& options) {
   FilesAndFolders found;
   for (auto next = given.begin(); next != given.end();) {
     if (is_standard_input(*next)) {
@@ -68,8 +69,6 @@ FilesAndFolders expand_files_and_folders(const CommandContext& context,
   }
   return found;
 }
-
-}  // namespace
 
 void FileArguments::add_to(CommandApp& app, const std::string& name,
                            const std::string& description) {
@@ -98,9 +97,7 @@ const FilesAndFolders& FileArguments::found(const CommandContext& context) const
   if (!found_ && !failure_) {
     try {
       found_ = find(context);
-      if (const std::string note = left_out_note(*found_); !note.empty()) {
-        context.progress.note("tfrecord: " + note);
-      }
+      note_left_out(context, *found_);
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -115,7 +112,7 @@ FilesAndFolders FileArguments::find(const CommandContext& context) const {
   }
   InputFilesOptions options = {.recursive = recursive_,
                                .keep_folders = folders_ == FolderInputs::kept};
-  FilesAndFolders found = expand_files_and_folders(context, files_, options);
+  FilesAndFolders found = expand_inputs(context, files_, options);
   options.literal = true;
   if (list_.empty()) return found;
   const std::vector<std::string> listed = read_list(context, list_, null_separated_);
@@ -129,10 +126,9 @@ Option add_recursive(CommandApp& app, bool& recursive) {
                       "Also read the folders below a folder; links to folders are not followed");
 }
 
-std::vector<std::string> expand_inputs(const CommandContext& context,
-                                       const std::vector<std::string>& given,
-                                       const InputFilesOptions& options) {
-  return expand_files_and_folders(context, given, options).files;
+void note_left_out(const CommandContext& context, const FilesAndFolders& found) {
+  const std::string note = left_out_note(found);
+  if (!note.empty()) context.progress.note("tfrecord: " + note);
 }
 
 }  // namespace recordpipe

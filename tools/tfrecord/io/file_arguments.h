@@ -52,8 +52,9 @@ Option add_recursive(CommandApp& app, bool& recursive);
 
 // Returns the files of each argument; "-" is standard input. Throws the errors of
 // find_input_files().
-std::vector<std::string> expand_inputs(const CommandContext& context,
-                                       const std::vector<std::string>& given,
-                                       const InputFilesOptions& options);
+FilesAndFolders expand_inputs(const CommandContext& context, const std::vector<std::string>& given,
+                              const InputFilesOptions& options);
+// Prints which files of folders were left out, if any were.
+void note_left_out(const CommandContext& context, const FilesAndFolders& found);
 
 }  // namespace recordpipe
