@@ -215,6 +215,12 @@ class Npz(ExportTest):
         self.assertEqual((10 + length) % 64, 0)
         return eval(content[10:10 + length], {}), content[10 + length:]  # made by this test
 
+    def test_records_without_features(self):
+        self.write("a", b"", b"")
+        self.assertIn("records without features, which an .npz file without arrays can't represent",
+                      self.run_it("export", "a", "-o", "b.npz", status=2))
+        self.assertFalse((self.folder / "b.npz").exists())
+
     def test_arrays(self):
         rows = [{"f": [i / 2, 1.0], "i": [i], "name": ["x" * i], "pixels": [bytes([i]) * 6]}
                 for i in range(1, 4)]

@@ -151,6 +151,12 @@ class NpzTarget final : public ExportTarget {
   }
 
   void close() override {
+    if (columns_.empty() && records_ > 0) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "records without features, which an .npz file without arrays can't "
+                             "represent",
+                   .hint = "export to JSON lines"});
+    }
     NpzWriter zip(output_);
     for (auto& [name, rows] : rows_) {
       const Column& column = columns_.at(name);
