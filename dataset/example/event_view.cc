@@ -59,13 +59,9 @@ double from_float16(uint16_t bits) {
   return bits >> 15 ? -value : value;
 }
 
-// Returns an integer; beyond those that double has all of, also its digits.
 template <typename Integer>
 double from_integer(Integer number, std::string& digits) {
-  constexpr int64_t kExact = int64_t{1} << std::numeric_limits<double>::digits;
-  if (std::cmp_greater(number, kExact) || std::cmp_less(number, -kExact)) {
-    digits = std::to_string(number);
-  }
+  digits = std::to_string(number);
   return static_cast<double>(number);
 }
 
@@ -84,11 +80,11 @@ double number_of(TensorType type, uint64_t bits, std::string& digits) {
     case TensorType::int64:
       return from_integer(static_cast<int64_t>(bits), digits);
     case TensorType::int32:
-      return static_cast<int32_t>(bits);
+      return from_integer(static_cast<int32_t>(bits), digits);
     case TensorType::int16:
-      return static_cast<int16_t>(bits);
+      return from_integer(static_cast<int16_t>(bits), digits);
     case TensorType::int8:
-      return static_cast<int8_t>(bits);
+      return from_integer(int{static_cast<int8_t>(bits)}, digits);
     case TensorType::uint8:
     case TensorType::boolean:
     case TensorType::uint16:

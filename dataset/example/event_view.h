@@ -21,7 +21,7 @@ struct SummaryValueView {
   // A simple_value, or the single number of a tensor (TensorFlow 2's scalars), of any type but the
   // complex ones.
   std::optional<double> scalar = {};
-  std::string digits = {};                   // of a scalar that is an integer beyond 2^53
+  std::string digits = {};                   // of a scalar of an integer type, all of them
   std::vector<std::string_view> texts = {};  // of a tensor of strings
   std::optional<TensorView> tensor = {};     // of numbers, and not a scalar
   size_t bytes = 0;                          // size of the field; 0 for a simple_value
