@@ -38,22 +38,36 @@ std::string features_in_words(const Record& record,
   return {};
 }
 
+// Whether the record is an ExampleListWithContext that has features; without, it may be anything.
+bool is_list_of_examples(const Record& record) {
+  MessageView message;
+  message.read(record.data);
+  const bool has_any = !message.features().empty() || !message.feature_lists().empty();
+  return has_any && message.kind() == MessageKind::example_list;
+}
+
 // Returns `error` with the record's path and offset, if they are known. The offset in `error`,
 // which is relative to the data, moves to the reason. If a feature is missing, the hint names those
-// that there are.
+// that there are. A list of Examples is called so.
 Error in_record(const Error& error, const Record& record,
                 std::initializer_list<const WantedFeatures*> schemas) {
   Error::Parts parts{.kind = error.kind(),
                      .path = std::string(record.path),
                      .reason = error.reason(),
                      .hint = error.hint()};
-  if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
-  parts.reason += " in the record";
-  if (!record.path.empty()) parts.offset = record.offset;
-  if (error.kind() == ErrorKind::not_found) {
-    const std::string features = features_in_words(record, schemas);
+  const bool is_missing = error.kind() == ErrorKind::not_found;
+  if ((is_missing || error.kind() == ErrorKind::corrupted) && is_list_of_examples(record)) {
+    parts.reason = "an ExampleListWithContext where an Example was expected,";
+    parts.hint = "parse_example_list (C++: SequenceExampleSchema::of_example_lists) reads it";
+  } else {
+    if (error.offset()) {
+      parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
+    }
+    const std::string features = is_missing ? features_in_words(record, schemas) : "";
     if (!features.empty()) parts.hint = features + "; " + parts.hint;
   }
+  parts.reason += " in the record";
+  if (!record.path.empty()) parts.offset = record.offset;
   return Error(std::move(parts));
 }
 

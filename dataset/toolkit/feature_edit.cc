@@ -146,6 +146,10 @@ void require_editable(const MessageView& message) {
 
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit) {
   static_assert(kExampleFeatures == kSequenceContext && kFeaturesEntry == kFeatureListsEntry);
+  MessageView view(edit.kind);
+  view.read(message);
+  // (Of a message of no known kind, the reader may tell where it is malformed.)
+  if (view.kind() != MessageKind::unknown) require_editable(view);
   // std::nullopt if the message has no such field. An empty field is kept, because it determines
   // the kind of the message.
   std::optional<Entries> features;
@@ -163,8 +167,6 @@ EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdi
       reader.skip(tag);
     }
   }
-  MessageView view(edit.kind);
-  view.read(message);
   require_editable(view);
   std::unique_ptr<const std::string> replaced;
   if (edit.replace) {

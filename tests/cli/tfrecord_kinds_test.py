@@ -247,6 +247,14 @@ class ExampleLists(TfrecordTest):
         self.write("c", LIST + field(1, b""), example_list(named_example({"clicks": [0]})))
         self.assertEqual(self.start("diff", "a", "c").returncode, 1)
 
+    def test_edits_and_splits_call_them_by_their_name(self):
+        self.assertIn("neither an Example nor a SequenceExample (but ExampleListWithContext)",
+                      self.run_it("convert", "a", "-o", "b", "--drop", "clicks", status=2))
+        self.assertIn("the feature clicks, which decides the split, can't be read: not an Example "
+                      "but an ExampleListWithContext",
+                      self.run_it("convert", "a", "-o", "b", "--split", "x=0.5,y=0.5", "--split-by",
+                                  "clicks", status=2))
+
     def test_export_keeps_them(self):
         self.summary("export", "a", "-o", "a.jsonl")
         self.summary("create", "a.jsonl", "-o", "again")

@@ -163,6 +163,11 @@ class ExampleLists(FilesTest):
         self.assertEqual(lists["clicks"].tolist(), [1, 0])
         with self.assertRaisesRegex(rp.UnsupportedError, "call parse_example_list"):
             rp.tfrecords(self.path).parse()
+        for features in ({"clicks": rp.FixedLenFeature([], "int64")}, schema.features()):
+            with self.assertRaisesRegex(
+                rp.Error, "an ExampleListWithContext where .*parse_example_list .* reads it"
+            ):
+                list(rp.tfrecords(self.path).parse(features))
 
     def test_an_example_without_a_fixed_feature(self):
         dataset = rp.tfrecords(self.path).parse_example_list(

@@ -13,6 +13,7 @@
 #include "recordpipe/example_view.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/url_path.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {
@@ -119,11 +120,14 @@ size_t RecordSplitter::split_at(double u) const {
 
 size_t RecordSplitter::by_key(const NumberedRecord& record) const {
   const auto refuse = [&](ErrorKind kind, const std::string& reason) {
-    return Error({.kind = kind,
-                  .path = std::string(record.path),
-                  .offset = record.offset,
-                  .reason = "the feature " + printable(*split_.key) +
-                            ", which decides the split, " + reason});
+    const bool is_list = message_kind(record.data) == MessageKind::example_list;
+    return Error(
+        {.kind = kind,
+         .path = std::string(record.path),
+         .offset = record.offset,
+         .reason =
+             "the feature " + printable(*split_.key) + ", which decides the split, " +
+             (is_list ? "can't be read: not an Example but an ExampleListWithContext" : reason)});
   };
   const std::optional<FeatureView> feature = [&] {
     try {
