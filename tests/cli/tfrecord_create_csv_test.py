@@ -241,6 +241,9 @@ class Csv(CreateTest):
             named_example({"x": [8.0, -0.0]}), named_example({"x": [1e3]}), example(x=field(2, b""))])
         self.text("a.csv", 'x\n"[8, 0]"\n[1000]\n')
         self.created("a.csv", expected=[named_example({"x": [8, 0]}), named_example({"x": [1000]})])
+        # -0 is no integer, in a list or outside of one.
+        self.text("a.csv", 'x,y,z\n-0,[-0],"[-0, 3]"\n')
+        self.created("a.csv", expected=[named_example({"x": [-0.0], "y": [-0.0], "z": [-0.0, 3.0]})])
         # A type that is given goes first.
         self.text("a.csv", 'x\n"[8.0, 1e3]"\n')
         self.created("a.csv", "--types", "x=int64", expected=[named_example({"x": [8, 1000]})])

@@ -66,7 +66,9 @@ std::optional<CsvColumnGuess::Cell> CsvColumnGuess::read_json(const std::string&
   if (std::ranges::all_of(list.items, &JsonValue::is_bytes)) return Cell{Form::bytes};
   Cell cell{Form::boolean};
   for (const JsonValue& item : list.items) {
-    if (item.kind == JsonValue::Kind::integer) {
+    if (item.kind == JsonValue::Kind::integer && item.text == "-0") {
+      cell.form = Form::floating;  // an integer has no sign of 0
+    } else if (item.kind == JsonValue::Kind::integer) {
       if (cell.form == Form::boolean && !item.text.empty()) cell.form = Form::int64;
       if (is_rounded_by_float(item.integer)) cell.is_rounded = true;
     } else if (item.kind == JsonValue::Kind::floating) {

@@ -37,15 +37,15 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return put({.kind = JsonValue::Kind::integer, .integer = value ? 1 : 0});
   }
   bool number_integer(number_integer_t value) override {
-    ++numbers_;
-    return put({.kind = JsonValue::Kind::integer, .integer = value, .text = std::to_string(value)});
+    // (Numbers without a minus are unsigned.)
+    return integer(value, value == 0 ? "-0" : std::to_string(value));
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (value > static_cast<uint64_t>(INT64_MAX)) {
       ++numbers_;
       return put({.kind = JsonValue::Kind::floating, .text = std::to_string(value)});
     }
-    return number_integer(static_cast<int64_t>(value));
+    return integer(static_cast<int64_t>(value), std::to_string(value));
   }
   bool number_float(number_float_t, const string_t& text) override {
     if (const auto word = words_.find(numbers_++); word != words_.end()) {
@@ -83,6 +83,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
+  bool integer(int64_t value, std::string text) {
+    ++numbers_;
+    return put({.kind = JsonValue::Kind::integer, .integer = value, .text = std::move(text)});
+  }
   [[noreturn]] void fail_number(std::string_view what) const {
     what.remove_prefix(std::min(what.find('\''), what.size()));
     while (what.starts_with('\'')) what.remove_prefix(1);
