@@ -204,14 +204,16 @@ EventView read_event(std::span<const std::byte> record) {
   return event;
 }
 
+bool fits_tag(std::string_view tag, const std::string& pattern) {
+  return ::fnmatch(pattern.c_str(), std::string(tag).c_str(), 0) == 0;
+}
+
 bool keep_selected(EventView& event, const EventFilter& filter) {
   if (event.step < filter.first_step || event.step >= filter.end_step) return false;
   if (filter.tags.empty()) return true;
   std::erase_if(event.summary, [&](const SummaryValueView& value) {
-    const std::string tag(value.tag);
-    return std::ranges::none_of(filter.tags, [&](const std::string& pattern) {
-      return ::fnmatch(pattern.c_str(), tag.c_str(), 0) == 0;
-    });
+    return std::ranges::none_of(
+        filter.tags, [&](const std::string& pattern) { return fits_tag(value.tag, pattern); });
   });
   return !event.summary.empty();
 }

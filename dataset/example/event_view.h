@@ -58,6 +58,9 @@ struct EventFilter {
   bool all() const { return tags.empty() && first_step == INT64_MIN && end_step == INT64_MAX; }
 };
 
+// Whether `tag` is one of the pattern of EventFilter::tags.
+bool fits_tag(std::string_view tag, const std::string& pattern);
+
 // Keeps the values whose tag is selected. Returns whether the Event is selected: by its step, and,
 // if there are tags, by a value that is left.
 bool keep_selected(EventView& event, const EventFilter& filter);

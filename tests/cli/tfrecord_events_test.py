@@ -95,6 +95,23 @@ class Events(TfrecordTest):
         with open(self.folder / "out.csv", newline="") as file:
             return list(csv.reader(file))
 
+    def test_a_tag_that_no_value_has(self):
+        for command in ["show"], ["head"], ["export", "--to", "scalars", "-o", "out.csv"]:
+            for more, words in ([], "no value (that was read )?has the tag nope"), (["--limit", "2"], "no value that was read"):
+                if "head" in command and more:
+                    continue
+                with self.subTest(command=command, more=more):
+                    result = self.start(*command, "events", "--tag", "loss", "--tag", "nope*", *more)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertRegex(result.stderr.decode(), f"tfrecord {command[0]}: {words}.*; there are .*rate")
+            result = self.start(*command, "events", "--tag", "los*", "--step", "99")
+            self.assertNotIn(b"no value", result.stderr)
+
+    def test_export_recommends_scalars(self):
+        for name in "out.csv", "out.npz", "out/", "out.tar":
+            error = self.run_it("export", "events", "-o", name, status=2)
+            self.assertRegex(error, r"is an Event of TensorBoard.*--to scalars", name)
+
     def test_files_follow_a_tag(self):
         self.write("more", event(30, simple("loss", 7)))
         shown = self.json("show", "events", "--tag", "loss", "more", "--json")

@@ -283,6 +283,12 @@ class Npz(ExportTest):
         self.assertEqual(self.names(), ["a"])
 
 
+def gif(color):
+    """A file of one pixel."""
+    return (b"GIF89a\1\0\1\0\x80\0\0" + bytes([color] * 6) +
+            b",\0\0\0\0\1\0\1\0\0\2\2L\1\0;")
+
+
 class Images(ExportTest):
     def files(self, folder):
         return sorted(str(path.relative_to(self.folder / folder))
@@ -433,8 +439,16 @@ class Images(ExportTest):
                                 "its bytes", "export", "a", "-o", "out/")
             self.assertEqual(self.names(), ["a"])
 
+    def test_a_file_without_a_header_is_no_image(self):
+        garbage = b"\x89PNG\r\n\x1a\n" + b"garbage" * 9
+        self.write("a", named_example({"image": [gif(1)]}), named_example({"image": [garbage]}))
+        result = self.start("export", "a", "-o", "out/", "--skip-corrupt")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"skipped a record: record 1: ", result.stderr)
+        self.assertEqual(self.files("out"), ["0000000.gif"])
+
     def test_what_is_broken_is_skipped(self):
-        images = [b"GIF89a" + bytes([i]) * 30 for i in range(4)]
+        images = [gif(i) for i in range(4)]
         content = b"".join(record(named_example({"image": [image]})) for image in
                            [*images[:2], b"no image", *images[2:]])
         damaged = bytearray(content)

@@ -73,6 +73,7 @@ TargetOptions target_options(FileSystem& files, const std::string& format,
                              const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
   options.pixels = pixel_options(arguments.pixels);
+  options.checks_images = arguments.skip_corrupt;
   options.events = event_filter_of(arguments.events).value_or(EventFilter());
   options.delimiter = delimiter_of(arguments.delimiter, format);
   if (options.temporary_directory.empty()) {
@@ -97,10 +98,13 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
 void require_example(const ExportedRecord& record, const std::string& hint) {
   if (record.message.kind() == MessageKind::example) return;
   const std::string why = record.message.undecided();
+  const bool is_event = record.message.kind() == MessageKind::event;
   throw Error({.kind = ErrorKind::unsupported,
                .reason = fmt::format("record {} is {}", record.number,
-                                     why.empty() ? "not an Example" : why),
-               .hint = hint});
+                                     is_event      ? "an Event of TensorBoard"
+                                     : why.empty() ? "not an Example"
+                                                   : why),
+               .hint = is_event ? "--to scalars makes a row of CSV of each value" : hint});
 }
 
 namespace {
@@ -187,6 +191,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
                require_found(features, found, report.present, report.looked_at_all));
   }
   print_note(context, "export", report.note);
+  print_note(context, "export", target->note(report.looked_at_all && arguments.where.empty()));
   target->close();
   context.progress.clear();
   skipped.sum_up();

@@ -11,6 +11,7 @@
 
 #include "dataset/toolkit/formats/json_value.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/decode_image.h"
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/pixel_guess.h"
@@ -128,6 +129,7 @@ class ImageFolderTarget final : public ExportTarget {
         folder_(context.files, options.output) {}
 
   void write(const ExportedRecord& record) override {
+    if (record.message.kind() == MessageKind::event) require_example(record);
     const std::span<const std::byte> image = image_of(record);
     std::string directory = folder_.partial();
     if (const Label label = label_of(record); !label.value.empty()) {
@@ -135,6 +137,7 @@ class ImageFolderTarget final : public ExportTarget {
       files_.make_directories(directory);
     }
     const std::string_view format = image_format(image);
+    if (options_.checks_images && !format.empty()) require_header(record.number, image);
     const std::string_view ending = format.empty() ? "png" : format == "jpeg" ? "jpg" : format;
     const std::string path = path_of(record, directory, ending);
     format.empty() ? write_file(path, png_of(record, image)) : write_file(path, image);
@@ -157,6 +160,14 @@ class ImageFolderTarget final : public ExportTarget {
                                 ErrorKind kind = ErrorKind::unsupported) {
     throw Error(
         {.kind = kind, .reason = fmt::format("record {}: {}", number, reason), .hint = hint});
+  }
+
+  static void require_header(uint64_t number, std::span<const std::byte> image) {
+    try {
+      (void)image_info(image);
+    } catch (const Error& error) {
+      if (is_damage(error.kind())) fail(number, error.reason(), error.hint(), ErrorKind::corrupted);
+    }
   }
 
   std::span<const std::byte> image_of(const ExportedRecord& record) const {

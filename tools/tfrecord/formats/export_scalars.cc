@@ -9,6 +9,7 @@
 #include "recordpipe/toolkit/csv_examples.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -30,6 +31,7 @@ class ScalarsTarget final : public ExportTarget {
       : progress_(context.progress),
         delimiter_(options.delimiter),
         events_(options.events),
+        tags_(options.events.tags),
         output_(context, options.output) {
     write_row({"wall_time", "step", "tag", "value"});
   }
@@ -41,6 +43,7 @@ class ScalarsTarget final : public ExportTarget {
                    .hint = "--to scalars and --tag are for event files"});
     }
     EventView event = read_event(record.data);
+    tags_.add(event);
     if (!keep_selected(event, events_)) return;
     for (const SummaryValueView& value : event.summary) {
       if (!value.scalar) {
@@ -52,6 +55,8 @@ class ScalarsTarget final : public ExportTarget {
       ++rows_;
     }
   }
+
+  std::string note(bool looked_at_all) const override { return tags_.note(looked_at_all); }
 
   std::optional<uint64_t> rows() const override { return rows_; }
 
@@ -78,6 +83,7 @@ class ScalarsTarget final : public ExportTarget {
   TerminalProgress& progress_;
   const char delimiter_;
   const EventFilter events_;
+  TagsSeen tags_;
   Output output_;
   uint64_t rows_ = 0;
   uint64_t others_ = 0;

@@ -36,6 +36,8 @@ class ExportTarget {
   virtual void write(const ExportedRecord& record) = 0;
   // Completes the output, which then appears.
   virtual void close() = 0;
+  // What the user should know, though it succeeds. `looked_at_all`: write() has got all records.
+  virtual std::string note(bool /*looked_at_all*/) const { return {}; }
   // The number of rows, if a record has not exactly one.
   virtual std::optional<uint64_t> rows() const { return {}; }
   // The files that were written, if -o does not name the only one.
@@ -55,8 +57,10 @@ struct TargetOptions {
   // Describes raw pixels. By default, image folders guess the shape and layout, and .npz files use
   // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};
-  char delimiter = ',';                  // .csv: between cells
-  EventFilter events = {};               // of scalars
+  char delimiter = ',';     // .csv: between cells
+  EventFilter events = {};  // of scalars
+  // Image folders: a file whose header can't be read is no image.
+  bool checks_images = false;
   std::string temporary_directory = {};  // .npz: for the arrays until close()
   // WebDataset: a new archive is begun before one of these limits would be exceeded; 0: no limit,
   // and without limits there is one archive, `output`.

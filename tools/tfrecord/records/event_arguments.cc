@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/names_in_words.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -39,6 +41,26 @@ std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
   filter.end_step =
       colon == text.npos ? filter.first_step + 1 : number(text.substr(colon + 1), INT64_MAX);
   return filter;
+}
+
+void TagsSeen::add(const EventView& event) {
+  constexpr size_t kMostTags = 1000;
+  constexpr size_t kLongestTag = 1000;
+  if (all_found_ || event.summary.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const SummaryValueView& value : event.summary) {
+    std::erase_if(missing_, [&](const std::string& tag) { return fits_tag(value.tag, tag); });
+    if (present_.size() == kMostTags || value.tag.size() > kLongestTag) continue;
+    if (!present_.contains(value.tag)) present_.emplace(value.tag);
+  }
+  all_found_ = missing_.empty();
+}
+
+std::string TagsSeen::note(bool looked_at_all) const {
+  if (all_found_ || present_.empty()) return {};
+  const std::string& tag = *missing_.begin();
+  return fmt::format("no value {}has the tag {}; {}", looked_at_all ? "" : "that was read ",
+                     printable(tag), there_are({present_.begin(), present_.end()}, tag));
 }
 
 }  // namespace recordpipe

@@ -1,7 +1,10 @@
 // --tag and --step: which Events of TensorBoard show and export take.
 #pragma once
 
+#include <atomic>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,5 +22,25 @@ struct EventArguments {
 void add_event_filter(ArgumentParser& app, EventArguments& arguments);
 // Empty if neither was given. Throws UsageError for steps that are no range.
 std::optional<EventFilter> event_filter_of(const EventArguments& arguments);
+
+// Notes which tags occur, for a note about a --tag that no value has. add() is thread-safe.
+class TagsSeen {
+ public:
+  // `tags`: EventFilter::tags.
+  explicit TagsSeen(std::vector<std::string> tags) : missing_(tags.begin(), tags.end()) {
+    all_found_ = missing_.empty();
+  }
+
+  void add(const EventView& event);
+  // "no value has the tag nope; there are loss, rate", or, if not everything was read, "no value
+  // that was read ..."; empty if there is nothing to note.
+  std::string note(bool looked_at_all) const;
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> all_found_ = false;
+  std::set<std::string> missing_;
+  std::set<std::string, std::less<>> present_;  // some of them
+};
 
 }  // namespace recordpipe

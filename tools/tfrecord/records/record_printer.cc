@@ -29,6 +29,7 @@ RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options
                       !options_.features.empty()),
       output_(output),
       left_(options_.limit.value_or(UINT64_MAX)),
+      tags_(options_.events ? options_.events->tags : std::vector<std::string>()),
       message_(options_.kind) {}
 
 uint64_t RecordPrinter::print_file(const std::string& path, std::string_view shown,
@@ -70,10 +71,13 @@ void RecordPrinter::print(const NumberedRecord& record, std::string_view shown) 
 std::string RecordPrinter::require_possible(bool looked_at_all) const {
   const bool all = looked_at_all && !was_limited_;
   std::string note = options_.where ? options_.where->require_possible(all) : std::string();
-  if (!any_) return note;
-  const std::string missing = require_found(options_.features, found_, present_.all(), all);
-  if (!note.empty() && !missing.empty()) note += "; ";
-  return note + missing;
+  const auto add = [&note](const std::string& more) {
+    if (!note.empty() && !more.empty()) note += "; ";
+    note += more;
+  };
+  add(tags_.note(all));
+  if (any_) add(require_found(options_.features, found_, present_.all(), all));
+  return note;
 }
 
 std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {
@@ -136,6 +140,7 @@ bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageVie
   if (message.kind() != MessageKind::event) return false;
   try {
     EventView event = read_event(record.data);
+    tags_.add(event);
     return keep_selected(event, *options_.events);
   } catch (const Error&) {
     return false;  // nothing is known of its values
@@ -144,11 +149,12 @@ bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageVie
 
 bool RecordPrinter::is_selected(const NumberedRecord& record, const MessageView& message,
                                 const ProtoMessages::Features& proto) const {
+  // Both see each record, for what they note.
   const auto* const exact = options_.proto ? &proto.exact : nullptr;
-  if (options_.where && options_.where->matches(message, record, exact) == options_.inverts_where) {
-    return false;
-  }
-  return !options_.events || selects_event(record, message);
+  const bool has_event = !options_.events || selects_event(record, message);
+  const bool matches =
+      !options_.where || options_.where->matches(message, record, exact) != options_.inverts_where;
+  return has_event && matches;
 }
 
 // Returns whether the message is selected; if it is, keeps only the requested features.

@@ -16,6 +16,7 @@
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/records/record_cursor.h"
 #include "tools/tfrecord/text/proto_messages.h"
 #include "tools/tfrecord/text/record_text.h"
@@ -104,6 +105,7 @@ class RecordPrinter {
   bool was_limited_ = false;  // a limit was reached, so that records may not have been read
   FeatureNames found_;        // names of options_.features that occurred
   FirstNames present_;
+  mutable TagsSeen tags_;          // of options_.events
   MessageView message_;            // used on the reading thread
   ProtoMessages::Features proto_;  // of message_
 };
