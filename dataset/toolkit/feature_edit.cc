@@ -216,6 +216,10 @@ std::string require_found(const FeatureNames& names, const FeatureNames& found,
   const auto missing =
       std::ranges::find_if(names, [&](const std::string& name) { return !found.contains(name); });
   if (missing == names.end()) return {};
+  const bool is_present = std::ranges::find(present, *missing) != present.end();
+  if (!looked_at_all && is_present) {
+    return "no record that was taken has a feature named " + printable(*missing) + "; others have";
+  }
   std::string reason = std::string("no record ") + (looked_at_all ? "" : "that was read ") +
                        "has a feature named " + printable(*missing) + "; " +
                        there_are(present, *missing);

@@ -702,6 +702,10 @@ def edit_cases(case):
              {"a": ["x"], "b": [1, 2]}, {"b": [3]})):
         first, last = map(named_example, expected)
         yield case(f"edited by {options}", options, {"out": [first, b"", last]}, edited)
+    first = named_example({"a": [1]})
+    yield case("a feature that only records behind the limit have", {"limit": 1, "drop": "late"},
+               {"out": [first]}, framed(first, named_example({"late": [2]})),
+               note="no record that was taken has a feature named late; others have")
     unpacked = bytes.fromhex("0a0d0a0b0a0361676512041a02080d")
     yield case("values keep their bytes", {"select": "age"}, {"out": [unpacked]}, framed(unpacked))
     sequence = framed(field(2, entry("c", step(4)) + entry("a", step(3))) +

@@ -76,8 +76,9 @@ void find_names(const MessageView& message, const FeatureNames& names, FeatureNa
 // Throws Error{not_found} for the first name in `names` that is not in `found`: "no record has a
 // feature named lable; there are label, image". `present`: the existing names. `looked_at_all`:
 // whether all records of all inputs were read. If not, other records may have the feature: throws
-// nothing, and returns the reason, "no record that was read has ...", for a note. Returns an empty
-// string if nothing is missing.
+// nothing, and returns the reason for a note: "no record that was read has ...", or, if the name is
+// in `present`, "no record that was taken has ...; others have". Returns an empty string if nothing
+// is missing.
 [[nodiscard]] std::string require_found(const FeatureNames& names, const FeatureNames& found,
                                         const std::vector<std::string>& present,
                                         bool looked_at_all);
