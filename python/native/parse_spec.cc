@@ -168,7 +168,7 @@ ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
                        std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs;
   ExampleSchema schema = example_schema(features, missing, outputs);
-  ParseCollator collator((ExampleImagesCollator(schema, {}, unlisted)));
+  ParseCollator collator(ExampleImagesCollator(schema, {}, unlisted), OtherMessages(schema));
   return {std::move(outputs), {}, std::move(collator), std::move(schema), std::move(unlisted)};
 }
 
@@ -176,12 +176,13 @@ ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature
                                 MissingFeatures missing, bool of_example_lists,
                                 std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs, lists;
-  const SequenceExampleCollator collator(
-      {.context = example_schema(context, missing, outputs),
-       .feature_lists = list_schema(feature_lists, missing, lists),
-       .of_example_lists = of_example_lists},
-      unlisted);
-  return {std::move(outputs), std::move(lists), ParseCollator(collator), {}, std::move(unlisted)};
+  const SequenceExampleSchema schema{.context = example_schema(context, missing, outputs),
+                                     .feature_lists = list_schema(feature_lists, missing, lists),
+                                     .of_example_lists = of_example_lists};
+  OtherMessages others;  // a record that is no list of Examples is an error
+  if (!of_example_lists) others = OtherMessages(schema.context, schema.feature_lists);
+  ParseCollator collator(SequenceExampleCollator(schema, unlisted), std::move(others));
+  return {std::move(outputs), std::move(lists), std::move(collator), {}, std::move(unlisted)};
 }
 
 ParseSpec tfds_spec(tfds::ExamplesCollator collator) {
@@ -236,7 +237,9 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
 
 ParseCollator ParseSpec::unwatched_collator() const {
   if (!unlisted || !collator.examples()) return collator;
-  return ParseCollator(ExampleImagesCollator(schema, image_specs(collator)));
+  const std::vector<ImageSpec> images = image_specs(collator);
+  return ParseCollator(ExampleImagesCollator(schema, images),
+                       images.empty() ? OtherMessages(schema) : OtherMessages());
 }
 
 ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {

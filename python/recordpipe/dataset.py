@@ -102,7 +102,8 @@ class Dataset(FunctionOperators, BatchOperators, OrderOperators, ImageOperators,
         Features of a record that were not passed are ignored. Raises for an element:
         :class:`NotFoundError` if a feature without default is missing, :class:`UnsupportedError` if
         it has another type or number of values, :class:`DataLossError` if the record is not an
-        Example.
+        Example. A record of another message that parses as an Example without any of the features
+        is an UnsupportedError, too (of a batch, each 64th row is looked at).
 
         Args:
             features: by name, which becomes the key: :class:`FixedLenFeature`,

@@ -297,5 +297,63 @@ class Parse(FilesTest):
             ragged[4]
 
 
+class OtherMessages(FilesTest):
+    """A record of another message is not taken for an Example without features."""
+
+    OPTIONAL = (
+        {"a": rp.FixedLenFeature([], "int64", 0)},
+        {"a": rp.RaggedFeature("int64")},
+        {"a": rp.FixedLenFeature([2], "float32", 0.0), "b": rp.RaggedFeature("bytes")},
+    )
+
+    def test_other_messages_are_refused(self):
+        field = records.field
+        example = records.example({"label": [1]})
+        frame = (
+            field(1, field(1, b"12306251798468767010_560_000_580_000"))
+            + b"\x10\x07"
+            + field(4, b"image")
+        )
+        event = b"\x09" + bytes(8) + b"\x10\x05"
+        for other, what in (
+            (event, "of type Event"),
+            (frame, "but for field"),
+            (field(1, example), "of type ExampleListWithContext"),
+            (field(7, b"x"), "of type unknown"),
+            (example + b"\x2a\x01x", "an Example but for field 5"),
+        ):
+            path = records.write(self.folder / "mixed", [example, b"", example, other])
+            ds = rp.tfrecords(path)
+            for features in self.OPTIONAL:
+                parsed = ds.parse(features)
+                lists = ds.parse_sequence_example(features, {"s": rp.RaggedFeature("int64")})
+                last = (parsed.skip(3).batch(4), lists.skip(3).batch(4))
+                for made in (parsed, lists, parsed.shard(2, 1), *last):
+                    with (
+                        self.subTest(what, features=features, made=made.explain()),
+                        self.assertRaisesRegex(rp.UnsupportedError, f"no Example .*{what}") as e,
+                    ):
+                        list(made)
+                    self.assertEqual(e.exception.path, str(path))
+                    self.assertEqual(e.exception.offset, path.stat().st_size - len(other) - 16)
+                self.assertEqual(len([*parsed.ignore_errors()]), 3)
+                (batch,) = parsed.ignore_errors().batch(4)
+                self.assertEqual(len(batch["a"]), 3)
+
+    def test_examples_may_lack_all_features(self):
+        twice = records.example({"c": [1]}) + records.example({"c": [2]})
+        steps = records.sequence_example({}, {"s": [[1]]})
+        path = records.write(self.folder / "x", [b"", records.example({"c": [1]}), twice, steps])
+        for features in self.OPTIONAL:
+            parsed = rp.tfrecords(path).parse(features)
+            self.assertEqual(len([*parsed]), 4)
+            self.assertEqual(len(next(iter(parsed.batch(4)))["a"]), 4)
+
+    def test_a_feature_of_a_message_with_more_is_read(self):
+        path = records.write(self.folder / "x", [records.example({"a": [5]}) + b"\x2a\x01x"] * 2)
+        for made in (rp.tfrecords(path).parse(self.OPTIONAL[0]),):
+            self.assertEqual([int(row["a"]) for row in made], [5, 5])
+
+
 if __name__ == "__main__":
     unittest.main()
