@@ -61,7 +61,18 @@ class Select(ConvertTest):
             self.convert("a", "-o", "s", "--where", "label == 3 and x < 100", "--threads", threads)
             self.assertEqual(payloads_of(self.read("s")), PAYLOADS[3:200:10])
         self.assertEqual(self.summary("convert", "a", "-o", "s", "--where", "label == 77"),
+                         "tfrecord convert: 2 records are of no known kind, and --where finds no "
+                         "features in them\n"
                          "wrote 0 records, 0 bytes, to s; --where matches none of 303 records\n")
+        # Read twice, and noted once.
+        times = (5 << 20) // len(self.plain) + 1
+        (self.folder / "m").write_bytes(self.plain * times)
+        notes = self.notes("convert", "m", "-o", "s", "--shards", 2, "--where", "label >= 0")
+        self.assertEqual(notes, f"tfrecord convert: {2 * times:,} records are of no known kind, and "
+                                "--where finds no features in them\n")
+        for name in self.names():
+            if name != "a":
+                (self.folder / name).unlink()
 
     def test_usage(self):
         for words, arguments in (

@@ -73,17 +73,19 @@ class Conversion {
     const RecordSelection& selection = options_.selection;
     const SelectionReport report =
         select_inputs(work, options_.input, selection, activity, consume);
+    // What `where` counts would be counted again in another pass.
+    const bool is_first = std::exchange(is_first_pass_, false);
+    if (is_first && selection.where) report_.features.seen = selection.where->seen();
     if (selection.is_part) {
-      report_.features = {.any_taken = report.taken > 0,
-                          .found = report.found,
-                          .present = report.present,
-                          .seen = selection.where ? selection.where->seen() : Where::Seen()};
+      report_.features.any_taken = report.taken > 0;
+      report_.features.found = report.found;
+      report_.features.present = report.present;
     } else {
       if (report.taken > 0) {
         notes_.insert(
             require_found(names_of(selection), report.found, report.present, report.looked_at_all));
       }
-      notes_.insert(report.note);
+      if (is_first) notes_.insert(report.note);
     }
     report_.read = report.read;
     report_.taken = report.taken;
@@ -247,6 +249,7 @@ class Conversion {
   RecordSplitter splitter_;
   std::vector<uint64_t> in_split_;  // numbers of records; one without splits
   std::set<std::string> notes_;     // of all passes
+  bool is_first_pass_ = true;
   ConvertReport report_;
 };
 
