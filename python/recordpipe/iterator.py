@@ -102,10 +102,10 @@ class Iterator(_native.Iterator):
         that are not installed, too; of these modules, and of objects of these classes, the
         attributes that the code reads). What can't be compared, such as a model that a function
         uses, is named by a warning, once. What installed packages define is compared by name. The
-        bytecode of another version of Python differs: functions are then compared by name only, with a
-        warning. Not compared are the Datasets that a function of interleave() returns. Of files,
-        names and sizes are compared, and of those that were opened, the content: all of it up to 72
-        KiB, 18 blocks of 4 KiB of a larger one.
+        bytecode of another version of Python differs: functions are then compared by name only,
+        with a warning. Not compared are the Datasets that a function of interleave() returns. Of
+        files, names and sizes are compared, and of those that were opened, the content: all of it
+        up to 72 KiB, 18 blocks of 4 KiB of a larger one.
 
         Args:
             compare_code: False accepts a state although the code of a function has changed: when
