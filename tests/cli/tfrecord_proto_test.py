@@ -50,6 +50,15 @@ class Proto(TfrecordTest):
         self.write("a", frame(5, 1, 2), frame(9, 2, speed=-2.0))
         self.proto = ["--proto", "frame.proto", "--message", "Frame"]
 
+    def test_records_before_one_that_is_no_such_message(self):
+        self.write("a", *(frame(i, 1) for i in range(300)), b"\xff")
+        self.assertEqual(len(self.json("show", "a", *self.proto, "--json", "--limit", 300)), 300)
+        for arguments in (["--json"], []):
+            result = self.start("show", "a", *self.proto, *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stdout.count(b"drive-7"), 300)
+            self.assertIn(b"not a drive.Frame", result.stderr)
+
     def test_json(self):
         first, second = self.json("show", "a", *self.proto, "--json")
         self.assertEqual(first, {

@@ -152,12 +152,12 @@ Command salvage_command() {
           R"(Every record whose CRCs match is saved, in order. The bytes that were lost and the reasons are
 reported on standard error (with --json on standard output, as by verify). After damage, the next
 record is searched for at every byte, also inside damaged records. In a damaged compressed file,
-reading continues at the next gzip member or zstd frame; bytes that can't be decompressed are not
-counted. A file with a single member, as gzip(1) writes it, ends at the damage. Compressed data
-refers to bytes before it: until the decompressor notices damage, it may repeat earlier records,
-with correct CRCs, which are saved a second time. The records of several files are written one file
-after another. The output appears complete or not at all; if there is no intact record, it does not
-appear. It can't replace an input.
+reading continues at the next gzip member or zstd frame. A file with a single member, as gzip(1)
+writes it, ends at the damage; the report says how many compressed bytes behind it are lost.
+Compressed data refers to bytes before it: until the decompressor notices damage, it may repeat
+earlier records, with correct CRCs, which are saved a second time. The records of several files are
+written one file after another. The output appears complete or not at all; if there is no intact
+record, it does not appear. It can't replace an input.
 
 --to-dir makes a file of the same name from each input in a folder, several at a time, compressed as
 the input; see "tfrecord convert". Of the damage of each file, the number of regions and bytes is reported. The damage of

@@ -156,8 +156,9 @@ With --proto, records are messages of any type: text is protobuf's text format, 
 {"record", "offset", "message": {...}} as protobuf defines it; fields that the type lacks, which JSON
 leaves out, are counted in "unknown_fields". For --where, each field that is set is a feature, named
 by its path: --where "image.camera == 'FRONT' and time > 1507678826". Booleans are 0 and 1,
-enumerations their names. Numbers are compared exactly, also doubles and large uint64s. A record that
-is no such message is an error.
+enumerations their names. In proto3, a field that has its default value is not set: false is
+"not ok == 1", and 0 "not time > 0 and not time < 0". Numbers are compared exactly, also doubles and
+large uint64s. A record that is no such message is an error.
 
 Records are numbered from 0 in each file. In a plain file, --record and --range read no record
 before the first selected one: they use FILE.idx if it is beside the file and matches it, else the

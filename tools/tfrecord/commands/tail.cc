@@ -88,8 +88,9 @@ records are in memory.
 With --where, --tag or --step, these are the last records that are selected (see "tfrecord show"),
 and files are read whole.
 
-With --follow, the command doesn't end: each record that another program appends to the file, as a
-training does to TensorBoard's event file, is printed as soon as it is complete.
+With --follow, which is for one uncompressed file of this machine, the command doesn't end: each
+record that another program appends, as a training does to TensorBoard's event file, is printed as
+soon as it is complete. A file that becomes smaller, or is replaced, is an error.
 
 --json prints the objects of "show --json", with "path" where several files are given.)";
 
@@ -97,7 +98,7 @@ constexpr char kTailExamples[] =
     R"(  tfrecord tail train.tfrecords
   tfrecord tail -n 1 'train-*' --json
   tfrecord tail --where 'label == 3' train.tfrecords
-  tfrecord tail -f --tag 'loss*' events.out.tfevents.*)";
+  tfrecord tail -f --tag 'loss*' logs/events.out.tfevents.1700000000.host)";
 
 }  // namespace
 

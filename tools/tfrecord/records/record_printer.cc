@@ -19,6 +19,7 @@ struct RecordPrinter::Printed {
   std::string text = {};
   std::vector<size_t> ends = {};
   FeatureNames found = {};  // names of options_.features in all records read, selected or not
+  std::optional<Error> error = {};  // of the record behind the last printed one
 };
 
 RecordPrinter::RecordPrinter(const CommandContext& context, PrintOptions options, Output& output)
@@ -172,10 +173,9 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
   JsonText json;
   Printed printed;
   ProtoMessages::Features features;
-  for (size_t i = 0; i < block.size(); ++i) {
-    const NumberedRecord record = block[i];
+  const auto print_record = [&](const NumberedRecord& record) {
     if (reads_messages_) read_message(record, message, features);
-    if (!wanted(record, message, features, printed.found)) continue;
+    if (!wanted(record, message, features, printed.found)) return;
     ShownRecord shown = {
         .path = path, .number = record.number, .record = record, .message = message};
     shown.events = options_.events ? &*options_.events : nullptr;
@@ -184,10 +184,15 @@ RecordPrinter::Printed RecordPrinter::print_block(const RecordBlock& block,
     if (options_.format == PrintFormat::json) {
       append_record_json(shown, json);
       printed.ends.push_back(json.text().size());
-      continue;
+      return;
     }
     append(shown, printed.text);
     printed.ends.push_back(printed.text.size());
+  };
+  try {
+    for (size_t i = 0; i < block.size(); ++i) print_record(block[i]);
+  } catch (const Error& error) {
+    printed.error = error;
   }
   if (options_.format == PrintFormat::json) printed.text = json.take();
   return printed;
@@ -209,13 +214,16 @@ bool RecordPrinter::write(const Printed& printed) {
   const uint64_t left = std::min(left_, left_in_file_);
   const uint64_t count = std::min<uint64_t>(left, printed.ends.size());
   std::string_view text = printed.text;
-  if (count < printed.ends.size()) text = text.substr(0, count == 0 ? 0 : printed.ends[count - 1]);
+  if (count < printed.ends.size() || printed.error) {
+    text = text.substr(0, count == 0 ? 0 : printed.ends[count - 1]);
+  }
   left_ -= count;
   left_in_file_ -= count;
   printed_in_file_ += count;
   any_ = any_ || count > 0;
   found_.insert(printed.found.begin(), printed.found.end());
   output_.write(text);
+  if (printed.error && left > count) throw *printed.error;
   return left > count;
 }
 
