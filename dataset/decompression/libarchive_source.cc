@@ -44,12 +44,11 @@ class LibarchiveSource final : public ByteSource {
     if (failure_) std::rethrow_exception(failure_);
     try {
       if (!is_open_) open();
-      const la_ssize_t count =
-          has_ended_ ? 0 : archive_read_data(archive_.get(), out.data(), out.size());
-      if (count < 0) fail();
-      if (count == 0 && !has_ended_) require_only_zeros();
-      has_ended_ = count == 0;
-      return static_cast<size_t>(count);
+      while (decoded_.empty() && !has_ended_) decode();
+      const size_t count = std::min(out.size(), decoded_.size());
+      std::copy_n(decoded_.begin(), count, out.begin());
+      decoded_ = decoded_.subspan(count);
+      return count;
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
       throw;
@@ -76,6 +75,21 @@ class LibarchiveSource final : public ByteSource {
     if (result == ARCHIVE_EOF) require_only_zeros();
     is_open_ = true;
     has_ended_ = result == ARCHIVE_EOF;
+  }
+
+  // Not archive_read_data(), which fills a whole buffer, and keeps nothing of it after an error.
+  void decode() {
+    const void* data = nullptr;
+    size_t size = 0;
+    la_int64_t offset = 0;
+    const int result = archive_read_data_block(archive_.get(), &data, &size, &offset);
+    if (result == ARCHIVE_EOF) {
+      require_only_zeros();
+      has_ended_ = true;
+      return;
+    }
+    if (result != ARCHIVE_OK) fail();
+    decoded_ = {static_cast<const std::byte*>(data), size};
   }
 
   size_t read_source() {
@@ -138,6 +152,7 @@ class LibarchiveSource final : public ByteSource {
   bool all_read_ = false;  // from source_
   uint64_t bytes_read_ = 0, zeros_at_end_ = 0;
   bool has_ended_ = false;
+  std::span<const std::byte> decoded_;  // libarchive's memory, until the next block
   std::exception_ptr failure_;
   std::unique_ptr<archive, Free> archive_;
 };

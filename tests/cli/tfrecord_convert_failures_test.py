@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import random
 import resource
 import signal
 import struct
@@ -16,7 +17,7 @@ import zlib
 from started import Started
 from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of
 from damaged_files import CASES, DAMAGED
-from tfrecord_test_case import PROGRAM
+from tfrecord_test_case import PROGRAM, record
 
 
 class Damage(ConvertTest):
@@ -92,6 +93,25 @@ class Damage(ConvertTest):
                 self.assertEqual(line["compressed_bytes_skipped"], lost)
                 manifest = (self.folder / "out/manifest.jsonl").read_text()
                 self.assertIn(f'"compressed_bytes_skipped":{lost}', manifest)
+
+    def test_what_was_decoded_before_the_damage_is_kept(self):
+        numbers = random.Random(1)
+        records = [record(bytes(numbers.choices(b"abcdefgh", k=500))) for _ in range(4000)]
+        plain = b"".join(records)
+        for name, module in ("d.xz", lzma), ("d.bz2", bz2):
+            content = module.compress(plain)
+            content = content[:len(content) // 2]
+            (self.folder / name).write_bytes(content)
+            decoder = lzma.LZMADecompressor() if module is lzma else bz2.BZ2Decompressor()
+            decoded = len(decoder.decompress(content))
+            least = (decoded - (64 << 10)) // len(records[0])  # liblzma's last block is lost
+            for command in (["convert", name, "-o", "s", "--skip-corrupt"],
+                            ["salvage", name, "-o", "s"]):
+                with self.subTest(name, command=command):
+                    self.start(*command)
+                    kept = (self.folder / "s").read_bytes()
+                    self.assertEqual(kept, plain[:len(kept)])
+                    self.assertGreaterEqual(len(kept) // len(records[0]), least)
 
     def test_skip_corrupt_where_records_are_read_twice_or_shuffled(self):
         self.damaged(16 + len(PAYLOADS[0]))

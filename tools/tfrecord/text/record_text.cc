@@ -72,13 +72,13 @@ std::string first_values(const FeatureView& feature, size_t most, ShowBytes show
   return text;
 }
 
-constexpr size_t kMostValues = 8;  // of a line
+constexpr size_t kMostOnLine = 8;  // values of a line
 
 std::string values_line(const FeatureView& feature) {
   if (feature.kind() == FeatureKind::none) return "(no list)";
   if (feature.size() == 0) return "(no values)";
-  std::string line = first_values(feature, kMostValues, describe_bytes, shortest_text<float>);
-  if (feature.size() <= kMostValues) return line;
+  std::string line = first_values(feature, kMostOnLine, describe_bytes, shortest_text<float>);
+  if (feature.size() <= kMostOnLine) return line;
   return fmt::format("{}, ... ({} values)", line, grouped(feature.size()));
 }
 
@@ -86,11 +86,11 @@ std::string tensor_text(const TensorView& tensor) {
   std::string values;
   size_t count = 0;
   for_each_number(tensor, [&](double value, std::string_view digits) {
-    if (count++ >= kMostValues) return;
+    if (count++ >= kMostOnLine) return;
     values += values.empty() ? ": " : ", ";
     values += digits.empty() ? short_number(value) : digits;
   });
-  if (count > kMostValues) values += fmt::format(", ... ({} values)", grouped(count));
+  if (count > kMostOnLine) values += fmt::format(", ... ({} values)", grouped(count));
   return fmt::format("{} {}{}", to_string(tensor.type()), shape_text(tensor.shape()), values);
 }
 
