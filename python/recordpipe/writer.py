@@ -313,7 +313,8 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             a pyarrow.parquet.ParquetFile or a dataset of pyarrow, which are read by batches, or
             an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of
             batches is refused (InvalidArgumentError): each batch would become one Example. So is
-            a Dataset that reads one of the files that would be replaced.
+            a Dataset that reads one of the files that would be replaced, as far as they are
+            known before it begins: not those that a function opens.
         options: those of :class:`Writer`.
     """
     if isinstance(elements, Dataset) and ends_in_batches(elements):
