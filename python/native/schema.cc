@@ -59,10 +59,11 @@ nb::tuple to_python(const InferredSchema& schema) {
         range(list.min_steps, list.max_steps), schema.fixed_values(list));
   }
   const auto kind = schema.kind();
-  return nb::make_tuple(schema.records, text(kind ? to_string(*kind) : "mixed"), kinds,
-                        schema.with_features(), features, lists, schema.left_out,
-                        schema.undecided.count, text(schema.undecided.first),
-                        text(schema_as_cpp(schema)), text(schema_as_python(schema)));
+  const bool has_code = kind != MessageKind::example_list;
+  return nb::make_tuple(
+      schema.records, text(kind ? to_string(*kind) : "mixed"), kinds, schema.with_features(),
+      features, lists, schema.left_out, schema.undecided.count, text(schema.undecided.first),
+      text(has_code ? schema_as_cpp(schema) : ""), text(has_code ? schema_as_python(schema) : ""));
 }
 
 void define_schema(nb::module_& module) {

@@ -210,7 +210,8 @@ def find_features(dataset: Dataset, unseen: Unseen) -> FoundFeatures:
         raise _error(
             "unsupported",
             f"the records are {schema.kind}s",
-            f"call {parsers[schema.kind]}(); recordpipe.schema() finds its features",
+            f"call {parsers[schema.kind]}(found.features(), found.feature_lists()), where found = "
+            "recordpipe.schema(paths)",
         )
     features = schema.features()
     if not features:

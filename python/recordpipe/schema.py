@@ -125,7 +125,8 @@ class Schema:
             field, which a parser would drop; ``kind="example"`` reads them so.
         undecided_because: of the first of them: "an Example but for field 5 of an Example (byte
             20)".
-        cpp: C++ code of an ExampleSchema of the C++ library.
+        cpp: C++ code of an ExampleSchema of the C++ library; empty for ExampleListWithContext, as
+            is ``python``.
         python: Python code of features for tf.io.parse_example (``features()`` are recordpipe's).
     """
 

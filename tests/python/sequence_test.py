@@ -156,12 +156,15 @@ class ExampleLists(FilesTest):
         schema = rp.schema(self.path)
         self.assertEqual(schema.kind, "ExampleListWithContext")
         self.assertIn("in each of 1 to 2 examples", str(schema))
+        self.assertEqual((schema.cpp, schema.python), ("", ""))
         dataset = rp.tfrecords(self.path).parse_example_list(
             schema.features(), schema.feature_lists()
         )
         (_, lists), _ = dataset
         self.assertEqual(lists["clicks"].tolist(), [1, 0])
-        with self.assertRaisesRegex(rp.UnsupportedError, "call parse_example_list"):
+        with self.assertRaisesRegex(
+            rp.UnsupportedError, r"call parse_example_list\(found.features"
+        ):
             rp.tfrecords(self.path).parse()
         for features in ({"clicks": rp.FixedLenFeature([], "int64")}, schema.features()):
             with self.assertRaisesRegex(
