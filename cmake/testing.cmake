@@ -1,5 +1,7 @@
 # Functions that define tests. Paths are relative to the calling folder.
 find_package(GTest REQUIRED)
+# Debian's, as for the Python package: one of a version manager may take ten times as long to start.
+find_program(Python3_EXECUTABLE python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # Compiles several sources of a test program at a time: their common headers and template
@@ -108,13 +110,16 @@ endfunction()
 # PROPERTIES ...): defines CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS,
 # one test NAME that runs the whole script. PYTHON is the interpreter (default: the one that CMake
 # has found). Their output names each test, so that list_skipped.py finds those that are skipped.
+# Compiled modules are kept in the build folder.
 function(recordpipe_python_tests name script)
   cmake_parse_arguments(arg "" "PYTHON;COST" "LABELS;ENVIRONMENT;PROPERTIES" ${ARGN})
   if(NOT arg_PYTHON)
     set(arg_PYTHON Python3::Interpreter)
   endif()
-  set(command ${arg_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} --verbose)
-  set(rest COST ${arg_COST} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
+  set(command ${arg_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} --verbose)
+  set(rest COST ${arg_COST} LABELS ${arg_LABELS} PROPERTIES ${arg_PROPERTIES}
+      ENVIRONMENT ${arg_ENVIRONMENT} PYTHONDONTWRITEBYTECODE=
+                  PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache)
   foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
     recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})
   endforeach()
