@@ -116,13 +116,25 @@ void expect_lists(const proto::FeatureLists& lists, const FeatureListSchema& sch
   }
 }
 
+// A message and what protobuf has read from it, if it accepts the message.
 template <class As>
-Expected expect(std::span<const std::byte> bytes, const SequenceExampleSchema& schema) {
+struct Row {
+  explicit Row(std::span<const std::byte> data)
+      : bytes(data), accepted(message.ParseFromArray(data.data(), static_cast<int>(data.size()))) {
+    if (!accepted) message.Clear();
+  }
+
+  std::span<const std::byte> bytes;
   typename As::Message message;
+  bool accepted;
+};
+
+template <class As>
+Expected expect(const Row<As>& row, const SequenceExampleSchema& schema) {
   Expected expected;
-  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    expect_features(As::features(message), schema.context, expected);
-    expect_lists(As::lists(message), schema.feature_lists, expected);
+  if (row.accepted) {
+    expect_features(As::features(row.message), schema.context, expected);
+    expect_lists(As::lists(row.message), schema.feature_lists, expected);
   } else {
     expected.error = ErrorKind::corrupted;
   }
@@ -169,32 +181,33 @@ std::string difference(const Expected& expected, const std::optional<Error>& err
 
 // Decodes `rows` into `batch` and compares each row with its expected result.
 template <class As, class Collator>
-std::string difference(const std::vector<std::span<const std::byte>>& rows,
-                       const SequenceExampleSchema& schema, const Collator& collator,
-                       typename As::Batch& batch) {
-  std::vector<Expected> expected;
+std::string difference(const std::vector<const Row<As>*>& rows, const SequenceExampleSchema& schema,
+                       const Collator& collator, typename As::Batch& batch) {
+  std::map<const Row<As>*, Expected> expected;
   collator.reset(batch, rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    expected.push_back(expect<As>(rows[row], schema));
+    const auto [wanted, is_new] = expected.try_emplace(rows[row]);
+    if (is_new) wanted->second = expect(*rows[row], schema);
     std::optional<Error> error;
     try {
-      collator.set(batch, row, {.data = rows[row]});
+      collator.set(batch, row, {.data = rows[row]->bytes});
     } catch (const Error& thrown) {
       error = thrown;
     }
-    const std::string other = difference(expected.back(), error);
+    const std::string other = difference(wanted->second, error);
     if (!other.empty()) return other;
     if (error) return batch.size() == 0 ? "" : "rows after an error";
   }
   collator.finish(batch);
   if (batch.size() != rows.size()) return "another number of rows";
   for (size_t row = 0; row < rows.size(); ++row) {
-    for (const auto& [name, values] : expected[row].features) {
+    const Expected& wanted = expected.at(rows[row]);
+    for (const auto& [name, values] : wanted.features) {
       if (values_found(As::features(batch), name, schema.context.at(name), row) != values) {
         return "other values of '" + name + "' in row " + std::to_string(row);
       }
     }
-    for (const auto& [name, steps] : expected[row].lists) {
+    for (const auto& [name, steps] : wanted.lists) {
       if (steps_found(As::lists(batch), name, schema.feature_lists.at(name), row) != steps) {
         return "other steps of '" + name + "' in row " + std::to_string(row);
       }
@@ -260,13 +273,13 @@ std::vector<SequenceExampleSchema> other_schemas(bool lists) {
 template <class As>
 std::string difference(std::span<const std::byte> bytes) {
   const google::protobuf::LogSilencer no_complaints_about_utf8;
-  typename As::Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) message.Clear();
-  const SequenceExampleSchema fitting = fitting_schema(As::features(message), As::lists(message));
+  const Row<As> empty(bytes.first(0)), row(bytes);
+  const SequenceExampleSchema fitting =
+      fitting_schema(As::features(row.message), As::lists(row.message));
   const auto collator = As::collator(fitting);
   typename As::Batch batch;
   // The second batch is shorter and reuses the memory of the first.
-  for (const auto& rows : {std::vector{bytes.first(0), bytes, bytes.first(0), bytes}, {bytes}}) {
+  for (const auto& rows : {std::vector{&empty, &row, &empty, &row}, {&row}}) {
     const std::string found = difference<As>(rows, fitting, collator, batch);
     if (!found.empty()) return "under a schema that fits: " + found;
   }
@@ -277,7 +290,7 @@ std::string difference(std::span<const std::byte> bytes) {
     return all;
   }();
   for (size_t i = 0; i < others.size(); ++i) {
-    const std::string found = difference<As>({bytes, bytes}, others[i], collators[i], batch);
+    const std::string found = difference<As>({&row, &row}, others[i], collators[i], batch);
     if (!found.empty()) return "under schema " + std::to_string(i) + ": " + found;
   }
   return "";
