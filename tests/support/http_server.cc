@@ -34,7 +34,7 @@ Pipe make_pipe() {
 HttpServer::HttpServer(Tls tls) {
   std::filesystem::create_directory(folder_ / "files");
   const std::string script = RECORDPIPE_SOURCE_DIR "/tests/support/http_server.py";
-  std::vector<std::string> arguments{"python3", script, folder_.path()};
+  std::vector<std::string> arguments{RECORDPIPE_TEST_PYTHON, script, folder_.path()};
   if (tls == Tls::yes) arguments.push_back("--tls");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -46,12 +46,12 @@ HttpServer::HttpServer(Tls tls) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO);
-  const int error = posix_spawnp(&process_, "python3", &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(input.read);
   close(output.write);
   keep_alive_ = input.write;
-  if (error != 0) throw std::system_error(error, std::generic_category(), "python3");
+  if (error != 0) throw std::system_error(error, std::generic_category(), argv[0]);
 
   FILE* out = fdopen(output.read, "r");
   char line[64] = "";
