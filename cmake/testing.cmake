@@ -110,7 +110,8 @@ endfunction()
 # PROPERTIES ...): defines CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS,
 # one test NAME that runs the whole script. PYTHON is the interpreter (default: the one that CMake
 # has found). Their output names each test, so that list_skipped.py finds those that are skipped.
-# Compiled modules are kept in the build folder.
+# Compiled modules are kept in the build folder. No test multiplies matrices: without the threads
+# that NumPy's OpenBLAS starts for each core, an import takes two thirds of the CPU time.
 function(recordpipe_python_tests name script)
   cmake_parse_arguments(arg "" "PYTHON;COST" "LABELS;ENVIRONMENT;PROPERTIES" ${ARGN})
   if(NOT arg_PYTHON)
@@ -118,7 +119,7 @@ function(recordpipe_python_tests name script)
   endif()
   set(command ${arg_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} --verbose)
   set(rest COST ${arg_COST} LABELS ${arg_LABELS} PROPERTIES ${arg_PROPERTIES}
-      ENVIRONMENT ${arg_ENVIRONMENT} PYTHONDONTWRITEBYTECODE=
+      ENVIRONMENT ${arg_ENVIRONMENT} PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1
                   PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache)
   foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
     recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})
