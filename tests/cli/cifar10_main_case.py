@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import small_archives
-import started  # noqa: F401 (sets GOMP_SPINCOUNT)
+import started  # noqa: F401 (sets variables of OpenMP)
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]

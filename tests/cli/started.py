@@ -4,10 +4,12 @@ import subprocess
 
 # Without GOMP_SPINCOUNT, the trainer's programs set it and restart, which takes longer than most
 # trainings here. Tests that restart have this environment. 0: threads that wait for the next layer
-# don't spin.
+# don't spin. Those of oneDNN's kernels always do, for longer than such small layers take on busy
+# cores: a test of several threads asks for them.
 AS_STARTED_BY_USERS = {name: value for name, value in os.environ.items()
                        if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 class Started(subprocess.Popen):
