@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/size.h"
 #include "dataset/http/source.h"
@@ -31,17 +30,17 @@ void refuse_to_write(const std::string& path) {
 HttpFileSystem::HttpFileSystem(FileSystem& local, HttpReadOptions options)
     : local_(local),
       options_(std::move(options)),
-      clients_(std::make_shared<HttpClientPool>(options_.http, options_.most_requests)) {}
+      client_(std::make_shared<HttpClient>(options_.http, options_.most_requests)) {}
 
 std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path) {
   if (!is_http_url(path)) return local_.open_source(path);
-  return std::make_unique<HttpSource>(HttpTarget{.url = HttpUrl(path)}, options_);
+  return std::make_unique<HttpSource>(HttpUrl(path), options_);
 }
 
 std::unique_ptr<RandomAccessFile> HttpFileSystem::open_random(const std::string& path) {
   if (!is_http_url(path)) return local_.open_random(path);
   return std::make_unique<HttpRandomAccessFile>(HttpTarget{.url = HttpUrl(path)}, options_,
-                                                clients_);
+                                                client_);
 }
 
 std::unique_ptr<MappedFile> HttpFileSystem::map(const std::string& path) {
@@ -65,7 +64,7 @@ std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, Crea
 std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
   if (!is_http_url(path)) return local_.status(path);
   try {
-    return FileStatus{FileKind::regular, size_at({.url = HttpUrl(path)}, options_, *clients_)};
+    return FileStatus{FileKind::regular, size_at({.url = HttpUrl(path)}, options_, *client_)};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::not_found) return std::nullopt;
     throw;

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/parallel/for_each.h"
-
 namespace recordpipe {
 namespace {
 
@@ -15,26 +13,26 @@ constexpr size_t kGroupsAtOnce = 16;
 }  // namespace
 
 HttpRandomAccessFile::HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
-                                           std::shared_ptr<HttpClientPool> clients)
+                                           std::shared_ptr<HttpClient> client)
     : target_(std::move(target)),
       options_(options),
-      clients_(std::move(clients)),
+      client_(std::move(client)),
       window_(std::max<size_t>(options.smallest_window, 1)),
       window_size_(window_.size()) {
-  RangeRequest request(target_, options_, *clients_, 0, window_);
-  request.run();
+  RangeRequest request(target_, options_, *client_, 0, window_.size());
+  request.run(window_);
   size_ = request.version().total;
   validator_ = request.version().validator;
   window_.resize(request.filled());
 }
 
 HttpRandomAccessFile::HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
-                                           std::shared_ptr<HttpClientPool> clients,
+                                           std::shared_ptr<HttpClient> client,
                                            const RangeVersion& version,
                                            std::span<const std::byte> first)
     : target_(std::move(target)),
       options_(options),
-      clients_(std::move(clients)),
+      client_(std::move(client)),
       size_(version.total),
       validator_(version.validator),
       window_(first.begin(), first.end()),
@@ -99,33 +97,56 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
     groups.push_back({std::span(left).subspan(begin, next - begin), end});
     begin = next;
   }
-  parallel::for_each(
-      groups.size(), kGroupsAtOnce, [&](uint64_t i) { read_group(groups[i].reads, groups[i].end); },
-      parallel::CrewKind::waits);
+  std::vector<std::unique_ptr<RangeRequest>> sent(groups.size());
+  size_t next = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (; next < groups.size() && next < i + kGroupsAtOnce; ++next) {
+      sent[next] = start_group(groups[next].reads, groups[next].end);
+    }
+    if (const auto request = std::move(sent[i])) finish_group(groups[i].reads, *request);
+  }
 }
 
-// Performs all reads of `group`, which is sorted by offset and ends at `end`, as one.
-void HttpRandomAccessFile::read_group(std::span<ReadRequest* const> group, uint64_t end) const {
+namespace {
+
+std::span<std::byte> out_of(const ReadRequest& request) {
+  return request.scratch.first(request.data.size());
+}
+
+// Performs reads of bytes that begin at `first`.
+void copy_all(std::span<ReadRequest* const> group, std::span<const std::byte> bytes,
+              uint64_t first) {
+  for (const ReadRequest* request : group) {
+    std::ranges::copy(bytes.subspan(request->offset - first, request->data.size()),
+                      out_of(*request).begin());
+  }
+}
+
+}  // namespace
+
+// Requests the bytes of all reads of `group`, which is sorted by offset and ends at `end`. Returns
+// null if the window has them; then they are done.
+std::unique_ptr<RangeRequest> HttpRandomAccessFile::start_group(std::span<ReadRequest* const> group,
+                                                                uint64_t end) const {
   const uint64_t first = group.front()->offset;
-  const auto out_of = [](const ReadRequest& request) {
-    return request.scratch.first(request.data.size());
-  };
-  const auto copy_from = [&](std::span<const std::byte> bytes) {
-    for (const ReadRequest* request : group) {
-      std::ranges::copy(bytes.subspan(request->offset - first, request->data.size()),
-                        out_of(*request).begin());
-    }
-  };
   {
     const std::lock_guard lock(mutex_);
     if (in_window(first, end - first)) {
-      return copy_from(std::span(window_).subspan(first - window_begin_));
+      copy_all(group, std::span(window_).subspan(first - window_begin_), first);
+      return nullptr;
     }
   }
-  if (group.size() == 1) return fetch(first, out_of(*group.front()));
-  std::vector<std::byte> fetched(end - first);
-  fetch(first, fetched);
-  copy_from(fetched);
+  auto request = this->request(first, end - first);
+  request->start();
+  return request;
+}
+
+void HttpRandomAccessFile::finish_group(std::span<ReadRequest* const> group,
+                                        RangeRequest& request) const {
+  if (group.size() == 1) return request.run(out_of(*group.front()));
+  std::vector<std::byte> fetched(request.size());
+  request.run(fetched);
+  copy_all(group, fetched, group.front()->offset);
 }
 
 std::string HttpRandomAccessFile::identity() const {
@@ -139,8 +160,13 @@ bool HttpRandomAccessFile::in_window(uint64_t offset, size_t size) const {
          size <= window_.size() - (offset - window_begin_);
 }
 
+std::unique_ptr<RangeRequest> HttpRandomAccessFile::request(uint64_t first, size_t size) const {
+  return std::make_unique<RangeRequest>(target_, options_, *client_, first, size,
+                                        RangeVersion{size_, validator_});
+}
+
 void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const {
-  RangeRequest(target_, options_, *clients_, first, out, RangeVersion{size_, validator_}).run();
+  request(first, out.size())->run(out);
 }
 
 // No request of the parent arrives here.

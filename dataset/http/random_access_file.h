@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/range_request.h"
 #include "dataset/http/target.h"
 #include "recordpipe/file.h"
@@ -36,10 +35,10 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   // Requests the first window; the response contains the size. Throws Error{unsupported} if the
   // server does not support range requests.
   HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
-                       std::shared_ptr<HttpClientPool> clients);
+                       std::shared_ptr<HttpClient> client);
   // Requests nothing: the file was opened before. `first`: its first bytes, which are copied.
   HttpRandomAccessFile(HttpTarget target, const HttpReadOptions& options,
-                       std::shared_ptr<HttpClientPool> clients, const RangeVersion& version,
+                       std::shared_ptr<HttpClient> client, const RangeVersion& version,
                        std::span<const std::byte> first);
 
   uint64_t size() const override { return size_; }
@@ -53,7 +52,10 @@ class HttpRandomAccessFile final : public RandomAccessFile {
 
  private:
   bool in_window(uint64_t offset, size_t size) const;
-  void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
+  std::unique_ptr<RangeRequest> request(uint64_t first, size_t size) const;
+  std::unique_ptr<RangeRequest> start_group(std::span<ReadRequest* const> group,
+                                            uint64_t end) const;
+  void finish_group(std::span<ReadRequest* const> group, RangeRequest& request) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
   void after_fork();
   // Requests a window from `offset` on. Releases `lock` meanwhile.
@@ -62,7 +64,7 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   const HttpTarget target_;
   const HttpUrl& url_ = target_.url;
   const HttpReadOptions options_;
-  const std::shared_ptr<HttpClientPool> clients_;
+  const std::shared_ptr<HttpClient> client_;
   uint64_t size_ = 0;
   std::string validator_;  // "" for none
 

@@ -12,12 +12,12 @@
 namespace recordpipe {
 
 RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& options,
-                           HttpClientPool& clients, uint64_t first, std::span<std::byte> out,
+                           HttpClient& client, uint64_t first, size_t size,
                            const std::optional<RangeVersion>& version)
     : target_(target),
-      clients_(clients),
+      client_(client),
       first_(first),
-      out_(out),
+      size_(size),
       stop_(options.http.stop),
       retry_(options.retry, options.http.stop, options.notice) {
   if (!version) return;
@@ -25,9 +25,18 @@ RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& opti
   validator_ = version->validator;
 }
 
-void RangeRequest::run() {
+void RangeRequest::start() {
+  try {
+    started_ = send();
+  } catch (const Error&) {
+    // run() sends it again.
+  }
+}
+
+void RangeRequest::run(std::span<std::byte> out) {
+  out_ = out.first(size_);
   size_t failed_at = 0;
-  while (filled_ < out_.size()) {
+  while (filled_ < size_) {
     try {
       fetch();
     } catch (const TransientError& error) {
@@ -38,19 +47,23 @@ void RangeRequest::run() {
   }
 }
 
-void RangeRequest::fetch() {
-  const uint64_t begin = first_ + filled_;
-  last_ = first_ + out_.size() - 1;
+std::unique_ptr<HttpAttempt> RangeRequest::send() {
+  last_ = first_ + size_ - 1;
   std::vector<std::string> headers{
       "Accept-Encoding: identity",
-      "Range: bytes=" + std::to_string(begin) + "-" + std::to_string(last_)};
+      "Range: bytes=" + std::to_string(first_ + filled_) + "-" + std::to_string(last_)};
   if (!validator_.empty()) headers.push_back(target_.condition_header(validator_));
+  return target_.start(client_, std::move(headers), size_ - filled_);
+}
+
+void RangeRequest::fetch() {
   const size_t before = filled_;
-  target_.get(clients_, std::move(headers),
-              {.on_response = [&](const HttpResponse& response) { return take(response, begin); },
-               .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
-               .on_tick = [&] { throw_if_stopped(stop_, target_.url.shown()); }});
-  if (filled_ < out_.size() && filled_ == before) {
+  const std::unique_ptr<HttpAttempt> attempt = started_ ? std::move(started_) : send();
+  attempt->finish(
+      {.on_response = [&](const HttpResponse& response) { return take(response, first_ + before); },
+       .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
+       .on_tick = [&] { throw_if_stopped(stop_, target_.url.shown()); }});
+  if (filled_ < size_ && filled_ == before) {
     throw TransientError({.kind = ErrorKind::network,
                           .path = target_.url.shown(),
                           .reason = "the server sent no bytes of the range it announced"});
@@ -88,7 +101,7 @@ bool RangeRequest::take(const HttpResponse& response, uint64_t begin) {
   if (!total_) {
     total_ = part->total;
     validator_ = validator_of(response.etag, response.last_modified, response.date);
-    out_ = out_.first(std::min<uint64_t>(out_.size(), part->total - first_));
+    size_ = std::min<uint64_t>(size_, part->total - first_);
   }
   return true;
 }
@@ -96,7 +109,7 @@ bool RangeRequest::take(const HttpResponse& response, uint64_t begin) {
 // The file is empty.
 bool RangeRequest::nothing_there() {
   total_ = 0;
-  out_ = {};
+  size_ = 0;
   return false;
 }
 
@@ -115,10 +128,10 @@ void RangeRequest::refuse_whole_file(const HttpResponse& response) const {
 
 void RangeRequest::take(std::span<const std::byte> bytes) {
   throw_if_stopped(stop_, target_.url.shown());
-  if (bytes.size() > out_.size() - filled_) {
+  if (bytes.size() > size_ - filled_) {
     throw Error({.kind = ErrorKind::network,
                  .path = target_.url.shown(),
-                 .offset = first_ + out_.size(),
+                 .offset = first_ + size_,
                  .reason = "the server sent more than it announced"});
   }
   std::ranges::copy(bytes, out_.begin() + static_cast<std::ptrdiff_t>(filled_));

@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 
-#include "dataset/http/client_pool.h"
+#include "dataset/http/attempt.h"
 #include "dataset/http/target.h"
 #include "recordpipe/http/file_system.h"
 
@@ -20,27 +21,31 @@ struct RangeVersion {
   std::string validator = {};  // of validator_of(); "" for none
 };
 
-// Fills `out` with the bytes from `first` on, with one or more requests: a transfer that was cut
-// off continues where it ended. Every response must be for the file that was opened: it must have
+// Gets `size` bytes from `first` on, with one or more requests: a transfer that was cut off
+// continues where it ended. Every response must be for the file that was opened: it must have
 // the same size and, if the server sends one, the same strong ETag.
 class RangeRequest {
  public:
-  // `version`: empty for the first request for a file. The references must be valid until run()
-  // returns. options.http.stop ends the transfer soon, also if the clients have another stop token.
-  RangeRequest(const HttpTarget& target, const HttpReadOptions& options, HttpClientPool& clients,
-               uint64_t first, std::span<std::byte> out,
-               const std::optional<RangeVersion>& version = {});
+  // `version`: empty for the first request for a file. The references must be valid as long as this
+  // object.
+  RangeRequest(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client,
+               uint64_t first, size_t size, const std::optional<RangeVersion>& version = {});
 
-  // Throws Error{unsupported} if the server does not support range requests, Error{network} if the
-  // file has changed. Then filled() bytes are valid.
-  void run();
+  size_t size() const { return size_; }
+  // Sends the first request, whose response is received until run(), which also reports a failure.
+  // Not needed before run().
+  void start();
+  // Fills `out`, which has `size` bytes. Retries. Throws Error{unsupported} if the server does not
+  // support range requests, Error{network} if the file has changed. Then filled() bytes are valid.
+  void run(std::span<std::byte> out);
 
   // The results of run(). An empty file has no validator.
   RangeVersion version() const { return {total_.value_or(0), validator_}; }
-  // The size of the range: smaller than out.size() only in the first request, at the file's end.
+  // The size of the range: smaller than `size` only in the first request, at the file's end.
   size_t filled() const { return filled_; }
 
  private:
+  std::unique_ptr<HttpAttempt> send();
   void fetch();
   bool take(const HttpResponse& response, uint64_t begin);
   void take(std::span<const std::byte> bytes);
@@ -48,15 +53,17 @@ class RangeRequest {
   void refuse_whole_file(const HttpResponse& response) const;
 
   const HttpTarget& target_;
-  HttpClientPool& clients_;
+  HttpClient& client_;
   const uint64_t first_;
-  std::span<std::byte> out_;
+  size_t size_;
+  std::span<std::byte> out_ = {};
   std::optional<uint64_t> total_;
   std::string validator_;
   const std::stop_token stop_;
   HttpRetry retry_;
   uint64_t last_ = 0;
   size_t filled_ = 0;
+  std::unique_ptr<HttpAttempt> started_;
 };
 
 }  // namespace recordpipe

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <optional>
-#include <stop_token>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/range_request.h"
-#include "dataset/http/stop_relay.h"
-#include "dataset/parallel/jobs.h"
-#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {
@@ -24,43 +20,38 @@ constexpr size_t kSmallestRange = size_t{64} << 10;
 }  // namespace
 
 struct RangeSource::State {
-  // A range that is requested, or has arrived.
+  // A range that has arrived.
   struct Range {
     std::vector<std::byte> bytes = {};
     uint64_t charged = 0;             // taken from the budget
     std::exception_ptr failure = {};  // after `bytes`
   };
+  struct RequestedRange {
+    std::unique_ptr<RangeRequest> request;
+    uint64_t charged = 0;
+  };
 
   State(HttpTarget given_target, const HttpReadOptions& given,
-        std::shared_ptr<HttpClientPool> given_clients, std::shared_ptr<ByteBudget> given_budget)
+        std::shared_ptr<HttpClient> given_client, std::shared_ptr<ByteBudget> given_budget)
       : target(std::move(given_target)),
         options(given),
-        clients(std::move(given_clients)),
+        client(std::move(given_client)),
         budget(std::move(given_budget)),
         range_size(std::max<size_t>(given.range_size, 1)),
-        ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)),
-        given_stop(given.http.stop),
-        requests(ranges_ahead, parallel::CrewKind::waits) {
-    outer_stop.emplace(given.http.stop, StopRelay{stop});
-    options.http.stop = stop.get_token();
+        ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)) {
     current.bytes.resize(std::min(range_size, kFirstRange));
-    RangeRequest request(target, options, *clients, 0, current.bytes);
-    request.run();
+    RangeRequest request(target, options, *client, 0, current.bytes.size());
+    request.run(current.bytes);
     version = request.version();
     current.bytes.resize(request.filled());
     requested = request.filled();
   }
   ~State() {
-    stop.request_stop();
-    while (!ahead.empty()) {
-      give_back(ahead.front().get());
-      ahead.pop_front();
-    }
+    for (const RequestedRange& range : ahead) budget->give_back(range.charged);
     give_back(current);
   }
 
   void give_back(Range& range) const { budget->give_back(std::exchange(range.charged, 0)); }
-  void give_back(Range&& range) const { budget->give_back(range.charged); }
 
   // Requests ranges. The current one counts until it is read. `leave`: bytes of the budget that it
   // doesn't use.
@@ -69,31 +60,25 @@ struct RangeSource::State {
       const size_t size = std::min<uint64_t>(range_size, version.total - requested);
       const bool is_charged = budget->take(size, leave);
       if (!is_charged && !ahead.empty()) break;
-      ahead.push_back(requests.submit([this, first = requested, size, is_charged] {
-        return fetch(first, size, is_charged ? size : 0);
-      }));
+      RequestedRange range{.request = std::make_unique<RangeRequest>(target, options, *client,
+                                                                     requested, size, version),
+                           .charged = is_charged ? size : 0};
+      range.request->start();
+      ahead.push_back(std::move(range));
       requested += size;
     }
   }
 
-  // On any thread.
-  Range fetch(uint64_t first, size_t size, uint64_t charged) const {
-    Range range{.charged = charged};
-    size_t filled = 0;
+  // Waits for a range.
+  static Range received(RequestedRange from) {
+    Range range{.charged = from.charged};
     try {
-      throw_if_stopped(options.http.stop, target.url.shown());
-      range.bytes.resize(size);
-      RangeRequest request(target, options, *clients, first, range.bytes, version);
-      try {
-        request.run();
-      } catch (...) {
-        range.failure = std::current_exception();
-      }
-      filled = request.filled();
+      range.bytes.resize(from.request->size());
+      from.request->run(range.bytes);
     } catch (...) {
       range.failure = std::current_exception();
     }
-    range.bytes.resize(filled);
+    range.bytes.resize(from.request->filled());
     return range;
   }
 
@@ -105,7 +90,8 @@ struct RangeSource::State {
       give_back(current);
       request();
       if (ahead.empty()) return 0;
-      current = ahead.front().get();
+      current = {};  // its memory, before that of another one is taken
+      current = received(std::move(ahead.front()));
       ahead.pop_front();
       used = 0;
       depth = std::min(2 * depth, ranges_ahead);
@@ -121,28 +107,23 @@ struct RangeSource::State {
 
   const internal::MakerProcess maker;
   const HttpTarget target;
-  HttpReadOptions options;
-  const std::shared_ptr<HttpClientPool> clients;
+  const HttpReadOptions options;
+  const std::shared_ptr<HttpClient> client;
   const std::shared_ptr<ByteBudget> budget;
   size_t range_size;
   size_t ranges_ahead;
-  const std::stop_token given_stop;
-  std::stop_source stop;  // ends retries: on destruction, or on the caller's stop request
-  std::optional<std::stop_callback<StopRelay>> outer_stop;
   RangeVersion version;
   uint64_t requested = 0;  // end of the last range that was requested
   Range current;
   size_t used = 0;  // bytes of `current`
   // The most ranges ahead. Few at first: a reader may want the first records only.
   size_t depth = 2;
-  std::deque<parallel::Job<Range>> ahead;
-  parallel::Jobs requests;  // last: waits for its jobs
+  std::deque<RequestedRange> ahead;
 };
 
 RangeSource::RangeSource(HttpTarget target, const HttpReadOptions& options,
-                         std::shared_ptr<HttpClientPool> clients,
-                         std::shared_ptr<ByteBudget> budget)
-    : state_(new State(std::move(target), options, std::move(clients), std::move(budget))) {}
+                         std::shared_ptr<HttpClient> client, std::shared_ptr<ByteBudget> budget)
+    : state_(new State(std::move(target), options, std::move(client), std::move(budget))) {}
 
 RangeSource::~RangeSource() = default;
 
@@ -156,13 +137,12 @@ void RangeSource::prefetch() {
 
 std::unique_ptr<RandomAccessFile> RangeSource::random_access() {
   const State& state = *state_;
-  HttpReadOptions options = state.options;
-  options.http.stop = state.given_stop;  // it may outlive this stream
+  const HttpReadOptions& options = state.options;
   // Many large files may be open: of each, only a window is copied.
   const std::span<const std::byte> first = state.current.bytes;
   const size_t copied =
       first.size() == state.version.total ? first.size() : options.smallest_window;
-  return std::make_unique<HttpRandomAccessFile>(state.target, options, state.clients, state.version,
+  return std::make_unique<HttpRandomAccessFile>(state.target, options, state.client, state.version,
                                                 first.first(std::min(copied, first.size())));
 }
 

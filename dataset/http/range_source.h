@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/target.h"
 #include "dataset/io/byte_budget.h"
 #include "recordpipe/file.h"
@@ -26,8 +25,8 @@ namespace recordpipe {
 class RangeSource final : public ByteSource {
  public:
   // Throws Error{unsupported} if the server does not support ranges.
-  RangeSource(HttpTarget target, const HttpReadOptions& options,
-              std::shared_ptr<HttpClientPool> clients, std::shared_ptr<ByteBudget> budget);
+  RangeSource(HttpTarget target, const HttpReadOptions& options, std::shared_ptr<HttpClient> client,
+              std::shared_ptr<ByteBudget> budget);
   // Ends the transfers.
   ~RangeSource() override;
 

@@ -26,8 +26,7 @@ uint64_t size_of(const HttpResponse& response) {
 
 }  // namespace
 
-uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options,
-                 HttpClientPool& clients) {
+uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client) {
   HttpRetry retry(options.retry, options.http.stop, options.notice);
   uint64_t size = 0;
   const HttpHandler handler{.on_response =
@@ -40,7 +39,7 @@ uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options,
                             .on_tick = [] {}};
   while (true) {
     try {
-      target.get(clients, {"Accept-Encoding: identity", "Range: bytes=0-0"}, handler);
+      target.start(client, {"Accept-Encoding: identity", "Range: bytes=0-0"})->finish(handler);
       return size;
     } catch (const TransientError& error) {
       retry.wait_after(error);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/target.h"
 #include "recordpipe/http/file_system.h"
 
@@ -11,6 +10,6 @@ namespace recordpipe {
 
 // Requests the first byte: HEAD is not always allowed where GET is, and its errors have no body.
 // Throws Error{not_found}, or Error{unsupported} if the server does not report the size.
-uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options, HttpClientPool& clients);
+uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client);
 
 }  // namespace recordpipe

@@ -1,21 +1,23 @@
-// Reads the file at a URL as a stream: one GET on a background thread, resumed after failures.
+// Reads the file at a URL as a stream: one GET, resumed after failures.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 
-#include "dataset/http/target.h"
 #include "recordpipe/file.h"
 #include "recordpipe/http/file_system.h"
+#include "recordpipe/http/url.h"
 #include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 
+// The constructor waits for the head of the response. options.read_ahead bytes are received ahead
+// of read(). Not thread-safe.
 class HttpSource final : public ByteSource {
  public:
-  // Returns when the first response has begun.
-  HttpSource(HttpTarget target, const HttpReadOptions& options);
+  HttpSource(const HttpUrl& url, const HttpReadOptions& options);
   // Ends the transfer.
   ~HttpSource() override;
 

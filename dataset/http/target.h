@@ -1,13 +1,14 @@
 // Describes how the requests for one file are sent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "dataset/http/attempt.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/url.h"
 
@@ -17,12 +18,10 @@ namespace recordpipe {
 // requests, and turns the store's errors into Error. Thread-safe.
 class HttpInterceptor {
  public:
-  using Next = std::function<void(const HttpRequest&, const HttpHandler&)>;
-
   virtual ~HttpInterceptor() = default;
-  // Sends `request`, possibly changed and more than once, by calling `next`. `handler` must receive
-  // one response.
-  virtual void send(const HttpRequest& request, const HttpHandler& handler, const Next& next) = 0;
+  // Sends `request`, changed, through `send`; the attempt may send it once more. Its handler
+  // receives one response.
+  virtual std::unique_ptr<HttpAttempt> start(const HttpRequest& request, HttpSend send) = 0;
 };
 
 // The condition under which a server sends a range of a file: that the file is unchanged.
@@ -39,14 +38,12 @@ struct HttpTarget {
   std::shared_ptr<HttpInterceptor> interceptor = {};  // none: requests are sent as they are
   RangeCondition condition = RangeCondition::if_range;
 
-  // Sends a GET request through `client`, an HttpClient or HttpClientPool.
-  template <typename Client>
-  void get(Client& client, std::vector<std::string> headers, const HttpHandler& handler) const {
+  // Sends a GET request, whose response is received ahead as by HttpExchange.
+  std::unique_ptr<HttpAttempt> start(HttpClient& client, std::vector<std::string> headers,
+                                     size_t ahead = 0) const {
     const HttpRequest request{.url = url, .headers = std::move(headers)};
-    if (!interceptor) return client.send(request, handler);
-    interceptor->send(request, handler, [&](const HttpRequest& changed, const HttpHandler& inner) {
-      client.send(changed, inner);
-    });
+    HttpSend send = send_through(client, ahead);
+    return interceptor ? interceptor->start(request, std::move(send)) : send(request);
   }
 
   // The header for a range request; `validator` is that of validator_of(), not "".

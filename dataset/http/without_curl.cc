@@ -2,6 +2,7 @@
 #include <string>
 
 #include "dataset/http/date.h"
+#include "dataset/http/exchange.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/url.h"
@@ -27,9 +28,9 @@ HttpUrl HttpUrl::redirected(std::string_view location) const { throw refusal(loc
 
 HttpUrl HttpUrl::shown_as(std::string) const { return *this; }
 
-struct HttpClient::Handles {};
+struct HttpClient::State {};
 
-HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options)) {}
+HttpClient::HttpClient(HttpClientOptions, std::optional<size_t>) {}
 
 HttpClient::~HttpClient() = default;
 
@@ -40,5 +41,24 @@ void HttpClient::send(const HttpRequest& request, const HttpHandler&) {
 void HttpClient::get(const HttpUrl& url, const std::vector<std::string>&, const HttpHandler&) {
   throw refusal(url.text());
 }
+
+struct HttpExchange::State {};
+
+HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t)
+    : client_(client), request_(std::move(request)), first_url_(request_.url), ahead_(0) {
+  throw refusal(request_.url.text());
+}
+
+HttpExchange::~HttpExchange() = default;
+
+const HttpResponse& HttpExchange::head(const std::function<void()>&) {
+  throw refusal(first_url_.text());
+}
+
+bool HttpExchange::next(std::vector<std::byte>&, const std::function<void()>&) {
+  throw refusal(first_url_.text());
+}
+
+void HttpExchange::run(const HttpHandler&) { throw refusal(first_url_.text()); }
 
 }  // namespace recordpipe

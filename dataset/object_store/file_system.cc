@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/range_source.h"
 #include "dataset/http/size.h"
@@ -57,7 +56,7 @@ void require_client(const std::string& path) {
 ObjectStoreFileSystem::ObjectStoreFileSystem(FileSystem& other, ObjectStoreOptions options)
     : other_(other),
       options_(std::move(options)),
-      clients_(std::make_shared<HttpClientPool>(options_.http.http, options_.http.most_requests)),
+      client_(std::make_shared<HttpClient>(options_.http.http, options_.http.most_requests)),
       budget_(std::make_shared<ByteBudget>(options_.http.bytes_in_flight)) {}
 
 ObjectStoreFileSystem::~ObjectStoreFileSystem() = default;
@@ -79,14 +78,14 @@ std::unique_ptr<ByteSource> ObjectStoreFileSystem::open_source(const std::string
   if (!is_object_url(path)) return other_.open_source(path);
   const ObjectUrl object = object_of(path);
   return std::make_unique<RangeSource>(object_target(store_for(path), object), options_.http,
-                                       clients_, budget_);
+                                       client_, budget_);
 }
 
 std::unique_ptr<RandomAccessFile> ObjectStoreFileSystem::open_random(const std::string& path) {
   if (!is_object_url(path)) return other_.open_random(path);
   const ObjectUrl object = object_of(path);
   return std::make_unique<HttpRandomAccessFile>(object_target(store_for(path), object),
-                                                options_.http, clients_);
+                                                options_.http, client_);
 }
 
 std::unique_ptr<MappedFile> ObjectStoreFileSystem::map(const std::string& path) {
@@ -123,7 +122,7 @@ std::unique_ptr<Upload> ObjectStoreFileSystem::begin_upload(const std::string& p
     if (error.kind() != ErrorKind::permission_denied) throw;
   }
   return std::make_unique<ObjectUpload>(
-      std::make_unique<UploadRequests>(store_for(path), object, options_.http, clients_, replacing),
+      std::make_unique<UploadRequests>(store_for(path), object, options_.http, client_, replacing),
       options_);
 }
 
@@ -133,7 +132,7 @@ std::optional<FileStatus> ObjectStoreFileSystem::status(const std::string& path)
   if (object.is_folder()) return FileStatus{.kind = FileKind::directory};
   try {
     return FileStatus{FileKind::regular,
-                      size_at(object_target(store_for(path), object), options_.http, *clients_)};
+                      size_at(object_target(store_for(path), object), options_.http, *client_)};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::not_found) return std::nullopt;
     throw;
@@ -164,7 +163,7 @@ std::vector<DirectoryEntry> ObjectStoreFileSystem::list_entries_with_prefix(
   ObjectUrl listed = folder;
   listed.key += prefix;
   const ObjectListing listing =
-      list_objects(*store_for(directory), listed, ListDepth::folder, options_.http, *clients_);
+      list_objects(*store_for(directory), listed, ListDepth::folder, options_.http, *client_);
   std::vector<DirectoryEntry> entries;
   const auto add = [&](std::string_view key, FileKind kind, std::optional<uint64_t> size) {
     // A server may send other keys than it was asked for.
@@ -202,7 +201,7 @@ void ObjectStoreFileSystem::rename(const std::string& from, const std::string& t
 void ObjectStoreFileSystem::remove(const std::string& path) {
   if (!is_object_url(path)) return other_.remove(path);
   const ObjectRequest request{.object = object_of(path), .method = "DELETE", .accepted = {404}};
-  send_small(*store_for(path), request, options_.http, *clients_, options_.http.http.stop);
+  send_small(*store_for(path), request, options_.http, *client_, options_.http.http.stop);
 }
 
 void ObjectStoreFileSystem::remove_empty_directory(const std::string& path) {

@@ -64,7 +64,8 @@ ObjectHeaders GcsStore::checksum(uint32_t crc32c) const {
 ObjectHeaders GcsStore::checksum_of_parts() const { return {}; }
 
 bool GcsStore::is_content(const HttpResponse& response, const WrittenContent& content) const {
-  return response.google_hash.find("crc32c=" + crc32c_text(content.crc32c)) != std::string::npos;
+  return response.extension("x-goog-hash").find("crc32c=" + crc32c_text(content.crc32c)) !=
+         std::string::npos;
 }
 
 bool GcsStore::renew(const AuthorisedRequest& sent, const ObjectRequest&,

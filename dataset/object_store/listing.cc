@@ -75,7 +75,7 @@ ListingPage parse_listing(std::string_view document) {
 }
 
 ObjectListing list_objects(ObjectStore& store, const ObjectUrl& prefix, ListDepth depth,
-                           const HttpReadOptions& options, HttpClientPool& clients) {
+                           const HttpReadOptions& options, HttpClient& client) {
   ObjectListing all;
   std::string token;
   // XML can't represent all keys, so the server is asked to encode them.
@@ -88,7 +88,7 @@ ObjectListing list_objects(ObjectStore& store, const ObjectUrl& prefix, ListDept
     if (!token.empty()) request.query.emplace_back("continuation-token", token);
     ListingPage page;
     try {
-      const SmallAnswer answer = send_small(store, request, options, clients, options.http.stop);
+      const SmallAnswer answer = send_small(store, request, options, client, options.http.stop);
       if (answer.response.status != 200) throw bad_listing(std::to_string(answer.response.status));
       page = parse_listing(answer.body);
       if (!page.next.empty() && page.next == token) throw bad_listing("the same page again");

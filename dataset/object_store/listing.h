@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/object_store/store.h"
 #include "recordpipe/http/file_system.h"
 
@@ -36,7 +35,7 @@ inline constexpr size_t kMostListed = 10'000'000;
 // objects; failures are retried. Throws the errors of ObjectStore::send(); Error{corrupted} if an
 // answer is not a listing, Error{limit_exceeded} for more than kMostListed.
 ObjectListing list_objects(ObjectStore& store, const ObjectUrl& prefix, ListDepth depth,
-                           const HttpReadOptions& options, HttpClientPool& clients);
+                           const HttpReadOptions& options, HttpClient& client);
 
 // One page.
 struct ListingPage {

@@ -108,8 +108,8 @@ bool S3Store::renew(const AuthorisedRequest& sent, const ObjectRequest& request,
     }
     return true;
   }
-  const std::string region =
-      is_region(response.bucket_region) ? response.bucket_region : error.region;
+  const std::string named = response.extension("x-amz-bucket-region");
+  const std::string region = is_region(named) ? named : error.region;
   const bool is_elsewhere = response.status == 301 || response.status == 307 ||
                             error.code == "AuthorizationHeaderMalformed";
   // An endpoint that was given stays the only one.

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <stop_token>
 #include <string>
 
-#include "dataset/http/client_pool.h"
+#include "dataset/http/attempt.h"
 #include "dataset/object_store/store.h"
 #include "recordpipe/http/file_system.h"
 
@@ -19,14 +20,36 @@ struct SmallAnswer {
   std::string body = {};
 };
 
+// A request that is sent when it is made, and whose answer is received until finish().
+//
 // An earlier attempt may have been carried out although its answer was lost; the client also
 // repeats a request itself if the server closes a connection that was idle.
-//
-// Throws the errors of ObjectStore::send(), and Error{limit_exceeded} for an answer of more than
-// kLargestAnswer. `stop` ends waits and further attempts, beside options.http.stop, which also ends
-// transfers.
-SmallAnswer send_small(ObjectStore& store, const ObjectRequest& request,
-                       const HttpReadOptions& options, HttpClientPool& clients,
-                       const std::stop_token& stop);
+class SmallRequest {
+ public:
+  // The references must be valid as long as this object. A failure to send shows in finish().
+  SmallRequest(ObjectStore& store, ObjectRequest request, const HttpReadOptions& options,
+               HttpClient& client);
+
+  // Retries. Throws the errors of ObjectStore::start(), and Error{limit_exceeded} for an answer of
+  // more than kLargestAnswer. `stop` ends waits and further attempts, beside options.http.stop,
+  // which also ends transfers.
+  SmallAnswer finish(const std::stop_token& stop);
+  // Waits for the answer to the first attempt, and ignores it.
+  void settle() noexcept;
+
+ private:
+  std::unique_ptr<HttpAttempt> send() const;
+  SmallAnswer finish_once(HttpRetry& retry);
+
+  ObjectStore& store_;
+  const ObjectRequest request_;
+  const HttpReadOptions& options_;
+  HttpClient& client_;
+  std::unique_ptr<HttpAttempt> started_;
+};
+
+// Sends a request, and waits for its answer.
+SmallAnswer send_small(ObjectStore& store, ObjectRequest request, const HttpReadOptions& options,
+                       HttpClient& client, const std::stop_token& stop);
 
 }  // namespace recordpipe

@@ -31,13 +31,13 @@ class ObjectInterceptor final : public HttpInterceptor {
   ObjectInterceptor(std::shared_ptr<ObjectStore> store, ObjectUrl object)
       : store_(std::move(store)), object_(std::move(object)) {}
 
-  void send(const HttpRequest& request, const HttpHandler& handler, const Next& next) override {
+  std::unique_ptr<HttpAttempt> start(const HttpRequest& request, HttpSend send) override {
     ObjectRequest wanted{.object = object_};
     for (const std::string& line : request.headers) {
       const size_t colon = line.find(": ");
       wanted.headers.emplace_back(line.substr(0, colon), line.substr(colon + 2));
     }
-    store_->send(wanted, handler, next);
+    return store_->start(std::move(wanted), std::move(send));
   }
 
  private:
@@ -47,44 +47,71 @@ class ObjectInterceptor final : public HttpInterceptor {
 
 }  // namespace
 
-void ObjectStore::send(const ObjectRequest& request, const HttpHandler& handler,
-                       const HttpInterceptor::Next& next) {
-  for (bool is_first = true;; is_first = false) {
-    const AuthorisedRequest sent = authorise(request);
+class ObjectStore::Attempt final : public HttpAttempt {
+ public:
+  Attempt(ObjectStore& store, ObjectRequest request, HttpSend send)
+      : store_(store),
+        request_(std::move(request)),
+        send_(std::move(send)),
+        sent_(store_.authorise(request_)),
+        attempt_(send_(sent_.request)) {}
+
+  void finish(const HttpHandler& handler) override {
+    if (judge(handler, /*is_last=*/false)) return;
+    sent_ = store_.authorise(request_);
+    attempt_ = send_(sent_.request);
+    judge(handler, /*is_last=*/true);
+  }
+
+ private:
+  // Returns false if the request is to be sent once more.
+  bool judge(const HttpHandler& handler, bool is_last) {
     std::optional<HttpResponse> refused;  // or, with late_errors, not known yet
     std::string body;
-    next(sent.request, {.on_response =
-                            [&](const HttpResponse& response) {
-                              if (is_for_handler(request, response.status) &&
-                                  !(request.late_errors && response.status == 200)) {
-                                return handler.on_response(response);
-                              }
-                              refused = response;
-                              return true;
-                            },
-                        .on_body =
-                            [&](std::span<const std::byte> bytes) {
-                              if (!refused) return handler.on_body(bytes);
-                              const size_t size =
-                                  std::min(bytes.size(), kLargestError - body.size());
-                              body.append(reinterpret_cast<const char*>(bytes.data()), size);
-                              if (body.size() == kLargestError) refuse(sent, request, *refused, {});
-                            },
-                        .on_tick = handler.on_tick});
-    if (!refused) return;
+    attempt_->finish({.on_response =
+                          [&](const HttpResponse& response) {
+                            if (is_for_handler(request_, response.status) &&
+                                !(request_.late_errors && response.status == 200)) {
+                              return handler.on_response(response);
+                            }
+                            refused = response;
+                            return true;
+                          },
+                      .on_body =
+                          [&](std::span<const std::byte> bytes) {
+                            if (!refused) return handler.on_body(bytes);
+                            const size_t size = std::min(bytes.size(), kLargestError - body.size());
+                            body.append(reinterpret_cast<const char*>(bytes.data()), size);
+                            if (body.size() == kLargestError) refuse(*refused, {});
+                          },
+                      .on_tick = handler.on_tick});
+    if (!refused) return true;
     const ServiceError error = parse_service_error(body);
     if (refused->status == 416) {
       handler.on_response(with_range(*refused, error));
-      return;
+      return true;
     }
     if (refused->status == 200 && error.code.empty()) {
       if (handler.on_response(*refused)) handler.on_body(std::as_bytes(std::span(body)));
-      return;
+      return true;
     }
-    if (!is_first || !renew(sent, request, *refused, error)) {
-      refuse(sent, request, *refused, error);
-    }
+    if (is_last || !store_.renew(sent_, request_, *refused, error)) refuse(*refused, error);
+    return false;
   }
+
+  [[noreturn]] void refuse(const HttpResponse& response, const ServiceError& error) const {
+    store_.refuse(sent_, request_, response, error);
+  }
+
+  ObjectStore& store_;
+  const ObjectRequest request_;
+  const HttpSend send_;
+  AuthorisedRequest sent_;
+  std::unique_ptr<HttpAttempt> attempt_;
+};
+
+std::unique_ptr<HttpAttempt> ObjectStore::start(ObjectRequest request, HttpSend send) {
+  return std::make_unique<Attempt>(*this, std::move(request), std::move(send));
 }
 
 void ObjectStore::refuse(const AuthorisedRequest& sent, const ObjectRequest& request,

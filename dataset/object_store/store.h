@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/http/attempt.h"
 #include "dataset/http/target.h"
 #include "dataset/object_store/object_url.h"
 #include "dataset/object_store/service_error.h"
@@ -49,12 +50,12 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // Sends a request through `next`. `handler` receives the responses 2xx, 412, 416 and those of
-  // request.accepted; for any other, throws: TransientError; Error{not_found}, {permission_denied}
-  // or {network}, whose reason has the service's code and message. A request whose credential has
-  // expired, or that belongs to another region, is sent once more.
-  void send(const ObjectRequest& request, const HttpHandler& handler,
-            const HttpInterceptor::Next& next);
+  // Sends a request through `send`. The handler of the attempt receives the responses 2xx, 412, 416
+  // and those of request.accepted; for any other, finish() throws: TransientError;
+  // Error{not_found}, {permission_denied} or {network}, whose reason has the service's code and
+  // message. A request whose credential has expired, or that belongs to another region, is sent
+  // once more. The store must outlive the attempt.
+  std::unique_ptr<HttpAttempt> start(ObjectRequest request, HttpSend send);
 
   // What differs in the requests that write.
 
@@ -80,6 +81,8 @@ class ObjectStore {
   virtual std::string hint(const AuthorisedRequest& sent, const ServiceError& error) const = 0;
 
  private:
+  class Attempt;
+
   [[noreturn]] void refuse(const AuthorisedRequest& sent, const ObjectRequest& request,
                            const HttpResponse& response, ServiceError error) const;
 };

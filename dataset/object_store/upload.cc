@@ -23,7 +23,8 @@ ObjectUpload::ObjectUpload(std::unique_ptr<UploadRequests> requests,
 
 ObjectUpload::~ObjectUpload() {
   stop_.request_stop();
-  jobs_.reset();  // waits: a part that arrives after the end would stay
+  // Waits: a part that arrives after the end would stay.
+  for (const SentPart& sent : sending_) sent.request->settle();
   if (!upload_.id.empty()) requests_->abort(upload_);
 }
 
@@ -65,17 +66,14 @@ void ObjectUpload::send_part() {
   }
   if (upload_.id.empty()) upload_ = requests_->begin(stop_.get_token());
   auto body = std::make_shared<const std::string>(std::exchange(part_, {}));
-  if (!jobs_) jobs_.emplace(parts_in_flight_, parallel::CrewKind::waits);
-  sending_.push_back(jobs_->submit([this, number, body = std::move(body)]() mutable {
-    return requests_->put_part(upload_, number, std::move(body), stop_.get_token());
-  }));
+  sending_.push_back(requests_->start_part(upload_, number, std::move(body)));
 }
 
 void ObjectUpload::wait_until(size_t count) {
   while (sending_.size() > count) {
-    parallel::Job<UploadedPart> part = std::move(sending_.front());
+    SentPart sent = std::move(sending_.front());
     sending_.pop_front();
-    parts_.push_back(part.get());
+    parts_.push_back(requests_->finish_part(std::move(sent), stop_.get_token()));
   }
 }
 

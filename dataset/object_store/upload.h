@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "dataset/object_store/upload_requests.h"
-#include "dataset/parallel/jobs.h"
 #include "recordpipe/file.h"
 #include "recordpipe/object_store/file_system.h"
 
@@ -50,8 +49,7 @@ class ObjectUpload final : public Upload {
   std::vector<UploadedPart> parts_;
   std::stop_source stop_;
   std::optional<std::stop_callback<Relay>> outer_stop_;
-  std::deque<parallel::Job<UploadedPart>> sending_;  // the parts that follow parts_
-  std::optional<parallel::Jobs> jobs_;               // last: waits for its jobs
+  std::deque<SentPart> sending_;  // the parts that follow parts_
 };
 
 }  // namespace recordpipe

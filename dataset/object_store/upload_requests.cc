@@ -102,12 +102,12 @@ std::string multipart_etag(const std::vector<UploadedPart>& parts) {
 }
 
 UploadRequests::UploadRequests(std::shared_ptr<ObjectStore> store, ObjectUrl object,
-                               const HttpReadOptions& options,
-                               std::shared_ptr<HttpClientPool> clients, Replacing replacing)
+                               const HttpReadOptions& options, std::shared_ptr<HttpClient> client,
+                               Replacing replacing)
     : store_(std::move(store)),
       object_(std::move(object)),
       options_(options),
-      clients_(std::move(clients)),
+      client_(std::move(client)),
       replacing_(replacing) {}
 
 ObjectRequest UploadRequests::request(std::string method) const {
@@ -115,7 +115,7 @@ ObjectRequest UploadRequests::request(std::string method) const {
 }
 
 SmallAnswer UploadRequests::send(ObjectRequest request, const std::stop_token& stop) const {
-  return send_small(*store_, request, options_, *clients_, stop);
+  return send_small(*store_, request, options_, *client_, stop);
 }
 
 Error UploadRequests::already_there() const {
@@ -180,18 +180,23 @@ BegunUpload UploadRequests::begin(const std::stop_token& stop) const {
   return {.id = std::move(id), .has_checksums = has_checksums};
 }
 
-UploadedPart UploadRequests::put_part(const BegunUpload& upload, size_t number,
-                                      std::shared_ptr<const std::string> body,
-                                      const std::stop_token& stop) const {
-  UploadedPart part{.crc32c = crc32c(std::as_bytes(std::span(*body))), .size = body->size()};
+SentPart UploadRequests::start_part(const BegunUpload& upload, size_t number,
+                                    std::shared_ptr<const std::string> body) const {
+  SentPart sent{.part = {.crc32c = crc32c(std::as_bytes(std::span(*body))), .size = body->size()}};
   ObjectRequest wanted = request("PUT");
   wanted.query = {{"partNumber", std::to_string(number)}, {"uploadId", upload.id}};
   if (upload.has_checksums || store_->checksum_of_parts().empty()) {
-    wanted.headers = store_->checksum(part.crc32c);
+    wanted.headers = store_->checksum(sent.part.crc32c);
   }
   wanted.headers.emplace_back("Content-Type", "application/octet-stream");
   wanted.body = std::move(body);
-  part.etag = send(std::move(wanted), stop).response.etag;
+  sent.request = std::make_unique<SmallRequest>(*store_, std::move(wanted), options_, *client_);
+  return sent;
+}
+
+UploadedPart UploadRequests::finish_part(SentPart sent, const std::stop_token& stop) const {
+  UploadedPart part = std::move(sent.part);
+  part.etag = sent.request->finish(stop).response.etag;
   if (part.etag.empty()) {
     throw Error({.kind = ErrorKind::network,
                  .path = object_.text(),
@@ -245,11 +250,11 @@ void UploadRequests::abort(const BegunUpload& upload) const noexcept {
     options.http.connect_timeout = std::min(options.http.connect_timeout, kTimeout);
     options.http.stall_timeout = std::min(options.http.stall_timeout, kTimeout);
     options.retry.retries = std::min(options.retry.retries, 1);
-    HttpClientPool clients(options.http);
+    HttpClient client(options.http);
     ObjectRequest wanted = request("DELETE");
     wanted.query = {{"uploadId", upload.id}};
     wanted.accepted = {404};
-    send_small(*store_, wanted, options, clients, {});
+    send_small(*store_, wanted, options, client, {});
   } catch (...) {
     // The service keeps the parts until a rule of the bucket removes them.
   }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/object_store/small_request.h"
 #include "dataset/object_store/store.h"
 #include "recordpipe/http/file_system.h"
@@ -26,6 +25,12 @@ struct UploadedPart {
   uint64_t size = 0;
 };
 
+// A part on its way.
+struct SentPart {
+  UploadedPart part;  // without its ETag
+  std::unique_ptr<SmallRequest> request = {};
+};
+
 // A multipart upload that was begun.
 struct BegunUpload {
   std::string id = {};  // "" for none
@@ -37,7 +42,7 @@ struct BegunUpload {
 class UploadRequests {
  public:
   UploadRequests(std::shared_ptr<ObjectStore> store, ObjectUrl object,
-                 const HttpReadOptions& options, std::shared_ptr<HttpClientPool> clients,
+                 const HttpReadOptions& options, std::shared_ptr<HttpClient> client,
                  Replacing replacing);
 
   const ObjectUrl& object() const { return object_; }
@@ -46,9 +51,10 @@ class UploadRequests {
   void put(std::shared_ptr<const std::string> body, const std::stop_token& stop) const;
 
   BegunUpload begin(const std::stop_token& stop) const;
-  // `number` counts from 1.
-  UploadedPart put_part(const BegunUpload& upload, size_t number,
-                        std::shared_ptr<const std::string> body, const std::stop_token& stop) const;
+  // `number` counts from 1. The part must not outlive this object.
+  SentPart start_part(const BegunUpload& upload, size_t number,
+                      std::shared_ptr<const std::string> body) const;
+  UploadedPart finish_part(SentPart sent, const std::stop_token& stop) const;
   // The object appears.
   void complete(const BegunUpload& upload, const std::vector<UploadedPart>& parts,
                 const std::stop_token& stop) const;
@@ -66,7 +72,7 @@ class UploadRequests {
   const std::shared_ptr<ObjectStore> store_;
   const ObjectUrl object_;
   const HttpReadOptions options_;
-  const std::shared_ptr<HttpClientPool> clients_;
+  const std::shared_ptr<HttpClient> client_;
   const Replacing replacing_;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "recordpipe/http/file_system.h"
 #include "tests/io/http_download_fixture.h"
 
 namespace recordpipe {
@@ -71,6 +72,27 @@ TEST_F(HttpProcessTest, ASecondProcessIsTurnedAway) {
   EXPECT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(read_file(part), content.substr(0, 1000));
   kill_child(child);
+}
+
+// The thread that moves the bytes is the parent's, and so are its connections.
+TEST_F(HttpProcessTest, AChildSendsRequestsWhileTheParentReads) {
+  HttpFileSystem files(posix_file_system());
+  const auto open = [&] { return files.open_source(server.http("/a.tar.gz")); };
+  const auto source = open();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // ends a child that hangs
+    try {
+      ::_exit(as_text(read_all(*open(), 1 << 20)) == content ? 0 : 1);
+    } catch (const std::exception&) {
+      ::_exit(2);
+    }
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(as_text(read_all(*source, 1 << 20)), content);
+  EXPECT_EQ(as_text(read_all(*open(), 1 << 20)), content);
 }
 
 class HttpStopTest : public HttpDownloadTest {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "dataset/http/client_pool.h"
 #include "dataset/http/range_source.h"
 #include "tests/io/http_reading_fixture.h"
 
@@ -22,7 +21,7 @@ class RangeSourceTest : public HttpReadingTest {
 
   std::unique_ptr<RangeSource> open(const std::string& what) {
     return std::make_unique<RangeSource>(HttpTarget{.url = HttpUrl(server.http(what))}, options,
-                                         std::make_shared<HttpClientPool>(options.http), budget);
+                                         std::make_shared<HttpClient>(options.http), budget);
   }
   std::string read(const std::string& what) { return as_text(read_all(*open(what), 1 << 20)); }
   Error error_from(const std::string& what) {

@@ -27,6 +27,26 @@ struct Answer {
   std::string range = {};   // Content-Range
 };
 
+// A request that was answered.
+class Answered final : public HttpAttempt {
+ public:
+  Answered(const HttpRequest& request, Answer answer)
+      : url_(request.url), answer_(std::move(answer)) {}
+
+  void finish(const HttpHandler& handler) override {
+    const bool wants_body =
+        handler.on_response({.url = url_,
+                             .status = answer_.status,
+                             .content_range = answer_.range,
+                             .extensions = {{"x-amz-bucket-region", answer_.region}}});
+    if (wants_body) handler.on_body(as_bytes(answer_.body));
+  }
+
+ private:
+  const HttpUrl url_;
+  const Answer answer_;
+};
+
 class StoreTest : public testing::Test {
  protected:
   Environment environment() {
@@ -46,17 +66,12 @@ class StoreTest : public testing::Test {
                                   },
                               .on_body = [](std::span<const std::byte>) {},
                               .on_tick = [] {}};
-    const auto next = [&](const HttpRequest& request, const HttpHandler& inner) {
-      ASSERT_LT(sent.size(), answers.size());
-      const Answer& answer = answers[sent.size()];
+    const HttpSend next = [&](const HttpRequest& request) {
+      EXPECT_LT(sent.size(), answers.size());
       sent.push_back(request);
-      const bool wants_body = inner.on_response({.url = request.url,
-                                                 .status = answer.status,
-                                                 .content_range = answer.range,
-                                                 .bucket_region = answer.region});
-      if (wants_body) inner.on_body(as_bytes(answer.body));
+      return std::make_unique<Answered>(request, answers.at(sent.size() - 1));
     };
-    store.send({.object = parse_object_url(object)}, handler, next);
+    store.start({.object = parse_object_url(object)}, next)->finish(handler);
   }
 
   std::map<std::string, std::string> variables{{"AWS_ACCESS_KEY_ID", "AKIDs3cr3t"},

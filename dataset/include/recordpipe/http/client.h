@@ -5,6 +5,7 @@
 // are not read.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,9 +65,16 @@ struct HttpResponse {
   std::string date = {};
   std::string etag = {};
   std::string last_modified = {};
-  std::string bucket_region = {};  // x-amz-bucket-region
-  std::string google_hash = {};    // x-goog-hash, the first one
+  // The headers whose names begin with "x-", which services define: lower-case names, and values.
+  std::vector<std::pair<std::string, std::string>> extensions = {};
   std::optional<std::chrono::seconds> retry_after = {};
+
+  // The value of the first extension of this name (lower case); "" for none.
+  std::string extension(std::string_view name) const {
+    const auto found =
+        std::ranges::find(extensions, name, &decltype(extensions)::value_type::first);
+    return found == extensions.end() ? "" : found->second;
+  }
 };
 
 // A temporary failure: a later attempt at the same request may succeed.
@@ -96,10 +105,13 @@ struct HttpHandler {
   std::function<void()> on_tick;
 };
 
-// Keeps its connection open between requests. Not thread-safe.
+// Sends requests. One thread moves the bytes of all clients of the process, while there are any; it
+// keeps connections open for later requests. Thread-safe.
 class HttpClient {
  public:
-  explicit HttpClient(HttpClientOptions options);
+  // At most `most_requests` of this client run at a time (default: no limit), and fewer if a server
+  // is too busy (429, 503): additive increase, multiplicative decrease.
+  explicit HttpClient(HttpClientOptions options, std::optional<size_t> most_requests = {});
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -113,11 +125,10 @@ class HttpClient {
   void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
 
  private:
-  class Transfer;
+  friend class HttpExchange;
+  struct State;
 
-  HttpClientOptions options_;
-  struct Handles;
-  std::unique_ptr<Handles> handles_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace recordpipe

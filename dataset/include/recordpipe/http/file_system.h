@@ -16,14 +16,12 @@
 
 namespace recordpipe {
 
-class HttpClientPool;
-
 struct HttpReadOptions {
   HttpRetryOptions retry = {};
   // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait.
   HttpClientOptions http = {};
-  // Receives one line for each failed attempt that is retried. Called on the thread that performs
-  // the request, so possibly on several threads at the same time.
+  // Receives one line for each failed attempt that is retried. Called on the thread that reads or
+  // writes, so possibly on several threads at the same time.
   HttpNotice notice = {};
   // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory. 0: no
   // read-ahead except for the bytes of one network read, at most 16 KiB.
@@ -47,8 +45,8 @@ struct HttpReadOptions {
 // Reads URLs, and forwards all other paths to another FileSystem. Thread-safe if the other
 // FileSystem is.
 //
-//   open_source(url)  Performs one GET, read ahead by a background thread. A transfer that was cut
-//                     off is resumed with Range and If-Range; Error{network} if the server sends
+//   open_source(url)  Performs one GET, whose body is received ahead. A transfer that was cut off
+//                     is resumed with Range and If-Range; Error{network} if the server sends
 //                     neither a strong ETag nor a usable Last-Modified, or if the file has changed.
 //   open_random(url)  Performs range requests, as many at a time as threads read;
 //                     Error{unsupported} if the server does not support them. Connections are kept
@@ -86,7 +84,7 @@ class HttpFileSystem final : public FileSystem {
  private:
   FileSystem& local_;
   const HttpReadOptions options_;
-  const std::shared_ptr<HttpClientPool> clients_;
+  const std::shared_ptr<HttpClient> client_;
 };
 
 }  // namespace recordpipe

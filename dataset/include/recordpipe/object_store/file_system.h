@@ -26,7 +26,6 @@
 namespace recordpipe {
 
 class ByteBudget;
-class HttpClientPool;
 class ObjectStore;
 
 struct ObjectStoreOptions {
@@ -128,7 +127,7 @@ class ObjectStoreFileSystem final : public FileSystem {
 
   FileSystem& other_;
   const ObjectStoreOptions options_;
-  const std::shared_ptr<HttpClientPool> clients_;
+  const std::shared_ptr<HttpClient> client_;
   const std::shared_ptr<ByteBudget> budget_;  // of the streams
   std::mutex mutex_;
   std::shared_ptr<ObjectStore> s3_;

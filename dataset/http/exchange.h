@@ -1,0 +1,51 @@
+// A request that was sent and its response, for the thread that waits for them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "recordpipe/http/client.h"
+#include "recordpipe/internal/fork.h"
+
+namespace recordpipe {
+
+class HttpLoop;
+struct Transfer;
+
+// Used by one thread at a time. All functions throw the errors of HttpClient::send().
+class HttpExchange {
+ public:
+  // Sends the request. The body is received ahead of next(), until about `ahead` bytes have
+  // arrived; with 0, not before next() is called.
+  HttpExchange(HttpClient& client, HttpRequest request, size_t ahead = 0);
+  // Ends the transfer.
+  ~HttpExchange();
+  HttpExchange(const HttpExchange&) = delete;
+  HttpExchange& operator=(const HttpExchange&) = delete;
+
+  // Waits for the head of the response that is no redirect to be followed. `on_tick` is called
+  // about ten times a second.
+  const HttpResponse& head(const std::function<void()>& on_tick = {});
+  // Waits for bytes of the body after head(), and replaces `piece` by them. Returns false at the
+  // end of the body.
+  bool next(std::vector<std::byte>& piece, const std::function<void()>& on_tick = {});
+  // Calls the handler for the whole response.
+  void run(const HttpHandler& handler);
+
+ private:
+  // What a child made by fork() leaks.
+  struct State;
+
+  void follow();
+
+  HttpClient& client_;
+  HttpRequest request_;  // after redirects
+  const HttpUrl first_url_;
+  const size_t ahead_;
+  int redirects_ = 0;
+  std::unique_ptr<State, internal::DeleteUnlessForked> state_;
+};
+
+}  // namespace recordpipe
