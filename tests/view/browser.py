@@ -106,17 +106,22 @@ class Chromium:
             raise AssertionError(f"{method}: {answer['error']}")
         return answer["result"]
 
-    def open(self, url, width, height, theme):
-        """Returns what the page has said on its console."""
+    def resize(self, width, height, theme):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def open(self, url):
         self.messages, self.loaded = [], False
         self.call("Page.navigate", url=url)
         while not self.loaded:
             self.receive()
-        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def settle(self):
+        """Waits until the page is painted; returns what it has said on its console."""
+        self.evaluate("new Promise((done) => "
+                      "requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self.messages
 
     def evaluate(self, script):
@@ -127,7 +132,7 @@ class Chromium:
         return answer["result"].get("value")
 
     def screenshot(self):
-        return base64.b64decode(self.call("Page.captureScreenshot")["data"])
+        return base64.b64decode(self.call("Page.captureScreenshot", optimizeForSpeed=True)["data"])
 
 
 class Browsing:
@@ -145,8 +150,12 @@ class Browsing:
 
     def browse(self, page, width=800, height=600, theme="light"):
         """Opens a page, which must not log any message."""
-        messages = self.chromium.open((self.folder / page).as_uri(), width, height, theme)
-        self.assertEqual(messages, [], "the page has something to complain of")
+        self.chromium.resize(width, height, theme)
+        self.chromium.open((self.folder / page).as_uri())
+        self.expect_no_complaint()
+
+    def expect_no_complaint(self):
+        self.assertEqual(self.chromium.settle(), [], "the page has something to complain of")
 
     def document(self, page):
         """The page as it is after its scripts have run."""
@@ -172,10 +181,13 @@ class Browsing:
           })"""))
 
     def photograph(self, page, name):
-        """Takes screenshots in a wide and a narrow window, light and dark."""
+        """Takes screenshots in a wide and a narrow window, light and dark, of the page as it was
+        opened in the first one."""
+        self.browse(page, 1280, 1000)
         for width, height in ((1280, 1000), (400, 800)):
             for theme in ("light", "dark"):
-                self.browse(page, width, height, theme)
+                self.chromium.resize(width, height, theme)
+                self.expect_no_complaint()
                 picture = self.chromium.screenshot()
                 self.assertGreater(len(picture), 5000)
                 (self.screenshots / f"{name}-{width}-{theme}.png").write_bytes(picture)
