@@ -146,7 +146,7 @@ class Killed(Cifar10MainTest):
     def test_killed_at_random_moments(self):
         command = self.arguments(
             "--checkpoint-steps", 2, "--keep-checkpoints", 2, "--moving-average-decay", 0.99,
-            "--num-intra-threads", 2, "--train-batch-size", 4, steps=12)
+            "--train-batch-size", 4, steps=12)
         with self.start(command) as process:
             process.stderr.readline()
             start = time.monotonic()
