@@ -118,17 +118,22 @@ PeekedSource peek(std::unique_ptr<ByteSource> source, size_t size) {
 std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
   constexpr size_t kFirstStep = size_t{64} << 10;
   std::vector<std::byte> content;
+  size_t filled = 0;
   while (true) {
-    const size_t filled = content.size();
-    // Doubles the buffer each time, up to one byte more than the limit: a source that fills this
-    // byte is too long.
-    size_t step = std::max(kFirstStep, filled);
-    if (limit - filled < step) step = limit - filled + 1;
-    content.resize(filled + step);
+    if (filled == content.size()) {
+      // Doubles the buffer, up to one byte more than the limit: a source that fills this byte is
+      // too long.
+      size_t step = std::max(kFirstStep, filled);
+      if (limit - filled < step) step = limit - filled + 1;
+      content.resize(filled + step);
+    }
     const size_t count = source.read(std::span(content).subspan(filled));
-    content.resize(filled + count);
-    if (count == 0) return content;
-    if (content.size() > limit) {
+    filled += count;
+    if (count == 0) {
+      content.resize(filled);
+      return content;
+    }
+    if (filled > limit) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .path = source.path(),
                    .reason = "longer than the limit of " + std::to_string(limit) + " bytes"});
