@@ -124,6 +124,19 @@ TEST(MemoryLimit, IsKept) {
   }
 }
 
+// The prefetch buffer and the operators after it see the same room, and both take it.
+TEST(MemoryLimit, MayBeExceededByAChunk) {
+  for (const size_t threads : {1, 2, 16}) {
+    const auto dataset = large(200).prefetch(100).map([](std::string s) { return s; });
+    const PipelineOptions options{
+        .threads = threads, .chunk_size = 1, .memory_limit = 7 * kMiB / 2};
+    auto iterator = dataset.with_options(options).iterate();
+    int count = 0;
+    while (iterator.next()) ++count;
+    EXPECT_EQ(count, 200) << threads << " threads";
+  }
+}
+
 TEST(MemoryLimit, IsWhatKeepsPrefetchShort) {
   auto iterator = large(60).prefetch(40).with_options({.threads = 2, .chunk_size = 1}).iterate();
   iterator.next();

@@ -197,15 +197,16 @@ void Executor::use_slots(size_t count) {
   for (; used_slots_ > count; --used_slots_) queue_->drop_workspace();
 }
 
-// Charges the oldest chunk, whose size is now known. The total may exceed the limit temporarily,
-// until other operators release memory; if it stays above, the pipeline can't run within the limit.
+// Charges the oldest chunk, whose size is now known. The total may exceed the limit by a chunk: two
+// operators may take the same room, and what they took is kept for reuse. By more than that only
+// temporarily, until other operators release memory; if it stays above, the pipeline can't run.
 void Executor::charge(ChunkSlot& slot) {
   slot.workspace->measure();
   if (!memory_->is_limited()) return;
   largest_ = std::max(largest_, slot.workspace->memory.bytes());
-  const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
-  overruns_ = is_over ? overruns_ + 1 : 0;
   const MemoryUse use = memory_->use();
+  const bool is_over = in_flight_ == 1 && use.bytes > use.limit && use.bytes - use.limit > largest_;
+  overruns_ = is_over ? overruns_ + 1 : 0;
   if (overruns_ > kMaxOverruns || slot.workspace->memory.bytes() > use.limit) {
     fail(std::make_exception_ptr(MemoryLimitExceeded(use)));
   }
