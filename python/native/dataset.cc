@@ -1,5 +1,6 @@
 #include "python/native/dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "python/native/errors.h"
@@ -101,7 +102,7 @@ bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
 }
 
 bool same_elements(const PythonDataset& a, const PythonDataset& b) {
-  return a.elements().index() == b.elements().index() &&
+  return a.elements().index() == b.elements().index() && a.single() == b.single() &&
          equal_specs(a.spec().get(), b.spec().get());
 }
 
@@ -117,11 +118,7 @@ PythonDataset merged(const std::vector<PythonDataset>& datasets, const char* nam
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = std::string(name) + " needs at least one dataset"});
   }
-  bool same = true;
-  for (const PythonDataset& dataset : datasets) {
-    same = same && same_elements(datasets.front(), dataset);
-  }
-  if (!same) {
+  if (!PythonDataset::have_same_elements(datasets)) {
     std::vector<Dataset<PythonObject>> inputs;
     for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects());
     return PythonDataset(merge(inputs));
@@ -172,20 +169,9 @@ PythonDataset PythonDataset::with_image(const ImageSpec& image) const {
   return PythonDataset(elements_, std::make_shared<ParseSpec>(pending_spec().with_image(image)));
 }
 
-template <class Make>
-Dataset<ParsedBatch> PythonDataset::of_drawn_records(const Make& make) const {
-  const auto& records = std::get<Dataset<Record>>(elements_);
-  if (spec_->collator.images().empty()) return make(records);
-  return make(draw_images(records, spec_->collator.images()));
-}
-
 Dataset<ParsedBatch> PythonDataset::parsed(size_t batch_size, DropRemainder remainder) const {
-  if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) {
-    return rlds::draw_images(*steps, *spec_->collator.steps())
-        .batch(batch_size, remainder, spec_->collator);
-  }
-  return of_drawn_records(
-      [&](const auto& records) { return records.batch(batch_size, remainder, spec_->collator); });
+  return visit_drawn(
+      [&](const auto& rows) { return rows.batch(batch_size, remainder, spec_->collator); });
 }
 
 PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
@@ -204,7 +190,7 @@ PythonDataset PythonDataset::bucket_by_sequence_length(const std::string& featur
         most, std::make_unique<internal::Collate<T, ParseCollator>>(spec_->collator),
         internal::element_ops<ParsedBatch>()));
   };
-  return PythonDataset(of_drawn_records(batches), spec_);
+  return PythonDataset(visit_drawn_records(batches), spec_);
 }
 
 PythonDataset PythonDataset::bucket_by_sequence_length(PythonFunction length,
@@ -249,7 +235,7 @@ PythonDataset PythonDataset::map(PythonFunction function) const {
   return PythonDataset(mapped(objects(), python_map(std::move(function))));
 }
 
-PythonDataset PythonDataset::random_map(PythonFunction function, uint64_t seed) const {
+PythonDataset PythonDataset::map_with_random(PythonFunction function, uint64_t seed) const {
   const Dataset<PythonObject> input = objects();
   const uint64_t key = derive_key(seed, internal::random_operators(input.node()));
   return PythonDataset(mapped(input, python_random_map(std::move(function), key), seed));
@@ -296,7 +282,7 @@ PythonDataset PythonDataset::enumerate(int64_t start) const {
 }
 
 PythonDataset PythonDataset::with_origin() const {
-  if (!rows() && !std::holds_alternative<Dataset<Record>>(elements_) &&
+  if (!rows() && !single() && !std::holds_alternative<Dataset<Record>>(elements_) &&
       !std::holds_alternative<Dataset<PythonObject>>(elements_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "with_origin: a batch doesn't come from one record",
@@ -344,15 +330,10 @@ PythonDataset PythonDataset::ignore_errors(const IgnoreErrorsOptions& limits) co
   return reorder([&](const auto& elements) { return elements.ignore_errors(limits); });
 }
 
-PythonDataset PythonDataset::shard(size_t num_shards, size_t index, bool drop_remainder) const {
-  const auto change = [&](const auto& elements) {
-    return elements.shard(num_shards, index, drop(drop_remainder));
-  };
-  PythonDataset sharded = reorder(change);
-  if (rows()) {
-    sharded.sharded_rows_ = change(std::get<Dataset<ParsedBatch>>(computed().elements_));
-  }
-  return sharded;
+bool PythonDataset::have_same_elements(const std::vector<PythonDataset>& datasets) {
+  return std::ranges::all_of(datasets, [&](const PythonDataset& dataset) {
+    return same_elements(datasets.front(), dataset);
+  });
 }
 
 PythonDataset PythonDataset::concatenate(const PythonDataset& next) const {
@@ -389,7 +370,7 @@ PythonDataset PythonDataset::choose(const std::vector<PythonDataset>& datasets,
 
 PythonDataset PythonDataset::computed() const {
   if (!rows()) return *this;
-  return PythonDataset(sharded_rows_ ? *sharded_rows_ : parsed(1, DropRemainder::no), spec_);
+  return PythonDataset(parsed(1, DropRemainder::no), spec_, /*single=*/true);
 }
 
 Dataset<PythonObject> PythonDataset::objects() const {
@@ -402,9 +383,9 @@ Dataset<PythonObject> PythonDataset::objects() const {
   if (const auto* images = std::get_if<Dataset<ImageBatch>>(&elements_)) {
     return converted(*images, images_to_python(spec_, std::make_shared<LeasePool>()));
   }
-  const bool single = rows();
-  return converted(std::get<Dataset<ParsedBatch>>(computed().elements_),
-                   batches_to_python(spec_, std::make_shared<LeasePool>(), single));
+  const PythonDataset batches = computed();
+  return converted(std::get<Dataset<ParsedBatch>>(batches.elements_),
+                   batches_to_python(spec_, std::make_shared<LeasePool>(), batches.single_));
 }
 
 uint64_t PythonDataset::plan_hash() const {

@@ -1,9 +1,13 @@
 // The Dataset of the Python module: a C++ Dataset whose elements are records, batches or Python
 // objects.
 //
-// Operators that only order elements are those of the C++ Dataset. parse() computes nothing: it is
-// remembered, and becomes the collator of batch(); so do image operators after it. Only functions
-// in Python turn elements into Python objects.
+// Operators that only order elements are those of the C++ Dataset. Only functions in Python turn
+// elements into Python objects.
+//
+// The rule "parse fuses into batch": parse() computes nothing. It is a ParseSpec beside the
+// records, which image operators change, and which becomes the collator of batch(). Where no
+// batch() follows, computed() applies it to one record at a time. (The other rule for plans, "a
+// shard that comes last", is in recordpipe/plan.py.)
 #pragma once
 
 #include <cstddef>
@@ -29,8 +33,10 @@ class PythonDataset {
   using Elements = std::variant<Dataset<Record>, Dataset<rlds::Step>, Dataset<ParsedBatch>,
                                 Dataset<ImageBatch>, Dataset<PythonObject>>;
 
-  explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
-      : elements_(std::move(elements)), spec_(std::move(spec)) {}
+  // `single`: a batch is a row, which Python gets without the batch dimension.
+  explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr,
+                         bool single = false)
+      : elements_(std::move(elements)), spec_(std::move(spec)), single_(single) {}
 
   PythonDataset parse(std::shared_ptr<const ParseSpec> spec) const;
   // Changes what parse() makes of a feature of bytes, or of an image.
@@ -56,7 +62,7 @@ class PythonDataset {
 
   // Elements become Python objects.
   PythonDataset map(PythonFunction function) const;
-  PythonDataset random_map(PythonFunction function, uint64_t seed) const;
+  PythonDataset map_with_random(PythonFunction function, uint64_t seed) const;
   PythonDataset flat_map(PythonFunction function) const;
   PythonDataset filter(PythonFunction predicate) const;
   PythonDataset interleave(PythonFunction function, size_t cycle_length, size_t block_length) const;
@@ -74,19 +80,15 @@ class PythonDataset {
   template <class Change>
   PythonDataset reorder(const Change& change) const {
     return std::visit(
-        [&](const auto& elements) { return PythonDataset(Elements(change(elements)), spec_); },
+        [&](const auto& elements) {
+          return PythonDataset(Elements(change(elements)), spec_, single_);
+        },
         elements_);
-  }
-  // Like reorder(), for operators that may follow a shard that comes last.
-  template <class Change>
-  PythonDataset run(const Change& change) const {
-    PythonDataset changed = reorder(change);
-    if (sharded_rows_) changed.sharded_rows_ = change(*sharded_rows_);
-    return changed;
   }
   // Behind a pending parse, computes each row first, to see whether it fails.
   PythonDataset ignore_errors(const IgnoreErrorsOptions& limits) const;
-  PythonDataset shard(size_t num_shards, size_t index, bool drop_remainder) const;
+  // Whether concatenate(), sample() and choose() keep a pending parse: all have the same one.
+  static bool have_same_elements(const std::vector<PythonDataset>& datasets);
   PythonDataset concatenate(const PythonDataset& next) const;
   static PythonDataset sample(const std::vector<PythonDataset>& datasets,
                               std::vector<double> weights, uint64_t seed, bool stop_on_empty);
@@ -98,6 +100,14 @@ class PythonDataset {
   template <class Visit>
   auto visit(const Visit& visit) const {
     return std::visit(visit, elements_);
+  }
+  // The same with the records or steps of a pending parse, whose images have drawn their numbers.
+  template <class Visit>
+  auto visit_drawn(const Visit& visit) const {
+    if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&elements_)) {
+      return visit(rlds::draw_images(*steps, *spec_->collator.steps()));
+    }
+    return visit_drawn_records(visit);
   }
   const Elements& elements() const { return elements_; }
   const std::shared_ptr<const ParseSpec>& spec() const { return spec_; }
@@ -113,24 +123,26 @@ class PythonDataset {
     return spec_ && (std::holds_alternative<Dataset<Record>>(elements_) ||
                      std::holds_alternative<Dataset<rlds::Step>>(elements_));
   }
+  // Whether elements are what computed() makes of rows().
+  bool single() const { return single_; }
   Dataset<PythonObject> objects() const;
   // Whether elements are single steps of episodes.
   bool has_steps() const { return std::holds_alternative<Dataset<rlds::Step>>(elements_); }
 
  private:
-  // Calls make() with the records with a pending parse: as a Dataset<Record>, or, if images have
-  // random distortions, as a Dataset<DrawnRecord>.
-  template <class Make>
-  Dataset<ParsedBatch> of_drawn_records(const Make& make) const;
+  // A Dataset<Record>, or, if images have random distortions, a Dataset<DrawnRecord>.
+  template <class Visit>
+  auto visit_drawn_records(const Visit& visit) const {
+    const auto& records = std::get<Dataset<Record>>(elements_);
+    if (spec_->collator.images().empty()) return visit(records);
+    return visit(draw_images(records, spec_->collator.images()));
+  }
   // The batches of records with a pending parse.
   Dataset<ParsedBatch> parsed(size_t batch_size, DropRemainder remainder) const;
 
   Elements elements_;
   std::shared_ptr<const ParseSpec> spec_;
-  // What computes the rows behind a shard that comes last. To parse after the shard, as elements_
-  // do for batch(), would make the shard a part of the plan: states could not be restored behind
-  // another one.
-  std::optional<Dataset<ParsedBatch>> sharded_rows_;
+  bool single_;
 };
 
 }  // namespace recordpipe::python

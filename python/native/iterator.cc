@@ -44,8 +44,9 @@ auto visit_pass(Pass& pass, const Function& function) {
 
 PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch,
                                nb::object at_end)
-    : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
+    : spec_(dataset.spec()), at_end_(std::move(at_end)) {
   const PythonDataset computed = dataset.computed();
+  single_ = computed.single();
   const internal::WorkScope scope(owner_);
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
@@ -154,13 +155,13 @@ nb::object PythonIterator::take(Use& lock) {
     if (ParsedBatch* const batch = (*batches)->next()) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
       if (!convert_) lock.unlock();
-      return to_python(std::move(lent), pool_, *spec_, rows_);
+      return to_python(std::move(lent), pool_, *spec_, single_);
     }
   } else if (auto* const images = std::get_if<PassOf<ImageBatch>>(&pass_)) {
     if (ImageBatch* const batch = (*images)->next()) {
       std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
       if (!convert_) lock.unlock();
-      return to_python(std::move(lent), pool_, *spec_, rows_);
+      return to_python(std::move(lent), pool_, *spec_, single_);
     }
   } else if (auto* const objects = std::get_if<PassOf<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = (*objects)->next()) return object->get();

@@ -97,7 +97,7 @@ class PythonIterator {
   // Of this pass's threads.
   const std::shared_ptr<PassOwner> owner_ = std::make_shared<PassOwner>(internal::work_owner);
   std::shared_ptr<const ParseSpec> spec_;
-  bool rows_;
+  bool single_ = false;
   nb::object at_end_;
   nb::object convert_;
   nb::object at_first_;

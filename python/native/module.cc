@@ -20,6 +20,7 @@
 #include "python/native/arrow.h"
 #include "python/native/dataset.h"
 #include "python/native/dataset_files.h"
+#include "python/native/elements.h"
 #include "python/native/errors.h"
 #include "python/native/file_path.h"
 #include "python/native/file_work.h"
@@ -201,9 +202,10 @@ void define_dataset(nb::module_& module) {
            [](Self self, nb::object function, Identity identity) {
              return self.map(identified(std::move(function), std::move(identity)));
            })
-      .def("random_map",
+      .def("map_with_random",
            [](Self self, nb::object function, uint64_t seed, Identity identity) {
-             return self.random_map(identified(std::move(function), std::move(identity)), seed);
+             return self.map_with_random(identified(std::move(function), std::move(identity)),
+                                         seed);
            })
       .def("flat_map",
            [](Self self, nb::object function, Identity identity) {
@@ -265,6 +267,8 @@ void define_dataset(nb::module_& module) {
       .def("enumerate", &PythonDataset::enumerate)
       .def("with_origin", &PythonDataset::with_origin)
       .def("has_steps", &PythonDataset::has_steps)
+      .def("rows", &PythonDataset::rows)
+      .def("computed", &PythonDataset::computed)
       .def("cache",
            [](Self self, const std::optional<FilePath>& path, uint64_t max_bytes) {
              if (path) return self.cache(path->bytes);
@@ -290,10 +294,15 @@ void define_dataset(nb::module_& module) {
            [](Self self, uint64_t count) {
              return self.reorder([&](const auto& d) { return d.skip(count); });
            })
-      .def("shard", &PythonDataset::shard)
+      .def("shard",
+           [](Self self, size_t num_shards, size_t index, bool drop_remainder) {
+             const auto drop = drop_remainder ? DropRemainder::yes : DropRemainder::no;
+             return self.reorder([&](const auto& d) { return d.shard(num_shards, index, drop); });
+           })
       .def("prefetch",
            [](Self self, std::optional<size_t> size) {
-             return self.run([&](const auto& d) { return d.prefetch(size.value_or(kAutotune)); });
+             return self.reorder(
+                 [&](const auto& d) { return d.prefetch(size.value_or(kAutotune)); });
            })
       .def("ignore_errors",
            [](Self self, uint64_t max_count, double max_rate) {
@@ -305,11 +314,11 @@ void define_dataset(nb::module_& module) {
              options.threads = threads;
              options.chunk_size = chunk_size;
              options.memory_limit = memory_limit;
-             return self.run([&](const auto& d) { return d.with_options(options); });
+             return self.reorder([&](const auto& d) { return d.with_options(options); });
            })
       .def("epoch",
            [](Self self, uint64_t epoch) {
-             return self.run([&](const auto& d) { return d.epoch(epoch); });
+             return self.reorder([&](const auto& d) { return d.epoch(epoch); });
            })
       .def("concatenate", &PythonDataset::concatenate)
       .def("cardinality",
@@ -329,6 +338,7 @@ void define_dataset(nb::module_& module) {
   module.def("range", &integers);
   module.def("list_files", &paths_of_files);
   module.def("from_generator", &generator);
+  module.def("have_same_elements", &PythonDataset::have_same_elements);
   module.def("sample", &PythonDataset::sample);
   module.def("choose", &PythonDataset::choose);
   module.def("zip", [](const std::vector<PythonDataset>& datasets, nb::object collect) {
@@ -336,7 +346,11 @@ void define_dataset(nb::module_& module) {
   });
 }
 
-void define_record_files(nb::module_& module) {
+void define_elements(nb::module_& module) {
+  nb::class_<Elements>(module, "Elements")
+      .def(nb::init<const PythonDataset&, uint64_t>())
+      .def("__len__", &Elements::size)
+      .def("get", &Elements::get);
   nb::class_<RecordFiles>(module, "RecordFiles")
       .def("__init__",
            [](RecordFiles* self, const SharedFiles& files, const std::vector<FilePath>& paths,
@@ -460,7 +474,7 @@ NB_MODULE(_native_of_main_interpreter, module) {
   define_random(module);
   define_dataset(module);
   define_image_operators(module);
-  define_record_files(module);
+  define_elements(module);
   define_steps(module);
   define_writer(module);
   define_iterator(module);

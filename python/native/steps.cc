@@ -14,8 +14,6 @@
 #include "python/native/dataset.h"
 #include "python/native/file_path.h"
 #include "python/native/file_work.h"
-#include "python/native/gil.h"
-#include "python/native/lease.h"
 #include "recordpipe/rlds/episode_statistics.h"
 #include "recordpipe/rlds/load.h"
 
@@ -100,38 +98,6 @@ nb::tuple statistics(const FilePath& folder, const std::string& split, const std
   return nb::make_tuple(found.episodes, found.steps, list);
 }
 
-// Rows by number: dataset[i]. Thread-safe.
-class StepRows {
- public:
-  explicit StepRows(const PythonDataset& dataset) : spec_(dataset.spec()) {}
-
-  uint64_t size() const { return collator().reader().files().steps(); }
-  nb::object get(const std::vector<uint64_t>& numbers, bool single) const {
-    std::unique_ptr<ParsedBatch> lent;
-    {
-      const GilRelease no_gil;
-      lent = pool_->take();
-      try {
-        spec_->collator.reset(*lent, numbers.size());
-        for (size_t row = 0; row < numbers.size(); ++row) {
-          spec_->collator.set(*lent, row, {collator().shared_reader(), numbers[row]});
-        }
-        spec_->collator.finish(*lent);
-      } catch (...) {
-        pool_->give_back(std::move(lent));
-        throw;
-      }
-    }
-    return to_python(std::move(lent), pool_, *spec_, single);
-  }
-
- private:
-  const rlds::StepCollator& collator() const { return *spec_->collator.steps(); }
-
-  std::shared_ptr<const ParseSpec> spec_;
-  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
-};
-
 }  // namespace
 
 void define_steps(nb::module_& module) {
@@ -139,10 +105,6 @@ void define_steps(nb::module_& module) {
              nb::arg().none());
   module.def("episode_statistics", &statistics, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg(), nb::arg().none());
-  nb::class_<StepRows>(module, "StepRows")
-      .def(nb::init<const PythonDataset&>())
-      .def("__len__", &StepRows::size)
-      .def("get", &StepRows::get);
 }
 
 }  // namespace recordpipe::python

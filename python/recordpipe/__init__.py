@@ -35,6 +35,7 @@ import numpy  # noqa: F401
 # isort: split
 from recordpipe.cifar10 import cifar10_batches
 from recordpipe.dataset import Dataset
+from recordpipe.episode_statistics import EpisodeStatistics, StepStatistics, episode_statistics
 from recordpipe.errors import (
     AlreadyExistsError,
     BusyError,
@@ -71,7 +72,6 @@ from recordpipe.sources import (
     tfrecords,
     zip,
 )
-from recordpipe.steps import EpisodeStatistics, StepStatistics, episode_statistics
 from recordpipe.tables import write_table
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import atexit
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-from recordpipe import _native, recipe
+from recordpipe import _native
 from recordpipe.errors import _make
-from recordpipe.features import native_feature_lists, native_features
-from recordpipe.found_features import watched
-from recordpipe.image import ImageOperators
-
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
+from recordpipe.image import ImageOperator
+from recordpipe.parse_operators import ParseOperator
+from recordpipe.plan import Plan, with_inputs
 
 __all__ = ["schema", "stream"]
 
@@ -20,50 +18,33 @@ __all__ = ["schema", "stream"]
 atexit.register(_native.close_arrow_streams)
 
 
-def schema(dataset: Dataset) -> Any:
-    return _native.arrow_schema(_with_nulls(dataset)._native)
+def schema(plan: Plan) -> Any:
+    return _native.arrow_schema(_with_nulls(plan)._lowered.elements)
 
 
-def stream(dataset: Dataset) -> Any:
-    return _native.arrow_stream(_with_nulls(dataset)._native)
+def stream(plan: Plan) -> Any:
+    return _native.arrow_stream(_with_nulls(plan)._lowered.elements)
 
 
-def _with_nulls(dataset: Dataset) -> Dataset:
-    """The same Dataset, where missing features are nulls and strings are checked.
+def _with_nulls(plan: Plan) -> Plan:
+    """The same plan, where missing features are nulls and strings are checked.
 
     Columns of NumPy have no nulls, so parse() refuses a missing feature. It decides that before
-    batch(), and so the operators after parse() are applied again.
+    batch(), and so the operators after the last parse() are lowered again.
     """
-    rebuilt = dataset
-    operators: list[recipe.Operator] = []
-    while (made := recipe.operator_of(rebuilt)) is not None:
-        rebuilt, operator = made
-        operators.append(operator)
-        if operator[0].startswith("parse"):  # what is before it remains, with what it has cached
-            break
-    else:
-        make, arguments = rebuilt._recipe
-        if make is recipe.call:
-            function, parameters, keywords = arguments
-            rebuilt = function(*_members(parameters), **keywords)
-    for method, parameters, keywords in reversed(operators):
-        if hasattr(ImageOperators, method):
-            raise _refused_image(parameters[0], method)
-        if method == "parse":
-            spec = _native.example_spec(native_features(*parameters), True, watched(*parameters))
-            rebuilt = rebuilt._parsed(method, parameters, spec)
-        elif method in ("parse_sequence_example", "parse_example_list"):
-            context, feature_lists = parameters
-            spec = _native.sequence_example_spec(
-                native_features(context),
-                native_feature_lists(feature_lists),
-                True,
-                method == "parse_example_list",
-                watched(context),
-            )
-            rebuilt = rebuilt._parsed(method, parameters, spec)
-        else:
-            rebuilt = recipe.apply(rebuilt, method, _members(parameters), keywords)
+    operators = plan._operators
+    parsers = [i for i, each in enumerate(operators) if isinstance(each, ParseOperator)]
+    first = parsers[-1] if parsers else 0  # what is before it remains, with what it has cached
+    rebuilt = plan._first(first)
+    if not parsers:
+        source = with_inputs(plan._source, _with_nulls)
+        rebuilt = rebuilt if source is plan._source else plan._of(source)
+    for each in operators[first:]:
+        if isinstance(each, ImageOperator):
+            raise _refused_image(each.feature, each.method)
+        if isinstance(each, ParseOperator):
+            each = replace(each, nulls=True)
+        rebuilt = rebuilt._then(with_inputs(each, _with_nulls))
     return rebuilt
 
 
@@ -74,17 +55,3 @@ def _refused_image(feature: str, method: str) -> Exception:
         "RawFeature(shape, 'uint8') makes fixed-size lists of raw pixels"
     )
     return _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
-
-
-def _members(parameters: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operators take Datasets, for example of concatenate(), or lists of them."""
-    from recordpipe.dataset import Dataset
-
-    def converted(parameter: Any) -> Any:
-        if isinstance(parameter, Dataset):
-            return _with_nulls(parameter)
-        if isinstance(parameter, list) and parameter and isinstance(parameter[0], Dataset):
-            return [_with_nulls(member) for member in parameter]
-        return parameter
-
-    return tuple(map(converted, parameters))

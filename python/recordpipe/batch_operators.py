@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import Any, Self
 
-from recordpipe import grouping, stack
-from recordpipe.found_features import ragged_features
+from recordpipe import _native as native
+from recordpipe import stack
 from recordpipe.function_identity import named
-from recordpipe.operators import Operators
-
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
+from recordpipe.grouping import BucketBySequenceLength, PackSequences, PaddedBatch
+from recordpipe.parse_operators import features_of, ragged_features
+from recordpipe.plan import Count, Operator, Plan
 
 __all__ = ["BatchOperators"]
 
 
-class BatchOperators(Operators):
+class Batch(Operator):
+    batch_size: Count
+    drop_remainder: bool
+    ragged: frozenset[str] = field(repr=False)  # features whose rows differ in length
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        stacked = stack.stack_of(self.ragged)
+        return input.batch(self.batch_size, self.drop_remainder, stacked, named(""))
+
+
+class Unbatch(Operator):
+    needs_rows = True
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        return input.flat_map(stack.unstack, named("unbatch"))
+
+
+class Window(Operator):
+    needs_rows = True
+    size: Count
+    shift: Count | None
+    drop_remainder: bool
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        return input.window(self.size, self.shift, self.drop_remainder, list)
+
+
+class BatchOperators(Plan):
     """The operators of :class:`Dataset` that make one element of several, and back."""
 
     __slots__ = ()
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Self:
         """Combines ``batch_size`` elements into one, with a new first dimension.
 
         After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
@@ -32,17 +60,11 @@ class BatchOperators(Operators):
         Args:
             drop_remainder: leaves out the last batch if it is smaller.
         """
-        return self._derive(
-            "batch",
-            (batch_size, drop_remainder),
-            lambda: self._native.batch(
-                batch_size, drop_remainder, stack.stack_of(ragged_features(self)), named("")
-            ),
-        )
+        return self._then(Batch(batch_size, drop_remainder, ragged_features(self)))
 
     def padded_batch(
         self, batch_size: int, drop_remainder: bool = False, *, padding: Any = None
-    ) -> Dataset:
+    ) -> Self:
         """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``.
 
         After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
@@ -51,12 +73,7 @@ class BatchOperators(Operators):
             padding: a value, or a dict of values by feature. Default, also of features that the
                 dict leaves out: 0, or ``b""`` for bytes. A number is not for features of bytes.
         """
-        return self._derive(
-            "padded_batch",
-            (batch_size, drop_remainder),
-            lambda: grouping.padded_batches(self._native, batch_size, drop_remainder, padding),
-            padding=padding,
-        )
+        return self._then(PaddedBatch(batch_size, drop_remainder, padding=padding))
 
     def bucket_by_sequence_length(
         self,
@@ -70,7 +87,7 @@ class BatchOperators(Operators):
         drop_remainder: bool = False,
         *,
         name: str = "",
-    ) -> Dataset:
+    ) -> Self:
         """Combines elements of similar length into padded batches, as tf.data does.
 
         Bucket i has the elements with ``bucket_boundaries[i - 1] <= length <
@@ -97,22 +114,18 @@ class BatchOperators(Operators):
                 batch must have one shape.
             drop_remainder: leaves out the batches that are not full at the end.
         """
-        arguments = (
-            element_length_func,
-            bucket_boundaries,
-            bucket_batch_sizes,
-            padded_shapes,
-            padding_values,
-            pad_to_bucket_boundary,
-            no_padding,
-            drop_remainder,
-        )
-        buckets = grouping.Buckets(*arguments)
-        return self._derive(
-            "bucket_by_sequence_length",
-            arguments,
-            lambda: buckets.of(self._native, name),
-            name=name,
+        return self._then(
+            BucketBySequenceLength(
+                element_length_func,
+                list(bucket_boundaries),
+                list(bucket_batch_sizes),
+                padded_shapes,
+                padding_values,
+                bool(pad_to_bucket_boundary),
+                bool(no_padding),
+                bool(drop_remainder),
+                name=name,
+            )
         )
 
     def pack_sequences(
@@ -122,7 +135,7 @@ class BatchOperators(Operators):
         open_rows: int = 64,
         too_long: str = "error",
         padding_values: Any = None,
-    ) -> Dataset:
+    ) -> Self:
         """Packs short sequences into rows of fixed length, as T5 and Grain do.
 
         A row is a dict: for each feature, its values, one sequence after another and then padding;
@@ -146,32 +159,25 @@ class BatchOperators(Operators):
                 or "truncate".
             padding_values: a value, or one for each feature, by name. Default: 0, or ``b""``.
         """
-        packing = grouping.Packing(lengths, open_rows, too_long, padding_values)
-        features = [*self.features] if self._native.is_parsed() and self.features else None
-        return self._derive(
-            "pack_sequences",
-            (lengths,),
-            lambda: packing.of(self._native, features),
-            open_rows=open_rows,
-            too_long=too_long,
-            padding_values=padding_values,
+        return self._then(
+            PackSequences(
+                dict(lengths) if isinstance(lengths, Mapping) else operator.index(lengths),
+                open_rows=open_rows,
+                too_long=too_long,
+                padding_values=padding_values,
+                features=[*(features_of(self) or ())],
+            )
         )
 
-    def unbatch(self) -> Dataset:
+    def unbatch(self) -> Self:
         """The inverse of :meth:`batch`: yields the rows of each batch."""
-        return self._derive(
-            "unbatch", (), lambda: self._native.flat_map(stack.unstack, named("unbatch"))
-        )
+        return self._then(Unbatch())
 
-    def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Dataset:
+    def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Self:
         """Yields lists of ``size`` elements; list k starts at element k * ``shift``.
 
         Args:
             shift: default ``size``.
             drop_remainder: leaves out the last lists if they are shorter.
         """
-        return self._derive(
-            "window",
-            (size, shift, drop_remainder),
-            lambda: self._native.window(size, shift, drop_remainder, list),
-        )
+        return self._then(Window(size, shift, drop_remainder))

@@ -7,13 +7,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe.dataset import Dataset, make_dataset
+from recordpipe.dataset import Dataset
 from recordpipe.image import channel_values, known_image_dtype, known_layout, scale_of
+from recordpipe.plan import Source
 
 __all__ = ["cifar10_batches"]
 
 
 _DTYPES = ("uint8", "float32", "float16")
+
+
+class Cifar10Batches(Source):
+    data_dir: str
+    subset: str
+    has_epochs: bool  # that differ
+    options: tuple[Any, ...]  # what native.cifar10_batches() takes
+
+    @property
+    def is_random(self) -> bool:
+        return self.has_epochs
+
+    def lower(self) -> native.Dataset:
+        files = native.cifar10_files(self.data_dir, self.subset)
+        return native.cifar10_batches(files, *self.options)
 
 
 def cifar10_batches(
@@ -71,8 +87,7 @@ def cifar10_batches(
         raise ValueError(f'shuffle is "none", "buffer" or "global", not {shuffle!r}')
     means, stds = _of_channels(mean), _of_channels(std)
     factor = scale_of(means, stds, scale)
-    described = native.cifar10_batches(
-        native.cifar10_files(os.fspath(data_dir), subset),
+    options = (
         batch_size,
         drop_remainder,
         seed,
@@ -91,32 +106,8 @@ def cifar10_batches(
         prefetch,
         threads,
     )
-    keywords = {
-        "batch_size": batch_size,
-        "drop_remainder": drop_remainder,
-        "seed": seed,
-        "shuffle": shuffle,
-        "shuffle_buffer": shuffle_buffer,
-        "distort": distort,
-        "epochs": epochs,
-        "dtype": known_image_dtype(dtype, _DTYPES),
-        "layout": layout,
-        "mean": means,
-        "std": stds,
-        "scale": scale,
-        "per_image_standardization": per_image_standardization,
-        "num_shards": num_shards,
-        "shard_index": shard_index,
-        "prefetch": prefetch,
-        "threads": threads,
-    }
-    return make_dataset(
-        described,
-        cifar10_batches,
-        (os.fspath(data_dir), subset),
-        keywords,
-        random=shuffle != "none" or distort,
-    )
+    has_epochs = shuffle != "none" or distort
+    return Dataset._of(Cifar10Batches(os.fspath(data_dir), subset, has_epochs, options))
 
 
 def _of_channels(values: float | Sequence[float]) -> list[float]:

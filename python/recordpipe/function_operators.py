@@ -3,23 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
+from recordpipe import _native as native
 from recordpipe.function_identity import identity_of
-from recordpipe.operators import Operators
+from recordpipe.plan import Count, Function, Integer, Operator, Plan
 
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
-
-__all__ = ["FunctionOperators"]
+__all__ = ["Filter", "FunctionOperators", "Map"]
 
 
-class FunctionOperators(Operators):
+class FunctionOperator(Operator):
+    """Its fields are what the native method takes, which has an identity instead of the name."""
+
+    needs_rows = True
+    _: KW_ONLY
+    name: str
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        name, function, *others = vars(self).values()
+        identity = identity_of(function, name)
+        made: native.Dataset = getattr(input, self.native_name)(function, *others, identity)
+        return made
+
+
+class Map(FunctionOperator):
+    function: Function
+
+
+class MapWithRandom(FunctionOperator):
+    draws = True
+    function: Function
+    seed: Count
+
+
+class Filter(FunctionOperator):
+    predicate: Function
+
+
+class FlatMap(FunctionOperator):
+    function: Function
+
+
+class Interleave(FunctionOperator):
+    function: Function
+    cycle_length: Count
+    block_length: Count
+
+
+class Scan(FunctionOperator):
+    initial_state: Any
+    function: Function
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        state = self.initial_state
+        identity = identity_of(self.function, self.name, initial_state=state)
+        return input.scan(state, self.function, identity)
+
+
+class WithOrigin(Operator):
+    needs_rows = True
+
+
+class Enumerate(Operator):
+    needs_rows = True
+    start: Integer
+
+
+class FunctionOperators(Plan):
     """The operators of :class:`Dataset` that call functions in Python."""
 
     __slots__ = ()
 
-    def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
+    def map(self, function: Callable[[Any], Any], *, name: str = "") -> Self:
         """Applies ``function(element)`` to each element; results are in input order.
 
         Elements are computed in chunks, of 64 unless :meth:`with_options` sets ``chunk_size``: the
@@ -36,37 +92,25 @@ class FunctionOperators(Operators):
             name: becomes part of the plan: a state that was saved with another name is refused.
                 Give a function whose code can't be compared a new name when you change it.
         """
-        return self._derive(
-            "map",
-            (function,),
-            lambda: self._native.map(function, identity_of(function, name)),
-            name=name,
-        )
+        return self._then(Map(function, name=name))
 
-    def random_map(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Dataset:
+    def map_with_random(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Self:
         """Like :meth:`map`, with ``function(element, rng)``.
 
         ``rng`` is a ``numpy.random.Generator`` that draws the element's own random numbers: they
         depend on the seed, the epoch and the element's place in its source only.
         """
-        return self._derive(
-            "random_map",
-            (function, seed),
-            lambda: self._native.random_map(function, seed, identity_of(function, name)),
-            random=True,
-            name=name,
-        )
+        return self._then(MapWithRandom(function, seed, name=name))
 
-    def filter(self, predicate: Callable[[Any], Any], *, name: str = "") -> Dataset:
+    def random_map(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Self:
+        """The old name of :meth:`map_with_random`, for one release."""
+        return self.map_with_random(function, seed, name=name)
+
+    def filter(self, predicate: Callable[[Any], Any], *, name: str = "") -> Self:
         """Keeps the elements for which ``predicate(element)`` is true."""
-        return self._derive(
-            "filter",
-            (predicate,),
-            lambda: self._native.filter(predicate, identity_of(predicate, name)),
-            name=name,
-        )
+        return self._then(Filter(predicate, name=name))
 
-    def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
+    def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Self:
         """Concatenates the elements of the iterables that ``function(element)`` returns.
 
         A Dataset that the function returns is read element by element, as by :meth:`interleave`
@@ -74,54 +118,35 @@ class FunctionOperators(Operators):
         exception comes after the elements before it. What would have followed is lost, so that the
         exception is one of every worker of :meth:`shard`, and of a :meth:`skip` beyond it.
         """
-        return self._derive(
-            "flat_map",
-            (function,),
-            lambda: self._native.flat_map(function, identity_of(function, name)),
-            name=name,
-        )
+        return self._then(FlatMap(function, name=name))
 
     def interleave(
         self,
-        function: Callable[[Any], Dataset],
+        function: Callable[[Any], Self],
         cycle_length: int = 16,
         block_length: int = 1,
         *,
         name: str = "",
-    ) -> Dataset:
+    ) -> Self:
         """Takes ``block_length`` elements in turn from the Datasets that ``function`` returns.
 
         ``cycle_length`` (1 to 65,536) of them are open at a time. For files, the parameters of
         :func:`tfrecords` do the same without a function: ``paths.interleave(recordpipe.tfrecords)``
         is for paths in another order in each epoch. :meth:`parse` may follow.
         """
-        return self._derive(
-            "interleave",
-            (function, cycle_length, block_length),
-            lambda: self._native.interleave(
-                function, cycle_length, block_length, identity_of(function, name)
-            ),
-            name=name,
-        )
+        return self._then(Interleave(function, cycle_length, block_length, name=name))
 
     def scan(
         self, initial_state: Any, function: Callable[[Any, Any], tuple[Any, Any]], *, name: str = ""
-    ) -> Dataset:
+    ) -> Self:
         """Calls ``function(state, element) -> (state, output)`` in order; yields the outputs.
 
         Each pass begins with a deep copy of ``initial_state``. A restore computes the state again
         from the first element.
         """
-        return self._derive(
-            "scan",
-            (initial_state, function),
-            lambda: self._native.scan(
-                initial_state, function, identity_of(function, name, initial_state=initial_state)
-            ),
-            name=name,
-        )
+        return self._then(Scan(initial_state, function, name=name))
 
-    def with_origin(self) -> Dataset:
+    def with_origin(self) -> Self:
         """Yields tuples of the element, the path of its file, and its record's number in the file.
 
         For elements of one record: behind :func:`tfrecords`, :meth:`parse` and operators that order
@@ -129,8 +154,8 @@ class FunctionOperators(Operators):
         0; of :func:`tfds` from the first record of the split in the file. Elements that come from
         no record raise :class:`UnsupportedError`.
         """
-        return self._derive("with_origin", (), self._native.with_origin)
+        return self._then(WithOrigin())
 
-    def enumerate(self, start: int = 0) -> Dataset:
+    def enumerate(self, start: int = 0) -> Self:
         """Yields tuples of a number, counted from ``start``, and the element."""
-        return self._derive("enumerate", (start,), lambda: self._native.enumerate(start))
+        return self._then(Enumerate(start))

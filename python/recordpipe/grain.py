@@ -27,8 +27,8 @@ import grain
 
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
-from recordpipe.random_access import RandomAccess
-from recordpipe.recipe import sharded
+from recordpipe.plan import sharded
+from recordpipe.random_access import FileAccess
 from recordpipe.sources import tfrecords
 
 __all__ = ["IterDataset", "RecordSource", "source"]
@@ -59,8 +59,11 @@ class RecordSource:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         access = dataset._random_access()
-        if not isinstance(access, RandomAccess):
-            raise TypeError("source() reads files: pass a list to grain.MapDataset.source() itself")
+        if not isinstance(access, FileAccess):
+            raise TypeError(
+                "source() reads files: tfrecords() of plain files, also behind parse(); a list "
+                "is one of grain.MapDataset.source() itself"
+            )
         self._access = access
 
     def __len__(self) -> int:

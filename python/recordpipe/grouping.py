@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,32 +13,36 @@ import numpy.typing as npt
 from recordpipe import _native as native
 from recordpipe import stack
 from recordpipe.function_identity import Identity, identity_of, named
+from recordpipe.plan import Count, Counts, Lengths, Operator
 from recordpipe.ragged import Ragged, padding_for
 
-__all__ = ["Buckets", "Packing", "PaddedShapes", "PaddingValues", "padded_batches"]
+__all__ = ["BucketBySequenceLength", "PackSequences", "PaddedBatch"]
 
 # Of each feature by its name, or of all: the length, None for the longest; or the whole shape.
 PaddedShapes = Any
 PaddingValues = Any
 
 
-def padded_batches(
-    dataset: native.Dataset, batch_size: int, drop_remainder: bool, padding: Any
-) -> native.Dataset:
-    """What padded_batch() yields."""
-    if not dataset.is_parsed():
-        padded = stack.PaddedStack(padding)
-        return dataset.batch(batch_size, drop_remainder, padded, _options(padding_values=padding))
+class PaddedBatch(Operator):
+    batch_size: Count
+    drop_remainder: bool
+    _: KW_ONLY
+    padding: PaddingValues
 
-    def pad(batch: Any, key: str = "") -> Any:
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        options = self.batch_size, self.drop_remainder
+        identity = _options(padding_values=self.padding)
+        if input.is_parsed():
+            batches = input.batch(*options, stack.stack, named(""))
+            return batches.map(self._pad, identity)
+        return input.batch(*options, stack.PaddedStack(self.padding), identity)
+
+    def _pad(self, batch: Any, key: str = "") -> Any:
         if isinstance(batch, Ragged):
-            return _padded(batch, key, padding)
+            return _padded(batch, key, self.padding)
         if isinstance(batch, dict):
-            return {name: pad(column, name) for name, column in batch.items()}
-        return tuple(map(pad, batch)) if isinstance(batch, tuple) else batch
-
-    batches = dataset.batch(batch_size, drop_remainder, stack.stack, named(""))
-    return batches.map(pad, _options(padding_values=padding))
+            return {name: self._pad(column, name) for name, column in batch.items()}
+        return tuple(map(self._pad, batch)) if isinstance(batch, tuple) else batch
 
 
 def _padded(rows: Ragged, key: str, padding: Any, length: int | None = None) -> npt.NDArray[Any]:
@@ -47,72 +52,65 @@ def _padded(rows: Ragged, key: str, padding: Any, length: int | None = None) -> 
     return rows.to_padded(padding_for(key, innermost, padding), length)
 
 
-class Buckets:
-    """The arguments of bucket_by_sequence_length(), checked."""
+class BucketBySequenceLength(Operator):
+    element_length_func: Callable[[Any], int] | str
+    bucket_boundaries: Counts
+    bucket_batch_sizes: Counts
+    padded_shapes: PaddedShapes
+    padding_values: PaddingValues
+    pad_to_bucket_boundary: bool
+    no_padding: bool
+    drop_remainder: bool
+    _: KW_ONLY
+    name: str
 
-    def __init__(
-        self,
-        element_length_func: Callable[[Any], int] | str,
-        bucket_boundaries: Sequence[int],
-        bucket_batch_sizes: Sequence[int],
-        padded_shapes: PaddedShapes,
-        padding_values: PaddingValues,
-        pad_to_bucket_boundary: bool,
-        no_padding: bool,
-        drop_remainder: bool,
-    ) -> None:
-        self._length = element_length_func
-        self._boundaries = [operator.index(boundary) for boundary in bucket_boundaries]
-        self._batch_sizes = [operator.index(size) for size in bucket_batch_sizes]
-        self._shapes = padded_shapes
-        self._padding = padding_values
-        self._to_boundary = bool(pad_to_bucket_boundary)
-        self._no_padding = bool(no_padding)
-        self._drop_remainder = bool(drop_remainder)
-        if no_padding and (pad_to_bucket_boundary or padded_shapes is not None):
+    def takes_rows(self, elements: native.Dataset) -> bool:
+        return not (isinstance(self.element_length_func, str) and elements.is_parsed())
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        to_boundary = self.pad_to_bucket_boundary
+        if self.no_padding and (to_boundary or self.padded_shapes is not None):
             raise ValueError("no_padding excludes padded_shapes and pad_to_bucket_boundary")
-
-    def of(self, dataset: native.Dataset, name: str) -> native.Dataset:
-        """The batches of the elements of ``dataset``; ``name`` is the function's."""
-        most = self._boundaries[-1] - 1 if self._to_boundary and self._boundaries else None
-        arguments = (self._boundaries, self._batch_sizes, self._drop_remainder, most)
-        if isinstance(self._length, str) and dataset.is_parsed():
-            batches = dataset.bucket_features(self._length, *arguments)
-            return batches if self._no_padding else batches.map(self._pad, self._padding_options())
-        length = self._length
+        boundaries = self.bucket_boundaries
+        most = boundaries[-1] - 1 if to_boundary and boundaries else None
+        arguments = (boundaries, self.bucket_batch_sizes, self.drop_remainder, most)
+        length = self.element_length_func
+        if isinstance(length, str) and input.is_parsed():
+            batches = input.bucket_features(length, *arguments)
+            return batches if self.no_padding else batches.map(self._pad, self._padding_options())
         if isinstance(length, str):
             identity = _options(element_length_func=length)
         else:
-            identity = identity_of(length, name)
-        if self._no_padding:
-            return dataset.bucket(self._length_of, identity, *arguments, stack.stack)
+            identity = identity_of(length, self.name)
+        if self.no_padding:
+            return input.bucket(self._length_of, identity, *arguments, stack.stack)
         names = [text for text in (identity[0], self._padding_options()[0]) if text]
         identity = "; ".join(names), *identity[1:]
-        return dataset.bucket(self._length_of, identity, *arguments, self._stack)
+        return input.bucket(self._length_of, identity, *arguments, self._stack)
 
     def _padding_options(self) -> Identity:
         """Become a part of the plan: a state of batches with another padding is refused."""
         return _options(
-            padded_shapes=self._shapes,
-            padding_values=self._padding,
-            pad_to_bucket_boundary=self._to_boundary or None,
+            padded_shapes=self.padded_shapes,
+            padding_values=self.padding_values,
+            pad_to_bucket_boundary=self.pad_to_bucket_boundary or None,
         )
 
     def _length_of(self, element: Any) -> int:
-        if callable(self._length):
-            return self._length(element)
-        return len(_feature(element, self._length))
+        if callable(self.element_length_func):
+            return self.element_length_func(element)
+        return len(_feature(element, self.element_length_func))
 
     def _size(self, longest: int) -> int | None:
         """The length to which a batch is padded; None: each feature's longest row."""
-        if not self._to_boundary:
+        if not self.pad_to_bucket_boundary:
             return None
-        return next(boundary for boundary in self._boundaries if boundary > longest) - 1
+        return next(boundary for boundary in self.bucket_boundaries if boundary > longest) - 1
 
     def _pad(self, batch: Any) -> Any:
         """Pads the Raggeds of a batch of parsed records."""
-        assert isinstance(self._length, str)
-        size = self._size(int(_feature(batch, self._length).row_lengths().max()))
+        assert isinstance(self.element_length_func, str)
+        size = self._size(int(_feature(batch, self.element_length_func).row_lengths().max()))
         if isinstance(batch, tuple):
             return tuple(self._pad_columns(columns, size) for columns in batch)
         return self._pad_columns(batch, size)
@@ -129,10 +127,10 @@ class Buckets:
         longest = int(rows.row_lengths().max())
         if length is not None and longest > length:
             raise ValueError(f"key {name!r}: a row of {longest} values, padded to {length}")
-        return _padded(rows, name, self._padding, length)
+        return _padded(rows, name, self.padding_values, length)
 
     def _shape(self, name: str) -> Sequence[int | None]:
-        shapes = self._shapes
+        shapes = self.padded_shapes
         if isinstance(shapes, Mapping):
             shapes = shapes.get(name)
         if shapes is None:
@@ -142,89 +140,72 @@ class Buckets:
         return [None if shapes == -1 else operator.index(shapes)]
 
     def _stack(self, rows: list[Any]) -> Any:
-        size = self._size(max(self._length_of(row) for row in rows)) if self._to_boundary else None
+        size = (
+            self._size(max(self._length_of(row) for row in rows))
+            if self.pad_to_bucket_boundary
+            else None
+        )
 
         def sizes(name: str, dimensions: int) -> list[int | None]:
             shape = [*self._shape(name)][:dimensions]
             shape += [None] * (dimensions - len(shape))
             return [size if i == 0 and given is None else given for i, given in enumerate(shape)]
 
-        return stack.PaddedStack(self._padding, sizes)(rows)
+        return stack.PaddedStack(self.padding_values, sizes)(rows)
 
 
-class Packing:
-    """The arguments of pack_sequences(), checked."""
+class PackSequences(Operator):
+    lengths: Lengths
+    _: KW_ONLY
+    open_rows: Count
+    too_long: str
+    padding_values: PaddingValues
+    features: Sequence[str] = field(repr=False)  # all that were parsed
 
-    def __init__(
-        self,
-        lengths: int | Mapping[str, int],
-        open_rows: int,
-        too_long: str,
-        padding_values: PaddingValues,
-    ) -> None:
-        if too_long not in ("error", "truncate"):
-            raise ValueError(f'too_long is "error" or "truncate", not {too_long!r}')
-        self._truncate = too_long == "truncate"
-        self._open_rows = operator.index(open_rows)
-        self._padding = padding_values
-        # The length of all features, or of each by its name.
-        self._lengths: int | dict[str, int]
-        if isinstance(lengths, Mapping):
-            self._lengths = {name: operator.index(size) for name, size in lengths.items()}
-            for name in self._lengths:
-                for made in (f"{name}_segment_ids", f"{name}_positions"):
-                    if made in self._lengths:
-                        raise ValueError(f"key {made!r} is a feature, and made of {name!r}")
-        else:
-            self._lengths = operator.index(lengths)
+    def takes_rows(self, elements: native.Dataset) -> bool:
+        return not elements.is_parsed()
 
-    def of(self, dataset: native.Dataset, features: Sequence[str] | None) -> native.Dataset:
-        """The packed rows. ``features``: all that were parsed."""
-        named = self._lengths
-        if dataset.is_parsed():
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        """The packed rows."""
+        if self.too_long not in ("error", "truncate"):
+            raise ValueError(f'too_long is "error" or "truncate", not {self.too_long!r}')
+        named = self.lengths
+        names = [] if isinstance(named, int) else [*named]
+        for name in names:
+            for made in (f"{name}_segment_ids", f"{name}_positions"):
+                if made in names:
+                    raise ValueError(f"key {made!r} is a feature, and made of {name!r}")
+        options = self.open_rows, self.too_long == "truncate"
+        identity = _options(padding_values=self.padding_values)
+        if input.is_parsed():
             if isinstance(named, int):
-                named = dict.fromkeys(features or (), named)
-            packing = Packing(named, self._open_rows, "error", self._padding)
-            rows = dataset.pack_features(
-                [*named], [*named.values()], self._open_rows, self._truncate
-            )
-            return rows.map(packing._pack_columns, _options(padding_values=self._padding))
+                named = dict.fromkeys(self.features, named)
+            rows = input.pack_features([*named], [*named.values()], *options)
+            return rows.map(replace(self, lengths=named)._named, identity)
         sizes = [named] if isinstance(named, int) else [*named.values()]
-        return dataset.pack(
-            self._sizes,
-            _options(padding_values=self._padding),
-            sizes,
-            self._open_rows,
-            self._truncate,
-            self._pack,
-        )
+        return input.pack(self._sizes, identity, sizes, *options, self._pack)
 
     def _sizes(self, element: Any) -> list[int]:
-        if isinstance(self._lengths, int):
+        if isinstance(self.lengths, int):
             return [len(element)]
-        if not isinstance(element, Mapping) or element.keys() != self._lengths.keys():
+        if not isinstance(element, Mapping) or element.keys() != self.lengths.keys():
             keys = [*element] if isinstance(element, Mapping) else type(element).__name__
             raise ValueError(
                 f"pack_sequences: an element with the keys {keys}, and lengths of "
-                f"{[*self._lengths]}; map() to dicts of the features that are packed"
+                f"{[*self.lengths]}; map() to dicts of the features that are packed"
             )
-        return [len(element[name]) for name in self._lengths]
+        return [len(element[name]) for name in self.lengths]
 
     def _pack(self, elements: list[Any]) -> dict[str, npt.NDArray[Any]]:
-        if isinstance(self._lengths, int):
-            packed = self._packed(elements, self._lengths, "")
+        if isinstance(self.lengths, int):
+            packed = self._packed(elements, self.lengths, "")
             return {"values": packed[0], "segment_ids": packed[1], "positions": packed[2]}
-        return self._named(
-            {name: [element[name] for element in elements] for name in self._lengths}
-        )
-
-    def _pack_columns(self, columns: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
-        return self._named(columns)
+        return self._named({name: [element[name] for element in elements] for name in self.lengths})
 
     def _named(self, columns: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
-        assert isinstance(self._lengths, dict)
+        assert isinstance(self.lengths, Mapping)
         row = {}
-        for name, length in self._lengths.items():
+        for name, length in self.lengths.items():
             row[name], row[f"{name}_segment_ids"], row[f"{name}_positions"] = self._packed(
                 columns[name], length, name
             )
@@ -248,7 +229,7 @@ class Packing:
             )
             sizes = cut
         used = len(values)
-        padding = padding_for(name, values, self._padding)
+        padding = padding_for(name, values, self.padding_values)
         row = np.full((length, *values.shape[1:]), padding, dtype=values.dtype)
         row[:used] = values
         segment_ids = np.zeros(length, np.int32)

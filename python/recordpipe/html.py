@@ -13,11 +13,12 @@ import os
 import stat
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from recordpipe.execution_operators import WithOptions
 from recordpipe.features import (
     Feature,
     FixedLenFeature,
@@ -25,11 +26,12 @@ from recordpipe.features import (
     ListFeature,
     RaggedFeature,
 )
-from recordpipe.found_features import parsed_source
+from recordpipe.found_features import skipping_errors
+from recordpipe.iterator import Iterator
+from recordpipe.parse_operators import ParseOperator, features_of
+from recordpipe.plan import Plan
 from recordpipe.ragged import Ragged
-
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
+from recordpipe.source_plans import Tfrecords
 
 __all__ = ["html_repr", "text_repr"]
 
@@ -70,10 +72,10 @@ _STYLE = """<style>
 """
 
 
-def text_repr(dataset: Dataset) -> str:
+def text_repr(plan: Plan) -> str:
     """Returns the plan, and the features as code for parse()."""
-    lines = ["<recordpipe.Dataset", *_plan(dataset)]
-    features = dataset.features
+    lines = ["<recordpipe.Dataset", *_plan(plan)]
+    features = features_of(plan)
     if features is not None:
         lines.append("features={")
         lines += [f"  {name!r}: {feature!r}," for name, feature in features.items()][:_PLAN_LINES]
@@ -83,17 +85,17 @@ def text_repr(dataset: Dataset) -> str:
     return "\n".join(lines) + ">"
 
 
-def html_repr(dataset: Dataset) -> str:
+def html_repr(plan: Plan) -> str:
     """Returns HTML. Never raises: an error is a line of it."""
     try:
-        table = _table(dataset)
+        table = _table(plan)
     except Exception as error:
         table = _failure("the first records can't be shown", error)
     try:
-        plan = f"<pre>{_escaped(chr(10).join(_plan(dataset)), lines=True)}</pre>"
+        lines = f"<pre>{_escaped(chr(10).join(_plan(plan)), lines=True)}</pre>"
     except Exception as error:
-        plan = _failure("the plan can't be shown", error)
-    return f'{_STYLE}<div class="recordpipe">{table}{plan}</div>'
+        lines = _failure("the plan can't be shown", error)
+    return f'{_STYLE}<div class="recordpipe">{table}{lines}</div>'
 
 
 def _failure(what: str, error: Exception) -> str:
@@ -101,8 +103,10 @@ def _failure(what: str, error: Exception) -> str:
     return f'<div class="failed">{text}</div>'
 
 
-def _plan(dataset: Dataset) -> list[str]:
-    lines = [_cut(line, _PLAN_COLUMNS) for line in dataset.explain().rstrip().splitlines()]
+def _plan(plan: Plan) -> list[str]:
+    lines = [
+        _cut(line, _PLAN_COLUMNS) for line in plan._lowered.elements.explain().rstrip().splitlines()
+    ]
     if len(lines) <= _PLAN_LINES:
         return lines
     half = _PLAN_LINES // 2
@@ -112,20 +116,21 @@ def _plan(dataset: Dataset) -> list[str]:
 # The rows
 
 
-def _table(dataset: Dataset) -> str:
-    source = parsed_source(dataset)
-    if source is None:
+def _table(plan: Plan) -> str:
+    if not isinstance(plan._source, Tfrecords):
         return ""
-    for path in source.paths:
+    for path in plan._source.paths:
         if reason := _why_not_read(path):
             return _quiet(f"the first records are not shown: {reason}", "div")
-    rows, error = _first_rows(source.records)
-    features = source.features or {}
-    names = ["record"] if source.features is None else list(features)
+    parsers = [each for each in plan._operators if isinstance(each, ParseOperator)][:1]
+    records = plan._first(0)._with(parsers)
+    rows, error = _first_rows(skipping_errors(records, plan._operators))
+    features = parsers[0].features_and_lists() if parsers else {}
+    names = list(features) if parsers else ["record"]
     parts = []
     if rows:
         notes = [f"the first {len(rows)} records, in the order of the files"]
-        if source.features is None:
+        if not parsers:
             notes.append("parse() shows their features")
         if len(names) > _COLUMNS:
             notes.append(f"{_COLUMNS} of {len(names)} features")
@@ -154,13 +159,13 @@ def _rows(columns: list[tuple[str, str]], rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _first_rows(records: Dataset) -> tuple[list[dict[str, Any]], Exception | None]:
+def _first_rows(records: Plan) -> tuple[list[dict[str, Any]], Exception | None]:
     """Returns the first rows, and the error that ended them, if one did."""
     rows: list[dict[str, Any]] = []
     size = 0
     try:
-        small = records.with_options(threads=1, chunk_size=1, memory_limit=_MEMORY)
-        with iter(small) as iterator:
+        small = records._then(WithOptions(threads=1, chunk_size=1, memory_limit=_MEMORY))
+        with Iterator(small._native, None, None) as iterator:
             while len(rows) < _ROWS and size < _ROW_BYTES:
                 row = next(iterator, None)
                 if row is None:

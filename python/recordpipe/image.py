@@ -13,21 +13,128 @@ ds = (rp.tfrecords("train-*.tfrecord")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 from recordpipe import _native as native
+from recordpipe.plan import Count, Operator, Plan
 
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
-
-__all__ = ["ImageOperators", "channel_values", "known_image_dtype", "known_layout"]
+__all__ = ["ImageOperator", "ImageOperators", "channel_values", "known_image_dtype", "known_layout"]
 
 Interpolation = Literal["nearest", "bilinear", "bicubic"]
 _INTERPOLATIONS: tuple[Interpolation, ...] = ("nearest", "bilinear", "bicubic")
 
 
-class ImageOperators:
+class ImageOperator(Operator):
+    """Changes what parse() makes of a feature, by a native function that takes the fields."""
+
+    parses = True
+    feature: str
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        made: native.Dataset = getattr(native, self.native_name)(input, *vars(self).values())
+        return made
+
+
+class DecodeImage(ImageOperator):
+    channels: Count
+    max_pixels: Count
+    fast_dct: bool
+    wide: bool  # 16 bits
+    exif_orientation: bool
+    dct_scaling: bool
+
+
+class DecodeRaw(ImageOperator):
+    height: Count
+    width: Count
+    channels: Count
+    layout: str
+
+
+class PadCropFlip(ImageOperator):
+    draws = True
+    pad: Count
+    seed: Count
+
+
+class CropFlipColor(ImageOperator):
+    draws = True
+    height: Count
+    width: Count
+    seed: Count
+    max_brightness: float
+    min_contrast: float
+    max_contrast: float
+    standardize: bool
+
+
+class RandomResizedCrop(ImageOperator):
+    draws = True
+    height: Count
+    width: Count
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    flip: bool
+    interpolation: str
+    antialias: bool
+    rounded: bool
+    seed: Count
+
+
+class Resize(ImageOperator):
+    height: Count
+    width: Count
+    interpolation: str
+    antialias: bool
+    rounded: bool
+
+
+class ResizeShortSide(ImageOperator):
+    method = "resize"
+    side: Count
+    interpolation: str
+    antialias: bool
+    rounded: bool
+
+
+class CenterCrop(ImageOperator):
+    height: Count
+    width: Count
+
+
+class ResizeWithCropOrPad(ImageOperator):
+    native_name = "central_crop"
+    height: Count
+    width: Count
+
+
+class ColorJitter(ImageOperator):
+    draws = True
+    brightness: tuple[float, float]
+    contrast: tuple[float, float]
+    saturation: tuple[float, float]
+    hue: tuple[float, float]
+    seed: Count | None
+
+
+class Normalize(ImageOperator):
+    mean: list[float]
+    std: list[float]
+    scale: float
+
+
+class PerImageStandardization(ImageOperator):
+    pass
+
+
+class ImageFormat(ImageOperator):
+    dtype: str | None
+    layout: str | None
+    sizes: str | None
+
+
+class ImageOperators(Plan):
     """The image operators of :class:`Dataset`.
 
     Like :meth:`Dataset.parse`, they compute nothing by themselves, and travel through operators
@@ -54,17 +161,6 @@ class ImageOperators:
     """
 
     __slots__ = ()
-    _native: native.Dataset
-
-    def _image(
-        self,
-        method: str,
-        arguments: tuple[Any, ...],
-        make: Callable[[native.Dataset], native.Dataset],
-        random: bool = False,
-        **keywords: Any,
-    ) -> Dataset:
-        raise NotImplementedError
 
     def decode_image(
         self,
@@ -76,7 +172,7 @@ class ImageOperators:
         dct: Literal["accurate", "fast"] = "accurate",
         dct_scaling: bool = False,
         exif_orientation: bool = False,
-    ) -> Dataset:
+    ) -> Self:
         """Decodes JPEG, PNG, WebP, GIF and BMP files (tf.io.decode_image).
 
         Of an animation, the first frame is decoded.
@@ -106,11 +202,8 @@ class ImageOperators:
         if dct not in ("accurate", "fast"):
             raise ValueError(f'dct is "accurate" or "fast", not {dct!r}')
         wide = known_image_dtype(dtype, ("uint8", "uint16")) == "uint16"
-        return self._image(
-            "decode_image",
-            (feature, channels),
-            lambda dataset: native.decode_image(
-                dataset,
+        return self._then(
+            DecodeImage(
                 feature,
                 channels,
                 max_pixels,
@@ -118,15 +211,10 @@ class ImageOperators:
                 wide,
                 exif_orientation,
                 dct_scaling,
-            ),
-            max_pixels=max_pixels,
-            dtype=dtype,
-            dct=dct,
-            dct_scaling=dct_scaling,
-            exif_orientation=exif_orientation,
+            )
         )
 
-    def decode_raw(self, feature: str, shape: Sequence[int], *, layout: str = "NHWC") -> Dataset:
+    def decode_raw(self, feature: str, shape: Sequence[int], *, layout: str = "NHWC") -> Self:
         """Takes the bytes of uint8 pixels as an image.
 
         Raises :class:`UnsupportedError` for an element with another number of bytes.
@@ -143,16 +231,11 @@ class ImageOperators:
             raise ValueError(f"shape is of three sizes of 1 to {_MAX_SIZE}, not {shape!r}")
         known = known_layout(layout)
         channels, height, width = sizes if known == "nchw" else (sizes[2], sizes[0], sizes[1])
-        return self._image(
-            "decode_raw",
-            (feature, sizes),
-            lambda dataset: native.decode_raw(dataset, feature, height, width, channels, known),
-            layout=layout,
-        )
+        return self._then(DecodeRaw(feature, height, width, channels, known))
 
     def pad_crop_flip(
         self, feature: str, pad: int = 4, *, seed: int = 0, flip_steps: bool = False
-    ) -> Dataset:
+    ) -> Self:
         """Pads with ``pad`` zeros on each side, crops the old size at random, and flips.
 
         This is the usual distortion for CIFAR (He et al. 2015). The flip is horizontal, with a
@@ -161,17 +244,10 @@ class ImageOperators:
         Args:
             flip_steps: as of :meth:`random_resized_crop`.
         """
-        _check_flip(self._native, "pad_crop_flip", flip_steps)
+        _check_flip(self, "pad_crop_flip", flip_steps)
         if not 0 <= pad <= _MAX_SIZE:
             raise ValueError(f"pad is 0 to {_MAX_SIZE}, not {pad!r}")
-        return self._image(
-            "pad_crop_flip",
-            (feature, pad),
-            lambda dataset: native.pad_crop_flip(dataset, feature, pad, seed),
-            random=True,
-            seed=seed,
-            flip_steps=flip_steps,
-        )
+        return self._then(PadCropFlip(feature, pad, seed))
 
     def crop_flip_color(
         self,
@@ -185,7 +261,7 @@ class ImageOperators:
         max_contrast: float = 1.8,
         standardize: bool = True,
         flip_steps: bool = False,
-    ) -> Dataset:
+    ) -> Self:
         """Crops and flips at random, changes brightness and contrast, and standardises.
 
         This is distorted_inputs of TensorFlow's CIFAR-10 tutorial. Values become float32, and are
@@ -200,13 +276,10 @@ class ImageOperators:
             standardize: to mean 0 and standard deviation 1, as tf.image.per_image_standardization.
             flip_steps: as of :meth:`random_resized_crop`.
         """
-        _check_flip(self._native, "crop_flip_color", flip_steps)
+        _check_flip(self, "crop_flip_color", flip_steps)
         _check_size(height, width)
-        return self._image(
-            "crop_flip_color",
-            (feature, height, width),
-            lambda dataset: native.crop_flip_color(
-                dataset,
+        return self._then(
+            CropFlipColor(
                 feature,
                 height,
                 width,
@@ -215,14 +288,7 @@ class ImageOperators:
                 min_contrast,
                 max_contrast,
                 standardize,
-            ),
-            random=True,
-            seed=seed,
-            max_brightness=max_brightness,
-            min_contrast=min_contrast,
-            max_contrast=max_contrast,
-            standardize=standardize,
-            flip_steps=flip_steps,
+            )
         )
 
     def random_resized_crop(
@@ -239,7 +305,7 @@ class ImageOperators:
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
         rounded: bool = True,
-    ) -> Dataset:
+    ) -> Self:
         """Crops an area at random, and resizes it (torchvision's RandomResizedCrop).
 
         The crop's area is uniform in ``scale``, and its ratio in the logarithm of ``ratio``; if it
@@ -260,12 +326,9 @@ class ImageOperators:
         known = _known_interpolation(interpolation)
         scales, ratios = _range("scale", scale), _range("ratio", ratio)
         if flip:
-            _check_flip(self._native, "random_resized_crop", flip_steps)
-        return self._image(
-            "random_resized_crop",
-            (feature, height, wide),
-            lambda dataset: native.random_resized_crop(
-                dataset,
+            _check_flip(self, "random_resized_crop", flip_steps)
+        return self._then(
+            RandomResizedCrop(
                 feature,
                 height,
                 wide,
@@ -276,16 +339,7 @@ class ImageOperators:
                 antialias,
                 rounded,
                 seed,
-            ),
-            random=True,
-            seed=seed,
-            scale=scales,
-            ratio=ratios,
-            flip=flip,
-            flip_steps=flip_steps,
-            interpolation=known,
-            antialias=antialias,
-            rounded=rounded,
+            )
         )
 
     def resize(
@@ -296,7 +350,7 @@ class ImageOperators:
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
         rounded: bool = True,
-    ) -> Dataset:
+    ) -> Self:
         """Resizes (torchvision's Resize, PIL's Image.resize, tf.image.resize).
 
         With antialiasing, pixels equal those of Pillow 11; Pillow 13 differs by 1 where it filters
@@ -316,29 +370,13 @@ class ImageOperators:
         """
         known = _known_interpolation(interpolation)
         if isinstance(size, int):
-            side = size
-            _check_size(side, side)
+            _check_size(size, size)
+            return self._then(ResizeShortSide(feature, size, known, antialias, rounded))
+        height, width = size
+        _check_size(height, width)
+        return self._then(Resize(feature, height, width, known, antialias, rounded))
 
-            def make(dataset: native.Dataset) -> native.Dataset:
-                return native.resize_short_side(dataset, feature, side, known, antialias, rounded)
-
-        else:
-            height, width = size
-            _check_size(height, width)
-
-            def make(dataset: native.Dataset) -> native.Dataset:
-                return native.resize(dataset, feature, height, width, known, antialias, rounded)
-
-        return self._image(
-            "resize",
-            (feature, size),
-            make,
-            interpolation=known,
-            antialias=antialias,
-            rounded=rounded,
-        )
-
-    def center_crop(self, feature: str, height: int, width: int | None = None) -> Dataset:
+    def center_crop(self, feature: str, height: int, width: int | None = None) -> Self:
         """Crops the centre (torchvision's CenterCrop), of the image or of what resize() has made.
 
         ``resize(key, 256).center_crop(key, 224)`` is the usual evaluation: only the pixels of the
@@ -352,20 +390,12 @@ class ImageOperators:
         """
         wide = height if width is None else width
         _check_size(height, wide)
-        return self._image(
-            "center_crop",
-            (feature, height, wide),
-            lambda dataset: native.center_crop(dataset, feature, height, wide),
-        )
+        return self._then(CenterCrop(feature, height, wide))
 
-    def resize_with_crop_or_pad(self, feature: str, height: int, width: int) -> Dataset:
+    def resize_with_crop_or_pad(self, feature: str, height: int, width: int) -> Self:
         """Crops the centre, or pads with zeros (tf.image.resize_with_crop_or_pad)."""
         _check_size(height, width)
-        return self._image(
-            "resize_with_crop_or_pad",
-            (feature, height, width),
-            lambda dataset: native.central_crop(dataset, feature, height, width),
-        )
+        return self._then(ResizeWithCropOrPad(feature, height, width))
 
     def color_jitter(
         self,
@@ -376,7 +406,7 @@ class ImageOperators:
         hue: float | tuple[float, float] = 0.0,
         *,
         seed: int | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Changes the colours at random, in random order (torchvision's ColorJitter).
 
         It is applied to the crop, in the same pass. Values are those of torchvision for uint8
@@ -389,19 +419,13 @@ class ImageOperators:
             seed: of an image that has no random crop before. With a random crop, its numbers go on,
                 and seed is None.
         """
-        by_brightness = _jitter_range("brightness", brightness, 1.0)
-        by_contrast = _jitter_range("contrast", contrast, 1.0)
-        by_saturation = _jitter_range("saturation", saturation, 1.0)
-        by_hue = _jitter_range("hue", hue, 0.0)
-        return self._image(
-            "color_jitter",
-            (feature, brightness, contrast, saturation, hue),
-            lambda dataset: native.color_jitter(
-                dataset, feature, by_brightness, by_contrast, by_saturation, by_hue, seed
-            ),
-            random=True,
-            seed=seed,
+        ranges = (
+            _jitter_range("brightness", brightness, 1.0),
+            _jitter_range("contrast", contrast, 1.0),
+            _jitter_range("saturation", saturation, 1.0),
+            _jitter_range("hue", hue, 0.0),
         )
+        return self._then(ColorJitter(feature, *ranges, seed))
 
     def normalize(
         self,
@@ -410,7 +434,7 @@ class ImageOperators:
         std: float | Sequence[float] = 1.0,
         *,
         scale: float | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Makes (value * scale - mean) / std of each value of 0 to 255, in float32.
 
         ``normalize(key, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), scale=1 / 255)`` is
@@ -423,20 +447,11 @@ class ImageOperators:
         """
         means, stds = channel_values(mean), channel_values(std)
         factor = scale_of(means, stds, scale)
-        return self._image(
-            "normalize",
-            (feature, means, stds),
-            lambda dataset: native.normalize(dataset, feature, means, stds, factor),
-            scale=scale,
-        )
+        return self._then(Normalize(feature, means, stds, factor))
 
-    def per_image_standardization(self, feature: str) -> Dataset:
+    def per_image_standardization(self, feature: str) -> Self:
         """Gives each image mean 0 and standard deviation 1 (tf.image.per_image_standardization)."""
-        return self._image(
-            "per_image_standardization",
-            (feature,),
-            lambda dataset: native.per_image_standardization(dataset, feature),
-        )
+        return self._then(PerImageStandardization(feature))
 
     def image_format(
         self,
@@ -445,7 +460,7 @@ class ImageOperators:
         *,
         layout: str | None = None,
         sizes: Literal["equal", "padded", "list"] | None = None,
-    ) -> Dataset:
+    ) -> Self:
         """Sets the dtype and the layout of the arrays. Doesn't scale the values.
 
         Args:
@@ -463,13 +478,7 @@ class ImageOperators:
         order = None if layout is None else known_layout(layout)
         if sizes not in (None, "equal", "padded", "list"):
             raise ValueError(f'sizes is "equal", "padded" or "list", not {sizes!r}')
-        return self._image(
-            "image_format",
-            (feature, known),
-            lambda dataset: native.image_format(dataset, feature, known, order, sizes),
-            layout=layout,
-            sizes=sizes,
-        )
+        return self._then(ImageFormat(feature, known, order, sizes))
 
 
 _MAX_SIZE = 2**16
@@ -535,8 +544,8 @@ def scale_of(means: list[float], stds: list[float], scale: float | None) -> floa
     return 1.0
 
 
-def _check_flip(dataset: native.Dataset, operator: str, flip_steps: bool) -> None:
-    if dataset.has_steps() and not flip_steps:
+def _check_flip(plan: Plan, operator: str, flip_steps: bool) -> None:
+    if plan._lowered.elements.has_steps() and not flip_steps:
         raise ValueError(
             f"{operator} mirrors images at random, but not the actions and states of their steps; "
             "leave the flip out, or pass flip_steps=True if no feature tells left from right"

@@ -14,8 +14,10 @@ from typing import Any
 
 from recordpipe import _native
 from recordpipe.errors import InvalidArgumentError
+from recordpipe.execution_operators import chosen_epoch
+from recordpipe.plan import Plan
 
-__all__ = ["Iterator"]
+__all__ = ["Iterator", "iterate"]
 
 _VERSION = 1
 _MAX_STATE_SIZE = 2**30
@@ -211,13 +213,25 @@ class Iterator(_native.Iterator):
         self.close()
 
 
-def repeated_pass(dataset: _native.Dataset) -> Iterator:
-    """A pass in the epoch of an earlier one. Warns at its first element, unless it continues a
-    state: then the state chooses the epoch.
+# Random Datasets of which a pass in epoch 0 has ended, while no epoch was chosen.
+_passed: weakref.WeakSet[Plan] = weakref.WeakSet()
+
+
+def iterate(plan: Plan) -> Iterator:
+    """A pass. Warns at the first element if it repeats an earlier one, unless it continues a state:
+    then the state chooses the epoch.
     """
-    iterator = Iterator(dataset, None, None)
-    iterator._set_at_first(_warn_of_repetition)
-    return iterator
+    if not plan._random or chosen_epoch(plan) is not None:
+        return Iterator(plan._native, None, None)
+    if plan in _passed:
+        iterator = Iterator(plan._native, None, None)
+        iterator._set_at_first(_warn_of_repetition)
+        return iterator
+
+    def at_end(epoch: int) -> None:
+        (_passed.add if epoch == 0 else _passed.discard)(plan)
+
+    return Iterator(plan._native, None, at_end)
 
 
 def _warn_of_repetition() -> None:

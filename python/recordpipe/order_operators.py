@@ -2,22 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from dataclasses import field
+from typing import Self
 
-from recordpipe.operators import Operators
-
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
+from recordpipe.plan import (
+    Count,
+    Integer,
+    Lowered,
+    Operator,
+    OrderOperator,
+    Plan,
+    Shard,
+    checked_plan,
+    merged,
+)
 
 __all__ = ["OrderOperators"]
 
 
-class OrderOperators(Operators):
+class Shuffle(OrderOperator):
+    draws = True
+    buffer_size: Count
+    seed: Count = field(kw_only=True)
+
+
+class GlobalShuffle(OrderOperator):
+    method = "shuffle"
+    draws = True
+    seed: Count = field(kw_only=True)
+
+
+class Repeat(OrderOperator):
+    count: Integer
+
+
+class Take(OrderOperator):
+    count: Count
+
+
+class Skip(OrderOperator):
+    count: Count
+
+
+class Concatenate(Operator):
+    dataset: Plan
+
+    @property
+    def is_random(self) -> bool:
+        return self.dataset._random
+
+    def apply(self, input: Lowered) -> Lowered:
+        first, second = merged([input, self.dataset._lowered])
+        made = first.concatenate(second)
+        return Lowered(made, made)
+
+
+class OrderOperators(Plan):
     """The operators of :class:`Dataset` that order and choose its elements."""
 
     __slots__ = ()
 
-    def shuffle(self, buffer_size: int | None = None, *, seed: int = 0) -> Dataset:
+    def shuffle(self, buffer_size: int | None = None, *, seed: int = 0) -> Self:
         """Shuffles, in another order in each epoch.
 
         Args:
@@ -32,42 +77,29 @@ class OrderOperators(Operators):
         if isinstance(buffer_size, bool):  # torch's shuffle=True would be a buffer of one element
             raise TypeError("buffer_size is a number; shuffle(seed=...) shuffles all elements")
         if buffer_size is None:
-            return self._derive(
-                "shuffle", (), lambda: self._native.global_shuffle(seed), random=True, seed=seed
-            )
-        return self._derive(
-            "shuffle",
-            (buffer_size,),
-            lambda: self._native.shuffle(buffer_size, seed),
-            random=True,
-            seed=seed,
-        )
+            return self._then(GlobalShuffle(seed=seed))
+        return self._then(Shuffle(buffer_size, seed=seed))
 
-    def repeat(self, count: int | None = None) -> Dataset:
+    def repeat(self, count: int | None = None) -> Self:
         """Repeats the input ``count`` times (default, and -1: without end).
 
         Each pass is an epoch.
         """
-        times = -1 if count is None else count
-        return self._derive("repeat", (count,), lambda: self._native.repeat(times))
+        return self._then(Repeat(-1 if count is None else count))
 
-    def take(self, count: int) -> Dataset:
+    def take(self, count: int) -> Self:
         """Yields the first ``count`` elements; -1: all, as in tf.data."""
-        if count == -1:
-            return cast("Dataset", self)
-        return self._derive("take", (count,), lambda: self._native.take(count))
+        return self if count == -1 else self._then(Take(count))
 
-    def skip(self, count: int) -> Dataset:
+    def skip(self, count: int) -> Self:
         """Yields all elements after the first ``count``, which are not computed.
 
         -1 skips all, as in tf.data. A file that ends with an error there is still an error, if
         several are interleaved.
         """
-        if count == -1:
-            return self.take(0)
-        return self._derive("skip", (count,), lambda: self._native.skip(count))
+        return self.take(0) if count == -1 else self._then(Skip(count))
 
-    def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Dataset:
+    def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Self:
         """Yields element ``index`` of each group of ``num_shards`` elements.
 
         The shards of all workers are disjoint, and together they are the whole input. Place it
@@ -88,9 +120,8 @@ class OrderOperators(Operators):
             drop_remainder: leaves out the last group if it is incomplete, so that all workers
                 have the same number of elements.
         """
-        return self._derive(
-            "shard",
-            (num_shards, index),
-            lambda: self._native.shard(num_shards, index, drop_remainder),
-            drop_remainder=drop_remainder,
-        )
+        return self._then(Shard(num_shards, index, drop_remainder=drop_remainder))
+
+    def concatenate(self, dataset: Self) -> Self:
+        """Yields all elements of this Dataset, then all of ``dataset``."""
+        return self._then(Concatenate(checked_plan(dataset)))

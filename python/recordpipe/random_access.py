@@ -1,20 +1,51 @@
-"""Elements by number, of plain TFRecord files and of lists."""
+"""Elements by number: dataset[i]."""
 
 from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from recordpipe import _native
+from recordpipe.execution_operators import chosen_epoch
+from recordpipe.plan import Execution, Plan
+from recordpipe.source_plans import Tfds
 from recordpipe.stack import unstack
 
-__all__ = ["ListAccess", "RandomAccess", "StepAccess"]
+__all__ = ["ElementAccess", "FileAccess", "access_of"]
 
 
-class RandomAccess:
-    """The records of files, or the values parsed from them. Opens the files at the first use."""
+def access_of(plan: Plan) -> FileAccess | ElementAccess:
+    """Raises TypeError if elements can only be computed in order."""
+    parses_only = all(each.parses or isinstance(each, Execution) for each in plan._operators)
+    if plan._source.has_files and parses_only and not plan._random:
+        return _files_of(plan).parsed(_native.parse_spec(plan._lowered.elements))
+    epoch = chosen_epoch(plan)
+    elements = _native.Elements(plan._lowered.elements, epoch or 0)
+    if plan._random and epoch is None:
+        raise TypeError(
+            "elements by number of a random Dataset are those of an epoch: call epoch()"
+        )
+    return ElementAccess(elements)
+
+
+def _files_of(plan: Plan) -> FileAccess:
+    """The files of the source; plans of one source share them."""
+    first = plan._first(0)
+    if first._access is None:
+        is_tfds = isinstance(first._source, Tfds)
+        first._access = FileAccess(first._source.open_files, one_by_one=is_tfds)
+    access: FileAccess = first._access
+    return access
+
+
+class FileAccess:
+    """The records of files, or the values parsed from them. Opens the files at the first use.
+
+    For these, ElementAccess would take twice the time, open distant files one by one, and open the
+    files of each thread anew.
+    """
 
     def __init__(
         self, open_files: Callable[[], _native.RecordFiles], *, one_by_one: bool = False
@@ -24,9 +55,9 @@ class RandomAccess:
         self._spec: _native.ParseSpec | None = None
         self._one_by_one = one_by_one
 
-    def parsed(self, spec: _native.ParseSpec) -> RandomAccess:
+    def parsed(self, spec: _native.ParseSpec | None) -> FileAccess:
         """The same files, with parse()."""
-        parsed = object.__new__(RandomAccess)
+        parsed = object.__new__(FileAccess)
         parsed._files = self._files
         parsed._spec = spec
         parsed._one_by_one = self._one_by_one
@@ -56,37 +87,20 @@ class RandomAccess:
         return list(unstack(self._files().parse_many(checked, self._spec, False)))
 
 
-class StepAccess:
-    """The rows of steps()."""
+class ElementAccess:
+    """The elements of any plan whose operators can take any of them."""
 
-    def __init__(self, steps: _native.Dataset) -> None:
-        self._rows = _native.StepRows(steps)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def get(self, index: int) -> Any:
-        return self._rows.get([_checked(index, len(self))], True)
-
-    def get_many(self, indexes: list[int]) -> list[Any]:
-        checked = [_checked(index, len(self)) for index in indexes]
-        return list(unstack(self._rows.get(checked, False))) if checked else []
-
-
-class ListAccess:
-    """The elements of from_list() and range()."""
-
-    def __init__(self, elements: Sequence[Any]) -> None:
+    def __init__(self, elements: _native.Elements) -> None:
         self._elements = elements
 
     def __len__(self) -> int:
         return len(self._elements)
 
     def get(self, index: int) -> Any:
-        return self._elements[_checked(index, len(self))]
+        return self._elements.get([_checked(index, len(self))])[0]
 
     def get_many(self, indexes: list[int]) -> list[Any]:
-        return [self.get(index) for index in indexes]
+        return self._elements.get([_checked(index, len(self)) for index in indexes])
 
 
 def _checked(index: int, count: int) -> int:

@@ -14,7 +14,7 @@ from ray.data.block import BlockMetadata
 
 from recordpipe.dataset import Dataset
 from recordpipe.features import Feature, ListFeature, known_compression
-from recordpipe.found_features import FoundFeatures, Unseen, checked_unseen
+from recordpipe.found_features import Unseen, checked_unseen, found_features
 from recordpipe.inputs import FoundFiles, Paths, absolute_path, found_files
 from recordpipe.schema import Schema, schema
 from recordpipe.sources import tfrecords
@@ -213,7 +213,7 @@ def _found(
             filesystem=filesystem,
         )
         if found.records:
-            features = FoundFeatures.of(found.features(), found, unseen, _WAYS_OUT)
+            features = found_features(found.features(), found, unseen, _WAYS_OUT)
             return _Parsing(features, found.feature_lists(), found.kind)
     return _Parsing({}, {})
 

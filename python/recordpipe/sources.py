@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import marshal
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe.dataset import Dataset, make_dataset, native_of
+from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
-from recordpipe.function_identity import identity_of
 from recordpipe.inputs import Paths, paths_of
-from recordpipe.random_access import ListAccess, RandomAccess
+from recordpipe.plan import checked_plan
+from recordpipe.source_plans import (
+    ChooseFromDatasets,
+    FromGenerator,
+    FromList,
+    ListFiles,
+    Range,
+    SampleFromDatasets,
+    Tfrecords,
+    Zip,
+)
 
 _python_range = range
 
@@ -63,26 +70,8 @@ def tfrecords(
     format = known_compression(compression)
     on = files_on(filesystem)
     files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
-    described = native.tfrecords(
-        on,
-        files,
-        bool(check_crc),
-        format,
-        operator.index(cycle_length),
-        operator.index(block_length),
-    )
-    keywords = {
-        "check_crc": check_crc,
-        "compression": compression,
-        "cycle_length": cycle_length,
-        "block_length": block_length,
-    }
-    if filesystem is not None:
-        keywords["filesystem"] = filesystem
-    access = None
-    if cycle_length == 1:
-        access = RandomAccess(lambda: native.RecordFiles(on, files, check_crc, format))
-    return make_dataset(described, tfrecords, (files,), keywords, access=access)
+    interleaved = operator.index(cycle_length), operator.index(block_length)
+    return Dataset._of(Tfrecords(files, filesystem, on, bool(check_crc), format, *interleaved))
 
 
 def range(*bounds: int) -> Dataset:
@@ -95,8 +84,7 @@ def range(*bounds: int) -> Dataset:
     for bound in (numbers.start, numbers.stop, numbers.step):
         if not -(2**63) <= bound < 2**63:
             raise ValueError(f"range() takes integers from -2**63 to 2**63 - 1, not {bound}")
-    described = native.range(numbers.start, numbers.stop, numbers.step)
-    return make_dataset(described, range, bounds, {}, access=ListAccess(numbers))
+    return Dataset._of(Range(numbers.start, numbers.stop, numbers.step))
 
 
 def list_files(paths: Paths, *, recursive: bool = False, filesystem: Any = None) -> Dataset:
@@ -110,8 +98,7 @@ def list_files(paths: Paths, *, recursive: bool = False, filesystem: Any = None)
     """
     on = files_on(filesystem)
     files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
-    keywords = {} if filesystem is None else {"filesystem": filesystem}
-    return make_dataset(native.list_files(on, files), list_files, (files,), keywords)
+    return Dataset._of(ListFiles(files, filesystem, on))
 
 
 def from_list(elements: Sequence[Any]) -> Dataset:
@@ -121,20 +108,7 @@ def from_list(elements: Sequence[Any]) -> Dataset:
     list is refused for another, if they hold numbers, strings, bytes, arrays, and lists, tuples and
     dicts of these; of other objects, only the number is compared.
     """
-    listed = list(elements)
-    access = ListAccess(listed)
-    described = native.from_list(listed, _digest(listed))
-    return make_dataset(described, from_list, (listed,), {}, access=access)
-
-
-def _digest(elements: list[Any]) -> str:
-    """Returns a text that differs between lists of different values; "" for unknown objects."""
-    try:
-        # Version 2 has no references, so equal values have equal bytes.
-        values = marshal.dumps(elements, 2)
-    except ValueError:
-        return ""
-    return hashlib.blake2b(values, digest_size=8).hexdigest()
+    return Dataset._of(FromList(list(elements)))
 
 
 def from_generator(factory: Callable[[], Iterable[Any]], *, name: str = "") -> Dataset:
@@ -147,15 +121,12 @@ def from_generator(factory: Callable[[], Iterable[Any]], *, name: str = "") -> D
     Args:
         name: part of the plan, as in :meth:`Dataset.map`.
     """
-    described = native.from_generator(factory, identity_of(factory, name))
-    return make_dataset(described, from_generator, (factory,), {"name": name})
+    return Dataset._of(FromGenerator(factory, name))
 
 
 def zip(*datasets: Dataset) -> Dataset:
     """Yields tuples of one element of each Dataset; ends with the shortest."""
-    described = native.zip([native_of(dataset) for dataset in datasets], tuple)
-    random = any(dataset._random for dataset in datasets)
-    return make_dataset(described, zip, datasets, {}, random=random)
+    return Dataset._of(Zip(tuple(map(checked_plan, datasets))))
 
 
 def sample_from_datasets(
@@ -173,12 +144,8 @@ def sample_from_datasets(
             others.
     """
     shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
-    described = native.sample(
-        [native_of(dataset) for dataset in datasets], shares, seed, stop_on_empty_dataset
-    )
-    keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
-    arguments = (list(datasets), weights)
-    return make_dataset(described, sample_from_datasets, arguments, keywords, random=True)
+    members = tuple(map(checked_plan, datasets))
+    return Dataset._of(SampleFromDatasets(members, shares, seed, stop_on_empty_dataset))
 
 
 def choose_from_datasets(
@@ -196,11 +163,6 @@ def choose_from_datasets(
             tf.data). False: such a choice yields nothing, and the end comes when all Datasets are
             at their ends.
     """
-    described = native.choose(
-        [native_of(dataset) for dataset in datasets],
-        native_of(choice_dataset),
-        stop_on_empty_dataset,
-    )
-    random = any(dataset._random for dataset in [*datasets, choice_dataset])
-    arguments = (list(datasets), choice_dataset, stop_on_empty_dataset)
-    return make_dataset(described, choose_from_datasets, arguments, {}, random=random)
+    members = tuple(map(checked_plan, datasets))
+    choices = checked_plan(choice_dataset)
+    return Dataset._of(ChooseFromDatasets(members, choices, stop_on_empty_dataset))

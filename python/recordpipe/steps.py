@@ -11,31 +11,39 @@ steps = (rp.tfds("data/robot_a/1.0.0", "train[:95%]")
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import KW_ONLY, field, replace
+from typing import Any, Literal, Self, TypeAlias
 
 from recordpipe import _native as native
-from recordpipe import recipe
-from recordpipe.operators import Operators
+from recordpipe.function_operators import Map
+from recordpipe.plan import Operator, Plan, Source
 from recordpipe.progress import Progress, reported
-from recordpipe.random_access import StepAccess
+from recordpipe.source_plans import Tfds
 
-if TYPE_CHECKING:
-    from recordpipe.dataset import Dataset
-
-__all__ = ["EpisodeStatistics", "StepOperators", "StepStatistics", "episode_statistics"]
+__all__ = ["Features", "StepOperators", "chosen_features", "episodes_of"]
 
 Features: TypeAlias = Iterable[str] | Mapping[str, str]
 Offsets: TypeAlias = Mapping[str, Iterable[int]]
-Array: TypeAlias = npt.NDArray[np.float64]
 
 
-class StepOperators(Operators):
+class Steps(Operator):
+    episodes: tuple[str, str, str]  # of the input: what native.steps() opens
+    _: KW_ONLY
+    features: list[tuple[str, str]]
+    offsets: list[tuple[str, list[int]]]
+    zero: bool
+    progress: Progress = field(default=False, repr=False)
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        with reported(self.progress, "steps") as function:
+            return native.steps(*self.episodes, self.features, self.offsets, self.zero, function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "progress": False}
+
+
+class StepOperators(Plan):
     """The operators of :class:`Dataset` for episodes, which :func:`recordpipe.tfds` reads."""
 
     __slots__ = ()
@@ -47,7 +55,7 @@ class StepOperators(Operators):
         offsets: Offsets | None = None,
         pad: Literal["edge", "zero"] = "edge",
         progress: Progress = False,
-    ) -> Dataset:
+    ) -> Self:
         """Yields the single steps of all episodes, each with a window around it.
 
         Follows :func:`recordpipe.tfds` directly; all operators that order elements may follow it.
@@ -94,20 +102,17 @@ class StepOperators(Operators):
         """
         if pad not in ("edge", "zero"):
             raise ValueError(f'pad is "edge" or "zero", not {pad!r}')
-        source = _source_of(self, "steps()")
-        chosen, windows = _features(features), _offsets(offsets)
-        derived = self._derive(
-            "steps",
-            (),
-            lambda: _open(source, chosen, windows, pad == "zero", progress),
-            features=dict(chosen) or None,
-            offsets=dict(windows) or None,
-            pad=pad,
+        return self._then(
+            Steps(
+                episodes_of(self, "steps()"),
+                features=chosen_features(features),
+                offsets=_offsets(offsets),
+                zero=pad == "zero",
+                progress=progress,
+            )
         )
-        derived._access = StepAccess(derived._native)
-        return derived
 
-    def map_episode(self, function: Callable[[dict[str, Any]], Any], *, name: str = "") -> Dataset:
+    def map_episode(self, function: Callable[[dict[str, Any]], Any], *, name: str = "") -> Self:
         """Applies ``function(episode)`` to each episode.
 
         Follows :func:`recordpipe.tfds`, and operators that order Examples (:meth:`Dataset.shuffle`,
@@ -119,142 +124,26 @@ class StepOperators(Operators):
         Args:
             name: as of :meth:`Dataset.map`.
         """
-        dataset: Any = self
-        source, operators = recipe.operators_of(dataset)
-        _source_of(source, "map_episode()")
-        _, (tfds, arguments, keywords) = source._recipe
-        encoded = tfds(*arguments, **{**keywords, "decode_images": False})
-        return recipe.replay(encoded, operators).map(function, name=name)
+        source = _tfds_of(self._source, "map_episode()")
+        encoded = self._of(replace(source, decode_images=False, left_encoded=[]))
+        return encoded._with((*self._operators, Map(function, name=name)))
 
 
-@dataclass(frozen=True, eq=False)
-class StepStatistics:
-    """The statistics of a feature over all steps: float64 arrays of the feature's shape.
-
-    NaN and infinities are left out; an element without finite values has NaN everywhere.
-
-    Attributes:
-        std: of the population, as ``numpy.std``.
-        q01: the quantile 0.01, as ``numpy.quantile``; q99: 0.99.
-        left_out: int64, of the feature's shape: the number of NaNs and infinities.
-        episodes: those with such values, at most 100: each its number, the path and offset of its
-            record, and the number of such values.
-    """
-
-    mean: Array
-    std: Array
-    min: Array
-    max: Array
-    q01: Array
-    q99: Array
-    left_out: Any = 0
-    episodes: list[tuple[int, str, int, int]] = field(default_factory=list)
-
-    def scaled(self, values: Any) -> Any:
-        """Returns ``values`` with q01 at -1 and q99 at 1, clipped: as OpenVLA scales actions.
-
-        ``values`` is an array or a tensor of torch, [..., *shape], of floats; so is the result, of
-        the same dtype and device. Where q01 and q99 are equal, that value becomes -1.
-        """
-        if hasattr(values, "new_tensor"):
-            low, high = values.new_tensor(self.q01), values.new_tensor(self.q99)
-        else:
-            low, high = self.q01.astype(values.dtype), self.q99.astype(values.dtype)
-        return ((values - low) / (high - low + 1e-8) * 2 - 1).clip(-1, 1)
-
-
-class EpisodeStatistics(dict[str, StepStatistics]):
-    """What :func:`episode_statistics` returns: a dict of :class:`StepStatistics` by name.
-
-    Attributes:
-        episodes, steps: their numbers.
-    """
-
-    def __init__(self, features: dict[str, StepStatistics], episodes: int, steps: int) -> None:
-        super().__init__(features)
-        self.episodes = episodes
-        self.steps = steps
-
-    def __repr__(self) -> str:
-        names = ", ".join(self)
-        return f"<EpisodeStatistics of {names}: {self.episodes} episodes, {self.steps} steps>"
-
-
-def episode_statistics(
-    dataset: Dataset,
-    features: Features,
-    *,
-    keep: bool = True,
-    threads: int = 0,
-    progress: Progress = False,
-) -> EpisodeStatistics:
-    """Mean, standard deviation, minimum, maximum and quantiles of features over all steps.
-
-    What robot policies normalise actions and states with::
-
-        statistics = rp.episode_statistics(rp.tfds("data/robot_a/1.0.0"), ["action"])
-        low, high = statistics["action"].q01, statistics["action"].q99
-
-    Exact, in double precision, and the same at any number of threads. NaN and infinities are left
-    out, with a warning that counts them and names the first episode. Takes 8 bytes of memory per
-    value of one feature. Raises :class:`InvalidArgumentError` for features that are not numbers of
-    a step.
-
-    Args:
-        dataset: ``tfds(...)``: of the episodes of its split.
-        features: as of :meth:`Dataset.steps`.
-        keep: keeps the result in a file statistics-*.json in the folder (or in the user's cache, if
-            it can't be written), which is used from then on if the files have not changed.
-        threads: 0: one per available core.
-        progress: as of :meth:`Dataset.steps`: of finding the steps.
-    """
-    source = _source_of(dataset, "episode_statistics()")
-    with reported(progress, "steps") as function:
-        episodes, steps, found = native.episode_statistics(
-            *source, _features(features), operator.index(threads), bool(keep), function
-        )
-    by_name = {}
-    for name, shape, named, left_out, *statistics in found:
-        mean, std, least, most, q01, q99 = (np.array(one).reshape(shape) for one in statistics)
-        counts = np.array(left_out, np.int64).reshape(shape)
-        by_name[name] = StepStatistics(mean, std, least, most, q01, q99, counts, named)
-        if named:
-            number, path, offset, _ = named[0]
-            many = "100 or more" if len(named) == 100 else len(named)
-            warnings.warn(
-                f"{name}: {counts.sum():,} of {steps * counts.size:,} values are NaN or infinite, "
-                f"and left out of the statistics; they are in {many} episodes, first in episode "
-                f"{number} (the record at offset {offset} of {path})",
-                stacklevel=2,
-            )
-    return EpisodeStatistics(by_name, episodes, steps)
-
-
-def _open(
-    source: tuple[str, str, str],
-    features: list[tuple[str, str]],
-    offsets: list[tuple[str, list[int]]],
-    zero: bool,
-    progress: Progress,
-) -> native.Dataset:
-    with reported(progress, "steps") as function:
-        return native.steps(*source, features, offsets, zero, function)
-
-
-def _source_of(dataset: Any, caller: str) -> tuple[str, str, str]:
+def episodes_of(plan: Plan, caller: str) -> tuple[str, str, str]:
     """The folder, split and rounding of ``tfds(...)``."""
-    from recordpipe.tfds import tfds
+    source = _tfds_of(None if plan._operators else plan._source, caller)
+    return source.folder, source.split, source.rounding
 
-    function, arguments = dataset._recipe
-    if function is not recipe.call or arguments[0] is not tfds:
+
+def _tfds_of(source: Source | None, caller: str) -> Tfds:
+    if not isinstance(source, Tfds):
         raise TypeError(f"{caller} needs what tfds() returns; call other operators after it")
-    _, (folder, split), keywords = arguments
-    if not keywords["check_crc"]:
+    if not source.check_crc:
         raise ValueError(f"{caller} always checks CRCs: leave out check_crc=False")
-    return folder, split, keywords["rounding"]
+    return source
 
 
-def _features(features: Features | None) -> list[tuple[str, str]]:
+def chosen_features(features: Features | None) -> list[tuple[str, str]]:
     """Pairs of a name in the batch and a path."""
     if features is None:
         return []

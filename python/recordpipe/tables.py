@@ -11,7 +11,6 @@ from typing import Any
 from recordpipe.dataset import Dataset
 from recordpipe.errors import _make
 from recordpipe.filesystem import files_on
-from recordpipe.recipe import operators_of
 from recordpipe.table_files import reading_file, writing_file
 
 __all__ = ["is_table", "record_batches", "table_batches", "write_empty_table", "write_table"]
@@ -75,7 +74,8 @@ def write_table(
     dataset._native.require_not_read(files_on(filesystem), [name])
     pyarrow = _pyarrow(name)
     with contextlib.ExitStack() as stack:
-        rows = dataset if "batch" in _operators(dataset) else dataset.batch(_rows_of(dataset))
+        has_batches = any(each.method == "batch" for each in dataset._operators)
+        rows = dataset if has_batches else dataset.batch(_rows_of(dataset))
         batches = pyarrow.RecordBatchReader.from_stream(rows)
         sink = stack.enter_context(writing_file(name, filesystem))
         return _write(name, batches.schema, batches, sink, compression)
@@ -86,10 +86,6 @@ def write_empty_table(path: str, *, compression: str | None, filesystem: Any) ->
     pyarrow = _pyarrow(path)
     with writing_file(path, filesystem) as sink:
         _write(path, pyarrow.schema([]), [], sink, compression)
-
-
-def _operators(dataset: Dataset) -> set[str]:
-    return {operator[0] for operator in operators_of(dataset)[1]}
 
 
 def _rows_of(dataset: Dataset) -> int:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recordpipe import _native as native
-from recordpipe.dataset import Dataset, make_dataset
+from recordpipe.dataset import Dataset
 from recordpipe.inputs import path_of
-from recordpipe.random_access import RandomAccess
+from recordpipe.source_plans import Tfds
 
 __all__ = ["TfdsFeature", "TfdsInfo", "TfdsSplit", "tfds", "tfds_info"]
 
@@ -92,29 +92,19 @@ def tfds(
         raise ValueError(f'dct is "fast" or "accurate", not {dct!r}')
     _check_rounding(rounding)
     by_default, exceptions = _decoded(decode_images)
-    path = path_of(folder)
-    described, parts = native.tfds_open(
-        path,
-        str(split),
-        by_default,
-        exceptions,
-        missing == "fill",
-        dct == "fast",
-        max_pixels,
-        rounding,
-        bool(check_crc),
+    return Dataset._of(
+        Tfds(
+            path_of(folder),
+            str(split),
+            by_default,
+            exceptions,
+            missing == "fill",
+            dct == "fast",
+            max_pixels,
+            rounding,
+            bool(check_crc),
+        )
     )
-    keywords = {
-        "decode_images": decode_images,
-        "missing": missing,
-        "dct": dct,
-        "max_pixels": max_pixels,
-        "rounding": rounding,
-        "check_crc": check_crc,
-    }
-    files = RandomAccess(lambda: native.RecordFiles(parts, bool(check_crc)), one_by_one=True)
-    access = files.parsed(native.parse_spec(described))
-    return make_dataset(described, tfds, (path, str(split)), keywords, access=access)
 
 
 def _decoded(decode_images: bool | Mapping[str, bool]) -> tuple[bool, list[str]]:

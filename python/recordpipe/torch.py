@@ -23,11 +23,13 @@ import numpy as np
 import torch
 import torch.utils.data
 
-from recordpipe import _native, recipe
+from recordpipe import _native
 from recordpipe import dataset as _dataset
 from recordpipe import ragged as _ragged
 from recordpipe.errors import Error, _carry
+from recordpipe.execution_operators import WithOptions
 from recordpipe.iterator import Iterator as _Pass
+from recordpipe.plan import sharded
 
 __all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "global_state"]
 
@@ -289,20 +291,15 @@ class _Resumed:
 
 
 def _for_worker(dataset: _dataset.Dataset, num_workers: int, worker: int) -> _dataset.Dataset:
+    share = sharded(dataset, num_workers, worker)
     options = _options(dataset)
-    sharded = recipe.sharded(dataset, num_workers, worker)
-    if options.get("threads", 0) == 0:
-        options["threads"] = 1
-        sharded = sharded.with_options(**options)
-    return sharded
+    return share if options.get("threads") else share.with_options(**{**options, "threads": 1})
 
 
 def _options(dataset: _dataset.Dataset) -> dict[str, int]:
     """The keywords of the last with_options()."""
-    for method, _, keywords in reversed(recipe.operators_of(dataset)[1]):
-        if method == "with_options":
-            return dict(keywords)
-    return {}
+    options = [vars(each) for each in dataset._operators if isinstance(each, WithOptions)]
+    return {**options[-1]} if options else {}
 
 
 def global_state(loader_state: State) -> State:
@@ -374,8 +371,8 @@ class MapDataset(torch.utils.data.Dataset[Any]):
     batch in one call.
 
     Args:
-        dataset: ``recordpipe.tfrecords(...)`` of plain files, also after ``parse``, or
-            ``recordpipe.from_list()``. Others raise TypeError.
+        dataset: one that has elements by number (``Dataset.__getitem__``): of plain files, lists
+            or steps, also after ``parse``, ``take``, ``shard``, .... Others raise TypeError.
     """
 
     def __init__(self, dataset: _dataset.Dataset) -> None:

@@ -20,7 +20,6 @@ from recordpipe.features import (
     unicode_text,
 )
 from recordpipe.filesystem import files_on
-from recordpipe.found_features import ends_in_batches
 from recordpipe.inputs import file_path_of
 from recordpipe.ragged import Ragged
 from recordpipe.tables import record_batches
@@ -317,7 +316,8 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             known before it begins: not those that a function opens.
         options: those of :class:`Writer`.
     """
-    if isinstance(elements, Dataset) and ends_in_batches(elements):
+    last = elements._last() if isinstance(elements, Dataset) else None
+    if last is not None and last.method in ("batch", "padded_batch"):
         raise InvalidArgumentError(
             "the elements are batches, and each would become one Example: write the Dataset before "
             "batch(), or after unbatch()"

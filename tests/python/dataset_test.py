@@ -1,5 +1,6 @@
 """Operators, lengths, epochs and pickles of a Dataset."""
 
+import dataclasses
 import os
 import pathlib
 import pickle
@@ -8,6 +9,7 @@ import warnings
 
 import numpy as np
 import recordpipe as rp
+from recordpipe import plan
 from support import FilesTest
 
 
@@ -152,7 +154,7 @@ class Dataset(FilesTest):
         dataset = (
             rp.from_list(range(50))
             .shuffle(seed=4)
-            .random_map(lambda x, rng: (x, rng.random()), seed=1)
+            .map_with_random(lambda x, rng: (x, rng.random()), seed=1)
         )
         repeated = list(dataset.repeat(3))
         self.assertEqual([x for k in range(3) for x in dataset.epoch(k)], repeated)
@@ -325,7 +327,7 @@ class Dataset(FilesTest):
         dataset = (
             rp.tfrecords(path)
             .shuffle(64, seed=5)
-            .random_map(lambda x, rng: (x, int(rng.integers(1000))), seed=2)
+            .map_with_random(lambda x, rng: (x, int(rng.integers(1000))), seed=2)
             .batch(7)
         )
 
@@ -376,6 +378,48 @@ class Dataset(FilesTest):
             for _ in range(4096):
                 chain = chain.skip(0)
 
+    def test_a_plan_is_data(self):
+        dataset = rp.range(10).shuffle(4, seed=1).take(5).map_with_random(lambda x, _: x, 7)
+        self.assertEqual(
+            [(each.method, *vars(each).values()) for each in dataset._operators[:2]],
+            [("shuffle", 4, 1), ("take", 5)],
+        )
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            dataset._operators[1].count = 6
+        old_name = rp.range(10).shuffle(4, seed=1).take(5).random_map(lambda x, _: x, 7)
+        self.assertEqual(old_name.explain(), dataset.explain())
+
+    def test_a_pass_does_not_change_its_dataset(self):
+        dataset = rp.range(10).shuffle(4, seed=1)
+
+        def attributes():
+            return [getattr(dataset, name) for name in plan.Plan.__slots__[1:]]
+
+        before = attributes()
+        list(dataset)
+        for one, other in zip(before, attributes(), strict=True):
+            self.assertIs(one, other)
+        with self.assertWarnsRegex(UserWarning, "epoch"):
+            list(dataset)
+
+    def test_a_shard_that_comes_last_has_the_states_of_every_other(self):
+        parsed = rp.tfrecords(self.examples(12)).parse({"id": rp.FixedLenFeature([], "int64")})
+
+        def after_two(dataset):
+            iterator = iter(dataset)
+            ids = [next(iterator)["id"] for _ in range(2)]
+            return ids, iterator.state_dict()
+
+        for last in (lambda ds: ds, lambda ds: ds.prefetch().with_options(threads=1)):
+            ids, state = after_two(last(parsed.shard(3, 1)))
+            self.assertEqual(ids, [1, 4])
+            iterator = iter(last(parsed.shard(2, 0)))
+            iterator.load_state_dict(state)
+            self.assertEqual([row["id"] for row in iterator], [6, 8, 10])
+        _, state = after_two(parsed.shard(3, 1).take(4))  # take() compares the shard
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "shard"):
+            iter(parsed.shard(2, 0).take(4)).load_state_dict(state)
+
     def test_pickles_share_what_is_cached(self):
         cached = rp.from_list([1, 2]).map(counted).cache()
         a, b = pickle.loads(pickle.dumps((cached.take(1), cached.map(abs).take(2))))
@@ -397,11 +441,13 @@ class Dataset(FilesTest):
         self.assertEqual(len(pickle.loads(pickle.dumps(copy))), 4)
 
     def test_generators(self):
-        rng_values = list(rp.from_list([0] * 1000).random_map(lambda _, rng: rng.random(), seed=9))
+        rng_values = list(
+            rp.from_list([0] * 1000).map_with_random(lambda _, rng: rng.random(), seed=9)
+        )
         self.assertTrue(all(0 <= x < 1 for x in rng_values))
         self.assertAlmostEqual(float(np.mean(rng_values)), 0.5, delta=0.05)
         normal = list(
-            rp.from_list([0] * 1000).random_map(lambda _, rng: rng.standard_normal(3), seed=9)
+            rp.from_list([0] * 1000).map_with_random(lambda _, rng: rng.standard_normal(3), seed=9)
         )
         self.assertAlmostEqual(float(np.std(normal)), 1, delta=0.05)
 

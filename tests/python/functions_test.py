@@ -33,6 +33,7 @@ NUMBERS = rp.from_list(range(20))
 # makes what it needs.
 OPERATORS = {
     "Dataset.map": lambda f, **name: NUMBERS.map(f, **name),
+    "Dataset.map_with_random": lambda f, **name: NUMBERS.map_with_random(f, 7, **name),
     "Dataset.random_map": lambda f, **name: NUMBERS.random_map(f, 7, **name),
     "Dataset.filter": lambda f, **name: NUMBERS.filter(f, **name),
     "Dataset.flat_map": lambda f, **name: NUMBERS.flat_map(f, **name),
@@ -62,7 +63,7 @@ def takes_a_function(function):
 
 
 def returns_dataset(function):
-    return inspect.signature(function).return_annotation in ("Dataset", rp.Dataset)
+    return inspect.signature(function).return_annotation in ("Dataset", "Self")
 
 
 def found_operators():

@@ -290,11 +290,8 @@ class Packing(GroupingTest):
 
 def dataset_of(dataset, *names):
     """The same records with only these features parsed."""
-    source = dataset
-    while source.features is not None:
-        features = source.features
-        source = source._recipe[1][0]
-    return source.parse({name: features[name] for name in names})
+    features = dataset.features
+    return dataset._first(0).parse({name: features[name] for name in names})
 
 
 class Choosing(GroupingTest):

@@ -58,7 +58,7 @@ class Orders(unittest.TestCase):
             self.assertTrue(any(label != f"label {image}" for image, label in other))
 
     def test_random_numbers_of_elements_differ_between_inputs(self):
-        drawn = NUMBERS.random_map(lambda x, rng: rng.random(), seed=3)
+        drawn = NUMBERS.map_with_random(lambda x, rng: rng.random(), seed=3)
         for a, b in rp.zip(drawn, drawn):
             self.assertNotEqual(a, b)
 

@@ -38,26 +38,72 @@ class RandomAccess(FilesTest):
                     {name: value.tolist() for name, value in row.items()},
                 )
 
+    def test_everything_that_has_places(self):
+        records = rp.tfrecords([self.numbered(3, "a"), self.numbered(4, "b", first=10)])
+        numbers = rp.range(20)
+        parsed = rp.tfrecords(self.examples(10)).parse({"id": rp.FixedLenFeature([], "int64")})
+        for dataset in (
+            records.take(5),
+            records.skip(2).take(9),
+            records.shard(2, 1),
+            records.map(len).enumerate(3),
+            records.concatenate(records.skip(1)),
+            records.prefetch().with_options(threads=1),
+            rp.zip(records, numbers.map(str)),
+            numbers.map_with_random(lambda x, rng: (x, rng.random()), 7).epoch(3),
+            parsed.take(4),
+            parsed.shard(3, 2),
+        ):
+            with self.subTest(dataset.explain()):
+                everything = list(dataset)
+                self.assertEqual([dataset[i] for i in range(len(dataset))], everything)
+                self.assertEqual(dataset[::-1], everything[::-1])
+                self.assertEqual(
+                    dataset.__getitems__([2, -1, 2]), [everything[i] for i in (2, -1, 2)]
+                )
+                with self.assertRaises(IndexError):
+                    dataset[len(everything)]
+
+    def test_a_function_may_fail_and_may_ask_for_other_elements(self):
+        numbers = rp.range(10).map(lambda x: 6 // x)
+        for _ in range(2):
+            with self.assertRaises(ZeroDivisionError):
+                numbers[0]
+            self.assertEqual(numbers[3], 2)
+        fibonacci = rp.range(10).map(lambda n: n if n < 2 else fibonacci[n - 1] + fibonacci[n - 2])
+        self.assertEqual(fibonacci[9], 34)
+
     def test_threads(self):
-        dataset = rp.tfrecords(self.numbered(1000))
+        records = rp.tfrecords(self.numbered(1000))
         wrong = []
 
-        def read(first):
+        def read(dataset, first):
             for i in range(first, 1000, 4):
                 if dataset[i] != str(i).encode():
                     wrong.append(i)
 
-        threads = [threading.Thread(target=read, args=(first,)) for first in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for dataset in (records, records.take(2000).map(lambda record: record)):
+            threads = [threading.Thread(target=read, args=(dataset, first)) for first in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         self.assertEqual(wrong, [])
 
     def test_says_what_has_no_random_access(self):
         path = self.numbered(3)
-        with self.assertRaisesRegex(TypeError, "skip"):
-            rp.tfrecords(path).map(len)[0]
+        records = rp.tfrecords(path)
+        parsed = rp.tfrecords(self.examples(3)).parse({"id": rp.FixedLenFeature([], "int64")})
+        for dataset in (
+            records.filter(len),
+            records.map(len).batch(2),
+            records.shuffle(seed=1),
+            parsed.map(len),  # in batches of one row
+        ):
+            with self.assertRaisesRegex(TypeError, "by number.*skip"):
+                dataset[0]
+        with self.assertRaisesRegex(TypeError, "epoch"):
+            records.map_with_random(lambda record, rng: rng.random(), 7)[0]
         (self.folder / "z.gz").write_bytes(gzip.compress(path.read_bytes()))
         with self.assertRaises(rp.UnsupportedError):
             rp.tfrecords(self.folder / "z.gz")[0]
@@ -73,8 +119,6 @@ class RandomAccess(FilesTest):
         for index in (5, -6):
             with self.assertRaises(IndexError):
                 dataset[index]
-        with self.assertRaisesRegex(TypeError, "skip"):
-            dataset.map(str)[0]
         with self.assertRaises(IndexError):
             rp.from_list([])[0]
 

@@ -21,7 +21,7 @@ class State(FilesTest):
             "functions": numbers.shuffle(seed=1)
             .map(lambda x: x + 1)
             .filter(lambda x: x % 3)
-            .random_map(lambda x, rng: (x, rng.random()), seed=2)
+            .map_with_random(lambda x, rng: (x, rng.random()), seed=2)
             .batch(4),
             "scan": numbers.scan(0, lambda s, x: (s + x, s + x)).window(3, 1),
             "interleave": rp.from_list([5, 7, 3]).interleave(

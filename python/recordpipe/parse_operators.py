@@ -1,0 +1,179 @@
+"""Operators of a Dataset that parse its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Self
+
+from recordpipe import _native as native
+from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
+from recordpipe.found_features import FoundFeatures, Unseen, checked_unseen, find_features
+from recordpipe.plan import Operator, Plan
+
+__all__ = ["ParseOperator", "ParseOperators", "features_of", "ragged_features"]
+
+
+class ParseOperator(Operator):
+    parses = True
+    # Arrow's columns have nulls for missing features, which those of NumPy can't have.
+    nulls: bool = field(default=False, repr=False, kw_only=True)
+
+    def features_and_lists(self) -> dict[str, Feature | ListFeature]:
+        raise NotImplementedError
+
+
+class Parse(ParseOperator):
+    features: Mapping[str, Feature]
+
+    def features_and_lists(self) -> dict[str, Feature | ListFeature]:
+        return {**self.features}
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        watch = _watch(self.features)
+        return input.parse(native.example_spec(native_features(self.features), self.nulls, watch))
+
+
+class ParseSequenceExample(ParseOperator):
+    of_example_lists: ClassVar[bool] = False
+    context: Mapping[str, Feature]
+    feature_lists: Mapping[str, ListFeature]
+
+    def features_and_lists(self) -> dict[str, Feature | ListFeature]:
+        return {**self.context, **self.feature_lists}
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        return input.parse(
+            native.sequence_example_spec(
+                native_features(self.context),
+                native_feature_lists(self.feature_lists),
+                self.nulls,
+                self.of_example_lists,
+                _watch(self.context),
+            )
+        )
+
+
+class ParseExampleList(ParseSequenceExample):
+    of_example_lists = True
+
+
+def _watch(features: Mapping[str, Any]) -> tuple[list[str], int, bool, str] | None:
+    """What ``native.example_spec()`` takes: None for features that were not found."""
+    return features.watch if isinstance(features, FoundFeatures) else None
+
+
+def features_of(plan: Plan) -> dict[str, Feature] | None:
+    """Returns the features of the parse() behind ``plan``; None if elements have others."""
+    last = plan._last(["batch"])
+    return dict(last.features) if isinstance(last, Parse) else None
+
+
+def ragged_features(plan: Plan) -> frozenset[str]:
+    """The features of the parse() behind ``plan`` whose single elements differ in length.
+
+    Those of :func:`features_of`, also behind filter(), whose elements are those of its input.
+    """
+    last = plan._last(["filter"])
+    if not isinstance(last, Parse):
+        return frozenset()
+    return frozenset(
+        name
+        for name, feature in last.features.items()
+        if feature._native(name)[1].startswith("ragged")
+    )
+
+
+class ParseOperators(Plan):
+    """The operators of :class:`Dataset` that parse its records."""
+
+    __slots__ = ()
+
+    def parse(
+        self, features: Mapping[str, Feature] | None = None, *, unseen: Unseen | None = None
+    ) -> Self:
+        """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
+
+        Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
+        files: a feature that all of these have with the same number of values is a
+        :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features
+        without any value are left out, and so are those of several types, with a warning. Later
+        records may differ, which is then an error of the element, also if they have a feature that
+        the first ones lack (:class:`UnsupportedError`; see ``unseen``): for a program that others
+        run, print :attr:`features` and pass what is needed. This works behind :func:`tfrecords` and
+        operators that only order elements, and raises TypeError behind others; it raises a
+        ValueError if no feature is found. The found features become a part of the plan, as if they
+        had been passed: pickled Datasets and saved states don't look again.
+
+        Computes nothing by itself: values are decoded when a batch is built, column by column.
+        Features of a record that were not passed are ignored. Raises for an element:
+        :class:`NotFoundError` if a feature without default is missing, :class:`UnsupportedError` if
+        it has another type or number of values, :class:`DataLossError` if the record is not an
+        Example. A record of another message that parses as an Example without any of the features
+        is an UnsupportedError, too (of a batch, each 64th row is looked at).
+
+        Args:
+            features: by name, which becomes the key: :class:`FixedLenFeature`,
+                :class:`RaggedFeature`, :class:`VarLenFeature`, :class:`RawFeature` or
+                :class:`TensorFeature`.
+            unseen: without ``features``, what becomes of a record with a feature that the first
+                ones lack. "error" (default): :meth:`ignore_errors` behind parse() doesn't skip it,
+                because all of its record would be lost. "warn": the feature is left out; a
+                UserWarning at the end of the pass counts the records, and names the first.
+        """
+        if features is None:
+            features = find_features(self, checked_unseen(unseen or "error"))
+        elif unseen is not None:
+            raise ValueError("unseen is about features that parse() finds; features were passed")
+        return self._then(Parse(_copied(features)))
+
+    def parse_sequence_example(
+        self,
+        context: Mapping[str, Feature] | None = None,
+        feature_lists: Mapping[str, ListFeature] | None = None,
+    ) -> Self:
+        """Turns each record, a tf.train.SequenceExample, into a tuple of two dicts.
+
+        The first dict has the values of ``context``, as after :meth:`parse`; the second those of
+        ``feature_lists``. The bytes of an Example are a SequenceExample with only a context.
+
+        Args:
+            feature_lists: :class:`FixedLenSequenceFeature`: in a batch, a :class:`Ragged` of
+                arrays [steps, *shape]; :class:`RaggedFeature`: a :class:`Ragged` of Raggeds, any
+                number of steps with any number of values each; :class:`RawFeature`: an array of
+                bytes in each step.
+        """
+        lists = dict(feature_lists or {})
+        return self._then(ParseSequenceExample(_copied(context or {}), lists))
+
+    def parse_example_list(
+        self,
+        context: Mapping[str, Feature] | None = None,
+        examples: Mapping[str, ListFeature] | None = None,
+    ) -> Self:
+        """Turns each record, an ExampleListWithContext, into a tuple of two dicts.
+
+        The message type is that of TensorFlow Ranking (ELWC): a list of Examples, for example the
+        documents that a query found, and an Example as their context. The first dict has the values
+        of ``context``, as after :meth:`parse`; the second those of ``examples``, each with a step
+        for each Example::
+
+            ds = rp.tfrecords("train-*").parse_example_list(
+                {"query_tokens": rp.RaggedFeature("string")},
+                {
+                    "relevance": rp.FixedLenSequenceFeature([], "int64"),
+                    "document_tokens": rp.RaggedFeature("string"),
+                },
+            )
+
+        A feature that an Example lacks has no values there, which only a :class:`RaggedFeature`
+        allows. ``recordpipe.schema(paths)`` finds the features of such records, too.
+
+        Args:
+            examples: as the ``feature_lists`` of :meth:`parse_sequence_example`.
+        """
+        return self._then(ParseExampleList(_copied(context or {}), dict(examples or {})))
+
+
+def _copied(features: Mapping[str, Feature]) -> Mapping[str, Feature]:
+    return features if isinstance(features, FoundFeatures) else dict(features)
