@@ -10,6 +10,7 @@ import time
 import unittest
 
 from generate_test_case import FILES, PROGRAM, SPLITS, GenerateTest, wait_until
+from started import wait_until_it_waits
 
 
 class Signals(GenerateTest):
@@ -34,7 +35,7 @@ class Signals(GenerateTest):
             os.mkfifo(pipe)
             with self.subTest(number), self.start("--archive", pipe) as process, \
                     open(pipe, "wb"):  # a writer without data
-                time.sleep(0.5)  # it should be reading by now
+                wait_until_it_waits(process)
                 for _ in range(signals):  # a second signal ends it faster
                     process.send_signal(number)
                     time.sleep(0.7)  # sooner, it would be the same signal

@@ -10,11 +10,10 @@ import resource
 import signal
 import struct
 import subprocess
-import time
 import unittest
 import zlib
 
-from started import Started
+from started import Started, wait_until_it_waits
 from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of
 from damaged_files import CASES, DAMAGED
 from tfrecord_test_case import PROGRAM, record
@@ -235,7 +234,7 @@ class Faults(ConvertTest):
                          stderr=subprocess.PIPE, bufsize=0) as process:
                 for _ in range(40):
                     process.stdin.write(self.plain)
-                time.sleep(0.2)  # the data exceeds a pipe's buffer, so the program has read some
+                wait_until_it_waits(process)  # for more: all that was written has been read
                 process.send_signal(number)
                 try:
                     for _ in range(400):

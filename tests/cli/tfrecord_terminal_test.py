@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from started import Started
+from started import Started, wait_until_it_waits
 from terminal import Terminal
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example
 
@@ -129,7 +129,7 @@ class Paging(TerminalTest):
                      env={**os.environ, "PAGER": "cat > seen; echo > ended; read x < fifo"}) as process:
             process.stdin.write((self.folder / "a").read_bytes())
             process.stdin.flush()
-            time.sleep(0.5)
+            wait_until_it_waits(process)
             process.send_signal(signal.SIGINT)
             deadline = time.monotonic() + 30
             while not (self.folder / "ended").exists() and time.monotonic() < deadline:

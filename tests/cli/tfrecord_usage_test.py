@@ -2,39 +2,17 @@
 """Tests what subcommands have in common: destinations of results, and invalid command lines."""
 import json
 import os
-import re
 import signal
 import stat
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
-from started import Started
+from started import Started, wait_until_it_waits
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
 READERS = ["info", "verify", "salvage", "show", "head", "tail", "grep label>0", "count", "cat",
            "schema", "stats", "index", "export --to json", "view", "bench"]
-
-
-def wait_until_it_waits(process):
-    """Returns once the process waits for signals (it has blocked SIGTERM) and none of its threads
-    has anything to do: several times, because they are looked at one after the other."""
-    asleep = 0
-    deadline = time.monotonic() + 30
-    while asleep < 3:
-        if time.monotonic() > deadline:
-            raise TimeoutError("the process doesn't wait for signals")
-        time.sleep(0.01)
-        try:
-            threads = [path.read_text()
-                       for path in Path("/proc").glob(f"{process.pid}/task/*/status")]
-        except OSError:  # a thread has ended
-            asleep = 0
-            continue
-        blocked = [int(re.search("SigBlk:(.*)", text)[1], 16) for text in threads]
-        waits = any(signals >> signal.SIGTERM - 1 & 1 for signals in blocked)
-        asleep = asleep + 1 if waits and all("State:\tS" in text for text in threads) else 0
 
 
 class Output(TfrecordTest):

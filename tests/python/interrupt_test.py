@@ -261,7 +261,7 @@ except KeyboardInterrupt:
                 start = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 self.assertEqual(process.stdout.readline(), "interrupted\n")
-                self.assertLess(time.monotonic() - start, 2)
+                self.assertLess(time.monotonic() - start, 20)
 
     def test_a_handler_that_raises_nothing_does_not_end_the_wait(self):
         process = self.start(
