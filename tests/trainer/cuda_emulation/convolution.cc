@@ -48,6 +48,14 @@ struct Convolution::Plan {
 
 namespace {
 
+// The values as factors of products; each is needed for many.
+template <class T>
+std::vector<float> factors(const void* values, size_t size, bool tf32) {
+  std::vector<float> out(size);
+  for (size_t i = 0; i < size; ++i) out[i] = factor(static_cast<const T*>(values)[i], tf32);
+  return out;
+}
+
 template <class T>
 void put(const std::vector<float>& sums, T* to, bool accumulate) {
   for (size_t i = 0; i < sums.size(); ++i)
@@ -71,11 +79,11 @@ void Convolution::prepare_backward_weights(const void*, const void*, void*) {}
 void Convolution::forward(const void* x, const void* weights, void* y) const {
   run_on(plan_->stream, [=, plan = plan_.get()] {
     with_element(plan->shape.element, [&]<class T>(T*) {
+      const std::vector<float> left = factors<T>(x, plan->x_size(), plan->shape.tf32);
+      const std::vector<float> right = factors<T>(weights, plan->w_size(), plan->shape.tf32);
       std::vector<float> sums(plan->y_size());
-      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-        sums[iy] += factor(static_cast<const T*>(x)[ix], plan->shape.tf32) *
-                    factor(static_cast<const T*>(weights)[iw], plan->shape.tf32);
-      });
+      plan->for_each_product(
+          [&](size_t ix, size_t iw, size_t iy) { sums[iy] += left[ix] * right[iw]; });
       put(sums, static_cast<T*>(y), false);
     });
   });
@@ -84,11 +92,11 @@ void Convolution::forward(const void* x, const void* weights, void* y) const {
 void Convolution::backward_data(const void* weights, const void* dy, void* dx) const {
   run_on(plan_->stream, [=, plan = plan_.get()] {
     with_element(plan->shape.element, [&]<class T>(T*) {
+      const std::vector<float> left = factors<T>(weights, plan->w_size(), plan->shape.tf32);
+      const std::vector<float> right = factors<T>(dy, plan->y_size(), plan->shape.tf32);
       std::vector<float> sums(plan->x_size());
-      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-        sums[ix] += factor(static_cast<const T*>(weights)[iw], plan->shape.tf32) *
-                    factor(static_cast<const T*>(dy)[iy], plan->shape.tf32);
-      });
+      plan->for_each_product(
+          [&](size_t ix, size_t iw, size_t iy) { sums[ix] += left[iw] * right[iy]; });
       put(sums, static_cast<T*>(dx), plan->accumulate);
     });
   });
@@ -97,11 +105,11 @@ void Convolution::backward_data(const void* weights, const void* dy, void* dx) c
 void Convolution::backward_weights(const void* x, const void* dy, void* dweights) const {
   run_on(plan_->stream, [=, plan = plan_.get()] {
     with_element(plan->shape.element, [&]<class T>(T*) {
+      const std::vector<float> left = factors<T>(x, plan->x_size(), plan->shape.tf32);
+      const std::vector<float> right = factors<T>(dy, plan->y_size(), plan->shape.tf32);
       std::vector<float> sums(plan->w_size());
-      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-        sums[iw] += factor(static_cast<const T*>(x)[ix], plan->shape.tf32) *
-                    factor(static_cast<const T*>(dy)[iy], plan->shape.tf32);
-      });
+      plan->for_each_product(
+          [&](size_t ix, size_t iw, size_t iy) { sums[iw] += left[ix] * right[iy]; });
       put(sums, static_cast<T*>(dweights), false);
     });
   });
