@@ -13,22 +13,42 @@
 
 namespace recordpipe::python {
 
-// A stage that one thread uses at a time.
-struct Elements::Reader {
-  Reader(const internal::Node& node, uint64_t epoch)
-      : context(internal::make_stage_context({.threads = 1})),
-        stage(node.make_stage(context)),
-        producer(stage.work->make_producer()),
-        values(node.element()) {
-    stage.plan->restart(epoch);
-  }
+struct Elements::Worker {
+  explicit Worker(internal::Work& work) : producer(work.make_producer()), values(work.element()) {}
 
-  const internal::StageContext context;
-  internal::Stage stage;
   std::unique_ptr<internal::Producer> producer;
   internal::ElementBuffer values;
   std::vector<internal::Ticket> tickets;
+};
+
+struct Elements::Opened {
+  explicit Opened(const internal::Node& node)
+      : context(internal::make_stage_context({.threads = 1})), stage(node.make_stage(context)) {}
+
+  // Returns a worker with the tickets of the elements.
+  std::unique_ptr<Worker> plan(const std::vector<uint64_t>& numbers) {
+    const std::lock_guard lock(mutex);
+    std::unique_ptr<Worker> worker;
+    if (spare.empty()) {
+      worker = std::make_unique<Worker>(*stage.work);
+    } else {
+      worker = std::move(spare.back());
+      spare.pop_back();
+    }
+    worker->tickets.resize(numbers.size());
+    stage.plan->tickets_at(numbers, worker->tickets);
+    return worker;
+  }
+  void give_back(std::unique_ptr<Worker> worker) {
+    const std::lock_guard lock(mutex);
+    spare.push_back(std::move(worker));
+  }
+
+  const internal::StageContext context;
+  internal::Stage stage;  // outlives the workers
   uint64_t size = 0;
+  std::mutex mutex;  // is locked without the GIL
+  std::vector<std::unique_ptr<Worker>> spare;
 };
 
 Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
@@ -62,60 +82,43 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
   throw nb::type_error(reason.c_str());
 }
 
-Elements::~Elements() = default;
-
-void Elements::forget_readers() {
-  (void)internal::renew(mutex_);
-  for (std::unique_ptr<Reader>& reader : spare_) (void)reader.release();
-  spare_.clear();
-}
-
-std::unique_ptr<Elements::Reader> Elements::take_reader() {
+std::shared_ptr<Elements::Opened> Elements::opened() {
   {
     const std::lock_guard lock(mutex_);
-    if (!spare_.empty()) {
-      std::unique_ptr<Reader> reader = std::move(spare_.back());
-      spare_.pop_back();
-      return reader;
-    }
+    if (opened_) return opened_;
   }
-  return interruptible([&](const std::stop_token& stop) {
-    auto reader = std::make_unique<Reader>(*node_, epoch_);
-    const std::stop_callback stopping(stop, [&] { reader->stage.plan->request_stop(); });
-    reader->size = reader->stage.plan->size();  // opens the files
-    return reader;
+  auto made = interruptible([&](const std::stop_token& stop) {
+    auto opening = std::make_shared<Opened>(*node_);
+    opening->stage.plan->restart(epoch_);
+    const std::stop_callback stopping(stop, [&] { opening->stage.plan->request_stop(); });
+    opening->size = opening->stage.plan->size();
+    return opening;
   });
-}
-
-void Elements::give_back(std::unique_ptr<Reader> reader) {
   const std::lock_guard lock(mutex_);
-  spare_.push_back(std::move(reader));
+  if (!opened_) opened_ = std::move(made);  // another thread may have been faster
+  return opened_;
 }
 
-uint64_t Elements::size() {
-  std::unique_ptr<Reader> reader = take_reader();
-  const uint64_t size = reader->size;
-  give_back(std::move(reader));
-  return size;
-}
+uint64_t Elements::size() { return opened()->size; }
 
 nb::list Elements::get(const std::vector<uint64_t>& numbers) {
-  std::unique_ptr<Reader> reader = take_reader();  // is dropped after an error
+  const std::shared_ptr<Opened> opened = this->opened();
+  std::unique_ptr<Worker> worker;  // is dropped after an error
   internal::Failures failures;
   {
     const GilRelease no_gil;
-    reader->tickets.resize(numbers.size());
-    reader->values.grow(numbers.size());
-    reader->stage.plan->tickets_at(numbers, reader->tickets);
-    failures = reader->producer->produce(reader->tickets, reader->values.data());
+    worker = opened->plan(numbers);
+    worker->values.grow(numbers.size());
+    failures = worker->producer->produce(worker->tickets, worker->values.data());
   }
   if (!failures.empty()) {
     const std::exception_ptr error = std::exchange(failures.front().error, nullptr);
     std::rethrow_exception(error);
   }
   nb::list list;
-  for (size_t i = 0; i < numbers.size(); ++i) list.append(convert_(reader->values.at(i)));
-  give_back(std::move(reader));
+  for (size_t i = 0; i < numbers.size(); ++i) list.append(convert_(worker->values.at(i)));
+  const GilRelease no_gil;
+  opened->give_back(std::move(worker));
   return list;
 }
 

@@ -16,36 +16,39 @@
 namespace recordpipe::python {
 
 // Computes on the calling thread, by Plan::tickets_at. Thread-safe: all functions are called with
-// the GIL, and release it while they compute. Keeps the files open.
+// the GIL, and release it while they compute. Keeps the files open, for all threads.
 class Elements {
  public:
   // Of a pass in `epoch`. Throws nb::type_error, naming the operator without random access.
   Elements(const PythonDataset& dataset, uint64_t epoch);
-  ~Elements();
 
   uint64_t size();
   // The elements of these numbers, each less than size().
   nb::list get(const std::vector<uint64_t>& numbers);
 
  private:
-  struct Reader;
-  // What `elements` are made of, and what makes a Python object of one. Needs the GIL.
-  using Convert = std::function<nb::object(void* element)>;
+  // A stage, and its number of elements.
+  struct Opened;
+  // What computes elements on one thread at a time.
+  struct Worker;
 
-  std::unique_ptr<Reader> take_reader();
-  void give_back(std::unique_ptr<Reader> reader);
+  // Opens the files at the first call.
+  std::shared_ptr<Opened> opened();
+  // Makes a row of a batch. Needs the GIL.
   nb::object parsed(const std::function<void(ParsedBatch&)>& set);
-  // The child makes readers of its own.
-  void forget_readers();
 
-  internal::NodePtr node_;  // outlives the readers
-  Convert convert_;
+  internal::NodePtr node_;                            // outlives the stage
+  std::function<nb::object(void* element)> convert_;  // makes a Python object; needs the GIL
   const uint64_t epoch_;
   const std::shared_ptr<const ParseSpec> spec_;
   const std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Reader>> spare_;
-  const internal::AfterFork renewal_{[this] { forget_readers(); }};
+  std::shared_ptr<Opened> opened_;
+  // A child opens the files itself. What threads of the parent use is leaked there.
+  const internal::AfterFork renewal_{[this] {
+    (void)internal::renew(mutex_);
+    new std::shared_ptr<Opened>(std::move(opened_));
+  }};
 };
 
 }  // namespace recordpipe::python

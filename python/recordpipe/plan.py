@@ -114,14 +114,14 @@ class Call:
             value = attributes[name]
             if not fits(value) and not (is_optional and value is None):
                 raise TypeError(
-                    f"{self._shown()}: an argument of another type, or a number out of range; see "
+                    f"{self!r}: an argument of another type, or a number out of range; see "
                     f"help(recordpipe.Dataset.{self.method})"
                 )
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
-    def _shown(self) -> str:
+    def __repr__(self) -> str:
         shown = [each for each in self._fields if each.repr]
         values = [(each, repr(getattr(self, each.name))[:80]) for each in shown]
         texts = [text for each, text in values if not each.kw_only]

@@ -43,8 +43,7 @@ def _files_of(plan: Plan) -> FileAccess:
 class FileAccess:
     """The records of files, or the values parsed from them. Opens the files at the first use.
 
-    For these, ElementAccess would take twice the time, open distant files one by one, and open the
-    files of each thread anew.
+    For these, ElementAccess would take twice the time, and open distant files one by one.
     """
 
     def __init__(
@@ -92,9 +91,12 @@ class ElementAccess:
 
     def __init__(self, elements: _native.Elements) -> None:
         self._elements = elements
+        self._count: int | None = None
 
     def __len__(self) -> int:
-        return len(self._elements)
+        if self._count is None:
+            self._count = len(self._elements)
+        return self._count
 
     def get(self, index: int) -> Any:
         return self._elements.get([_checked(index, len(self))])[0]
