@@ -11,15 +11,7 @@ endif()
 
 option(RECORDPIPE_STANDALONE "Link everything but the C library statically, for Python wheels" OFF)
 if(RECORDPIPE_STANDALONE)
-  include(cmake/standalone.cmake)
-  return()
-endif()
-
-# With OFF, for example, the record library can be built without the trainer's packages.
-option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
-       ${PROJECT_IS_TOP_LEVEL})
-if(RECORDPIPE_WHOLE)
-  set(required REQUIRED)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)  # prefers static libraries
 endif()
 
 find_package(Threads REQUIRED)
@@ -31,6 +23,35 @@ find_library(ISAL_LIBRARY isal)
 if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   set(isal_found ON)
 endif()
+option(RECORDPIPE_ISAL "Use ISA-L for gzip: decompresses in 0.6 of zlib's time; adds a fast compression level"
+       ${isal_found})
+find_path(WEBP_INCLUDE_DIR webp/decode.h)
+find_library(WEBP_LIBRARY webp)
+if(WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
+  set(webp_found ON)
+endif()
+option(RECORDPIPE_WEBP "Use libwebp to decode WebP images; OFF: they are an error" ${webp_found})
+# (Debian 12's RE2 has no CMake package.)
+find_path(RE2_INCLUDE_DIR re2/re2.h)
+find_library(RE2_LIBRARY NAMES libre2.so re2)
+if(RE2_INCLUDE_DIR AND RE2_LIBRARY)
+  add_library(recordpipe::re2 INTERFACE IMPORTED)
+  set_target_properties(recordpipe::re2 PROPERTIES INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY}
+                        INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE_DIR})
+endif()
+
+if(RECORDPIPE_STANDALONE)
+  include(cmake/standalone.cmake)
+  return()
+endif()
+
+# With OFF, for example, the record library can be built without the trainer's packages.
+option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
+       ${PROJECT_IS_TOP_LEVEL})
+if(RECORDPIPE_WHOLE)
+  set(required REQUIRED)
+endif()
+
 # OFF: plain threads. ThreadSanitizer doesn't know oneTBB's synchronisation, and finds false races;
 # tests that count allocations would count oneTBB's with AddressSanitizer.
 set(recordpipe_tbb_default ON)
@@ -44,14 +65,6 @@ if(RECORDPIPE_TBB)
     message(FATAL_ERROR "oneTBB not found: install it (libtbb-dev), or set RECORDPIPE_TBB=OFF")
   endif()
 endif()
-option(RECORDPIPE_ISAL "Use ISA-L for gzip: decompresses in 0.6 of zlib's time; adds a fast compression level"
-       ${isal_found})
-find_path(WEBP_INCLUDE_DIR webp/decode.h)
-find_library(WEBP_LIBRARY webp)
-if(WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
-  set(webp_found ON)
-endif()
-option(RECORDPIPE_WEBP "Use libwebp to decode WebP images; OFF: they are an error" ${webp_found})
 find_package(Protobuf ${required})
 find_package(JPEG ${required})
 find_package(LibArchive ${required})
@@ -65,6 +78,9 @@ find_package(nlohmann_json ${required})
 find_package(dnnl ${required})
 if(RECORDPIPE_WHOLE AND NOT HWY_INCLUDE_DIR)
   message(FATAL_ERROR "Highway not found: install it (libhwy-dev)")
+endif()
+if(RECORDPIPE_WHOLE AND NOT TARGET recordpipe::re2)
+  message(FATAL_ERROR "RE2 not found: install it (libre2-dev)")
 endif()
 find_package(OpenMP ${required} COMPONENTS CXX)
 

@@ -1,8 +1,10 @@
 # Dependencies for RECORDPIPE_STANDALONE: the results need only the C library, as a Python wheel
-# must. Debian's static libraries are linked where there are any. Otherwise:
+# must. Debian's static libraries are linked where there are any that can be. Otherwise:
 #
 #   libstdc++, libgcc  linked statically (recordpipe_link_standalone)
 #   ISA-L              only shared, needs only the C library: auditwheel copies it into the wheel
+#   RE2                static in programs, for which it is compiled. In the module shared: auditwheel
+#                      copies it into the wheel, and it needs the system's libstdc++, as NumPy does
 #   libjpeg, libpng    static, with their references to stderr renamed (make_shareable)
 #   fmt                header-only
 #   libarchive, curl   need too much of the system (certificates, a C library of 2022), so .npz, tar
@@ -12,25 +14,6 @@
 
 # Processes that use Python fork, and oneTBB's threads are missing in the children: plain threads.
 set(RECORDPIPE_TBB OFF)
-
-# Prefers static libraries.
-set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
-find_package(Threads REQUIRED)
-find_package(ZLIB REQUIRED)
-find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
-find_library(ZSTD_LIBRARY zstd REQUIRED)
-find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
-find_library(ISAL_LIBRARY isal)
-if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
-  set(isal_found ON)
-endif()
-option(RECORDPIPE_ISAL "Use ISA-L for gzip" ${isal_found})
-find_path(WEBP_INCLUDE_DIR webp/decode.h)
-find_library(WEBP_LIBRARY webp)
-if(WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
-  set(webp_found ON)
-endif()
-option(RECORDPIPE_WEBP "Use libwebp to decode WebP images; OFF: they are an error" ${webp_found})
 
 # Debian's libjpeg.a and libpng.a are compiled for programs. All that keeps them out of a shared
 # library is how they refer to stderr, another library's variable, so they get a variable of ours.
@@ -53,6 +36,15 @@ set_target_properties(recordpipe_codecs_stderr PROPERTIES POSITION_INDEPENDENT_C
 foreach(codec JPEG::JPEG PNG::PNG)
   target_link_libraries(${codec} INTERFACE recordpipe_codecs_stderr)
 endforeach()
+# A program that linked the shared one would export all of libstdc++ to it. (With Abseil, RE2's static
+# library would need a dozen of others.)
+find_library(RE2_STATIC_LIBRARY libre2.a)
+file(STRINGS ${RE2_INCLUDE_DIR}/re2/re2.h re2_uses_abseil REGEX "absl/" LIMIT_COUNT 1)
+if(RE2_STATIC_LIBRARY AND NOT re2_uses_abseil)
+  set(is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+  set_target_properties(recordpipe::re2 PROPERTIES INTERFACE_LINK_LIBRARIES
+                        $<IF:${is_program},${RE2_STATIC_LIBRARY},${RE2_LIBRARY}>)
+endif()
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL REQUIRED)
 find_package(CLI11 REQUIRED)

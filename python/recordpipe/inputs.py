@@ -34,10 +34,10 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
   ``"text != 'none' or len(box) >= 4"``. A comparison is true if it is true for any value of the
   feature; it is false for a feature that is missing or of another kind. A feature that no record
   has is an error. Strings: ``startswith(text, "a")``, ``endswith``, ``contains`` and
-  ``matches(text, r"^a.*z$")``, a regular expression in linear time that matches anywhere unless
-  ``^`` and ``$`` anchor it; ``*`` in place of the feature is every feature. Of the record itself:
-  ``record.size`` (bytes of its data), ``record.number`` (in its file, from 0) and ``record.path``;
-  a feature with such a name, or with blanks, stands in backticks.
+  ``matches(text, r"^a.*z$")``, a regular expression of RE2, in linear time, that matches anywhere
+  unless ``^`` and ``$`` anchor it; ``*`` in place of the feature is every feature. Of the record
+  itself: ``record.size`` (bytes of its data), ``record.number`` (in its file, from 0) and
+  ``record.path``; a feature with such a name, or with blanks, stands in backticks.
 - ``limit``: at most the first so many of the selected records.
 - ``threads``: 1 to 1,024; default 0: one for each core. Results don't depend on it.
 - ``progress``: True shows a bar: of tqdm if it is installed, otherwise a line on standard error. A

@@ -100,6 +100,7 @@ LIBRARIES = {
     "png.h": ["dataset/image/png_"],
     "webp/decode.h": ["dataset/image/webp_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
+    "re2/": ["dataset/toolkit/selection/regex.cc"],
     "tbb/": ["dataset/parallel/tbb_market.cc"],
     "iconv.h": ["tools/tfrecord/io/text_encoding"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],

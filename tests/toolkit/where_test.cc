@@ -450,7 +450,7 @@ TEST(Where, MistakesInFunctionsNameTheColumn) {
   EXPECT_EQ(complaint_of("* == 3"),
             "--where, column 1: expected the name of a feature (in backticks if need be)");
   EXPECT_EQ(complaint_of("matches(name, 'a(b')"),
-            "--where, column 15: byte 2 of the pattern: missing )");
+            "--where, column 15: the pattern: missing ): a(b");
   EXPECT_EQ(
       complaint_of("matches(name, '\\d')"),
       "--where, column 16: expected \\\\ \\' \\\" \\n \\t or \\xNN (r'...' keeps backslashes)");

@@ -93,9 +93,10 @@ no features; a note counts them.
 
 Functions of strings: startswith(NAME, "a"), endswith(NAME, "a"), contains(NAME, "a"), and
 matches(NAME, r"^a.*z$") for a regular expression, which matches anywhere unless ^ and $ anchor it. *
-in place of NAME is every feature: contains(*, "cat"). Regular expressions are in UTF-8, with
-. [a-z] [^a-z] \d \w \s \b a|b (a) * + ? {2,5} (?i) (?s); they take linear time. In r"..." a backslash
-is a backslash; other strings have the escapes \\ \' \" \n \t \xNN.
+in place of NAME is every feature: contains(*, "cat"). Regular expressions are those of RE2: . [a-z]
+[^a-z] \d \w \s \b a|b (a) * + ? {2,5} (?i) (?s) and more, in UTF-8 (one that has \xNN from \x80 on
+is of bytes), without look-around and back-references; they take linear time. In r"..." a backslash is
+a backslash; other strings have the escapes \\ \' \" \n \t \xNN.
 
 Of the record itself: record.size (bytes of its data), record.number (in its file, from 0) and
 record.path (as it was given; - for standard input). A feature with such a name stands in backticks.)";

@@ -16,9 +16,9 @@
 // startswith(NAME, "ab"), endswith(), contains() and matches() are true if any bytes value of the
 // feature starts with, ends with or contains the bytes of the string, or if the regular expression
 // matches anywhere in it (^ and $ anchor it). In place of NAME, * stands for every feature. Regular
-// expressions are those of RE2 and Python without look-around and back-references: . [a-z] [^a-z]
-// \d \w \s \D \W \S a|b (a) * + ? {2,5} ^ $ \b \B (?i) (?s), in UTF-8; \xNN from \x80 on is that
-// byte. Time is linear in the size of the value.
+// expressions are RE2's (https://github.com/google/re2/wiki/Syntax): those of Python without
+// look-around and back-references, in UTF-8. A pattern that has \xNN from \x80 on is one of bytes.
+// Time is linear in the size of the value.
 //
 // record.size is the number of bytes of the record's data, record.number its number in its file,
 // from 0 (without damaged ones, where these are skipped), and record.path the file's path: as it
@@ -75,9 +75,9 @@ class RecordNumbers {
 class Where {
  public:
   // Throws Error{invalid_argument}, with the column (from 1), for a syntax error, and for
-  // parentheses and nots nested more than 100 deep; also for regular expressions that need more
-  // than 10,000 states or have groups nested more than 100 deep. `called` is the name of the
-  // expression in messages, for example a program's option.
+  // parentheses and nots nested more than 100 deep; also for regular expressions of more than
+  // 10,000 bytes, or more than 8 MiB when compiled. `called` is the name of the expression in
+  // messages, for example a program's option.
   explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
   Where(Where&&) noexcept;
