@@ -1,8 +1,11 @@
 #include "recordpipe/record_writer.h"
 
+#include <array>
 #include <utility>
 
+#include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 #include "recordpipe/record_format.h"
 
 namespace recordpipe {
@@ -27,13 +30,15 @@ struct RecordWriter::State {
   std::unique_ptr<AtomicFile> file;      // if constructed with a path
   ByteSink* sink = nullptr;              // the output: `file` or the caller's sink
   std::unique_ptr<ByteSink> compressor;  // writes to `sink`
+  const size_t buffer_size;
   std::string buffer = {};
   uint64_t records = 0;
   uint64_t bytes = 0;
   bool open = true;
   bool finished = false;
 
-  State(ByteSink& out, const RecordWriteOptions& options) : sink(&out) {
+  State(ByteSink& out, const RecordWriteOptions& options, size_t buffered)
+      : sink(&out), buffer_size(buffered) {
     if (options.compression != Compression::none) {
       compressor = deflate(out, {options.compression, options.compression_level});
     }
@@ -47,8 +52,15 @@ struct RecordWriter::State {
     buffer.clear();
   }
 
-  // Only files are buffered; a sink receives every record immediately.
-  bool is_full() const { return !file || buffer.size() >= kWriteBufferSize; }
+  // Without a buffer, a record is collected for one write.
+  void append(std::span<const std::byte> data) {
+    if (buffer_size > 0 && buffer.size() + data.size() > buffer_size) flush();
+    if (buffer_size > 0 && data.size() > buffer_size) {
+      next().write(data);
+    } else {
+      append_bytes(data, buffer);
+    }
+  }
 
   // Runs `action`. Nothing may be written after a failure; otherwise the file would have a gap.
   template <typename Action>
@@ -67,23 +79,35 @@ struct RecordWriter::State {
 RecordWriter::RecordWriter(FileSystem& file_system, const std::string& path,
                            RecordWriteOptions options) {
   auto file = std::make_unique<AtomicFile>(file_system, path);
-  state_ = std::make_unique<State>(*file, options);
+  state_ = std::make_unique<State>(*file, options, kWriteBufferSize);
   state_->file = std::move(file);
 }
 
 RecordWriter::RecordWriter(ByteSink& sink, RecordWriteOptions options)
-    : state_(std::make_unique<State>(sink, options)) {}
+    : state_(std::make_unique<State>(sink, options, options.buffer_size)) {}
 
 RecordWriter::~RecordWriter() = default;
 RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
 RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
 
-void RecordWriter::write(std::span<const std::byte> data) {
+void RecordWriter::write(std::span<const std::byte> data) { write_pieces(std::span(&data, 1)); }
+
+void RecordWriter::write_pieces(std::span<const std::span<const std::byte>> pieces) {
+  size_t size = 0;
+  for (const auto& piece : pieces) size += piece.size();
   state_->guarded([&] {
-    append_framed(data, state_->buffer);
+    state_->append(encode_record_header(size));
+    uint32_t crc = 0;
+    for (const auto& piece : pieces) {
+      crc = crc32c_extend(crc, piece);
+      state_->append(piece);
+    }
+    std::array<std::byte, kRecordFooterSize> footer;
+    store_little_endian(mask_crc(crc), footer.data());
+    state_->append(footer);
     state_->records += 1;
-    state_->bytes += data.size() + kRecordOverhead;
-    if (state_->is_full()) state_->flush();
+    state_->bytes += size + kRecordOverhead;
+    if (state_->buffer_size == 0) state_->flush();
   });
 }
 

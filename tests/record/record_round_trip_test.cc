@@ -135,6 +135,27 @@ TEST(RecordWriter, ASinkGetsEveryRecordAtOnce) {
   EXPECT_EQ(to_hex(sink.content), "0300000000000000b099490e666f6f618abefe");
 }
 
+TEST(RecordWriter, ABufferAndPiecesChangeNoBytes) {
+  const std::string large(100, 'x');
+  MemorySink expected;
+  RecordWriter plain(expected);
+  for (const std::string& record : {std::string("foobar"), std::string(), large + "y"}) {
+    plain.write(as_bytes(record));
+  }
+  plain.close();
+  for (const size_t buffer_size : {0u, 1u, 20u, 1000u}) {
+    MemorySink sink;
+    RecordWriter writer(sink, {.buffer_size = buffer_size});
+    writer.write_pieces(std::vector{as_bytes("foo"), as_bytes(""), as_bytes("bar")});
+    writer.write_pieces({});
+    writer.write_pieces(std::vector{as_bytes(large), as_bytes("y")});
+    EXPECT_EQ(writer.bytes(), expected.content.size());
+    EXPECT_EQ(sink.content.empty(), buffer_size == 1000);
+    writer.finish();
+    EXPECT_EQ(sink.content, expected.content) << buffer_size;
+  }
+}
+
 TEST(RecordWriter, LeftUnclosedWritesNoFile) {
   TemporaryDirectory directory;
   { RecordWriter(posix_file_system(), directory / "a").write(as_bytes("foo")); }

@@ -17,6 +17,9 @@ struct RecordWriteOptions {
   Compression compression = Compression::none;
   // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22. Ignored without compression.
   int compression_level = 6;
+  // With a sink: records are collected up to this number of bytes (default 0: each record is
+  // written to the sink at once). Pieces that are larger are not copied.
+  size_t buffer_size = 0;
 };
 
 // Appends the framed record to `out`, for callers that frame records in parallel
@@ -24,9 +27,9 @@ struct RecordWriteOptions {
 void append_framed(std::span<const std::byte> data, std::string& out);
 
 // Writes records in order. Not thread-safe. With a path, the file appears complete at close() or
-// not at all (AtomicFile). With a sink (not owned), each record is written to the sink at once, and
-// close() leaves the sink open. Compresses on the caller's thread (parallel_deflate.h uses
-// several). After an exception, and after close(), all calls throw Error{invalid_argument}.
+// not at all (AtomicFile). With a sink (not owned), close() leaves the sink open. Compresses on the
+// caller's thread (parallel_deflate.h uses several). After an exception, and after close(), all
+// calls throw Error{invalid_argument}.
 class RecordWriter {
  public:
   // Throw Error{invalid_argument} for a compression_level out of range. With a path, also the
@@ -38,6 +41,8 @@ class RecordWriter {
   RecordWriter& operator=(RecordWriter&&) noexcept;
 
   void write(std::span<const std::byte> data);
+  // Writes a record that is given as consecutive pieces.
+  void write_pieces(std::span<const std::span<const std::byte>> pieces);
   // Writes `count` records framed by append_framed, without copying them: pass many records per
   // call.
   void write_framed(std::span<const std::byte> framed, uint64_t count);

@@ -1,17 +1,15 @@
 #include "dataset/toolkit/files/record_output.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
 #include "dataset/io/deflate_block.h"
 #include "recordpipe/atomic_file_set.h"
-#include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
 #include "recordpipe/parallel_deflate.h"
 #include "recordpipe/record_format.h"
+#include "recordpipe/record_writer.h"
 
 namespace recordpipe {
 namespace {
@@ -43,37 +41,20 @@ ParallelDeflateOptions deflate_options(const RecordOutputOptions& options) {
           .block_size = block};
 }
 
-// Buffers small writes, and counts bytes.
-class BufferedSink final : public ByteSink {
+class CountingSink final : public ByteSink {
  public:
-  BufferedSink(ByteSink& sink, size_t size) : sink_(sink), size_(size) {}
+  explicit CountingSink(ByteSink& sink) : sink_(sink) {}
 
   void write(std::span<const std::byte> data) override {
-    if (buffer_.size() + data.size() > size_) flush();
-    if (data.size() > size_) {
-      pass_on(data);
-    } else {
-      buffer_.append(reinterpret_cast<const char*>(data.data()), data.size());
-    }
+    bytes_ += data.size();
+    sink_.write(data);
   }
-  void close() override { flush(); }
+  void close() override {}
   const std::string& path() const override { return sink_.path(); }
   uint64_t bytes() const { return bytes_; }
 
  private:
-  void flush() {
-    pass_on(std::as_bytes(std::span(buffer_)));
-    buffer_.clear();
-  }
-  void pass_on(std::span<const std::byte> data) {
-    if (data.empty()) return;
-    bytes_ += data.size();
-    sink_.write(data);
-  }
-
   ByteSink& sink_;
-  const size_t size_;
-  std::string buffer_;
   uint64_t bytes_ = 0;
 };
 
@@ -82,45 +63,28 @@ class OpenFile {
  public:
   OpenFile(ByteSink& sink, size_t buffer, const ParallelDeflateOptions& options,
            const std::shared_ptr<DeflateThreads>& threads)
-      : sink_(sink), buffer_(sink, buffer) {
-    if (options.format != Compression::none) {
-      compressor_ = deflate_in_parallel(buffer_, options, threads);
-    }
-  }
+      : sink_(sink),
+        counted_(sink),
+        compressor_(options.format == Compression::none
+                        ? nullptr
+                        : deflate_in_parallel(counted_, options, threads)),
+        writer_(compressor_ ? *compressor_ : counted_, {.buffer_size = buffer}) {}
 
-  // `size` is the total size of the pieces.
-  void write(std::span<const std::span<const std::byte>> pieces, size_t size) {
-    ByteSink& first = compressor_ ? *compressor_ : static_cast<ByteSink&>(buffer_);
-    first.write(encode_record_header(size));
-    uint32_t crc = 0;
-    for (const auto& piece : pieces) {
-      crc = crc32c_extend(crc, piece);
-      first.write(piece);
-    }
-    std::array<std::byte, kRecordFooterSize> footer;
-    store_little_endian(mask_crc(crc), footer.data());
-    first.write(footer);
-    framed_ += size + kRecordOverhead;
-    ++records_;
-  }
-
-  uint64_t framed() const { return framed_; }
-  uint64_t records() const { return records_; }
+  RecordWriter& writer() { return writer_; }
   ByteSink& sink() { return sink_; }
 
   // Flushes all data.
   WrittenFile end() {
+    writer_.finish();
     if (compressor_) compressor_->close();
-    buffer_.close();
-    return {.path = {}, .records = records_, .bytes = buffer_.bytes()};
+    return {.path = {}, .records = writer_.records(), .bytes = counted_.bytes()};
   }
 
  private:
   ByteSink& sink_;
-  BufferedSink buffer_;
+  CountingSink counted_;
   std::unique_ptr<ByteSink> compressor_;
-  uint64_t framed_ = 0;
-  uint64_t records_ = 0;
+  RecordWriter writer_;
 };
 
 }  // namespace
@@ -206,19 +170,20 @@ struct RecordOutput::State {
   }
 
   // Returns the file for the next record, of this size.
-  OpenFile& file_for(size_t split, size_t size) {
+  RecordWriter& file_for(size_t split, size_t size) {
     FileSet& set = sets[split];
-    if (set.open.size() > 1) return *set.open[set.records % set.open.size()];
+    if (set.open.size() > 1) return set.open[set.records % set.open.size()]->writer();
     if (options.needs_counts()) {
       while (set.written.size() + 1 < options.shards &&
              set.records >= set.total * (set.written.size() + 1) / options.shards) {
         begin_next(split);
       }
-    } else if (options.max_bytes > 0 && set.open.front()->records() > 0 &&
-               set.open.front()->framed() + size + kRecordOverhead > options.max_bytes) {
+    } else if (const RecordWriter& writer = set.open.front()->writer();
+               options.max_bytes > 0 && writer.records() > 0 &&
+               writer.bytes() + size + kRecordOverhead > options.max_bytes) {
       begin_next(split);
     }
-    return *set.open.front();
+    return set.open.front()->writer();
   }
 
   const RecordOutputOptions options;
@@ -240,7 +205,7 @@ RecordOutput::~RecordOutput() = default;
 void RecordOutput::write(std::span<const std::span<const std::byte>> pieces, size_t split) {
   size_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
-  state_->file_for(split, size).write(pieces, size);
+  state_->file_for(split, size).write_pieces(pieces);
   ++state_->sets[split].records;
 }
 
