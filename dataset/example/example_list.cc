@@ -24,7 +24,7 @@ struct Steps {
 
 class Lists {
  public:
-  explicit Lists(size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit Lists(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   void add_example(WireReader example) {
     ++examples_;
@@ -67,7 +67,7 @@ class Lists {
   // Adds empty steps, so that there are `count`.
   void fill(Steps& steps, size_t count) {
     empty_bytes_ += 2 * (count - steps.count);
-    if (empty_bytes_ > most_bytes_) {
+    if (empty_bytes_ > max_bytes_) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .reason = "an ExampleListWithContext whose Examples have too many different "
                              "features"});
@@ -77,7 +77,7 @@ class Lists {
     }
   }
 
-  const size_t most_bytes_;
+  const size_t max_bytes_;
   size_t examples_ = 0;
   size_t empty_bytes_ = 0;
   std::map<std::string_view, std::string> in_example_;
@@ -88,7 +88,7 @@ class Lists {
 
 Record as_sequence_example(const Record& list) {
   std::string sequence;
-  Lists lists(std::max<size_t>(1 << 20, 4 * list.data.size()));
+  Lists lists(max_step_bytes(list.data.size()));
   WireReader reader = read_example(list.data);
   while (!reader.done()) {
     const uint32_t tag = reader.read_tag();

@@ -1,9 +1,18 @@
 // Turns an ExampleListWithContext into a SequenceExample, for the parser of these.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "recordpipe/record.h"
 
 namespace recordpipe {
+
+// The memory that the steps of all feature lists of an ExampleListWithContext may take: a list
+// whose Examples have other features each has as many steps as the product of both numbers.
+constexpr size_t max_step_bytes(size_t list_bytes) {
+  return std::max<size_t>(1 << 20, 4 * list_bytes);
+}
 
 // Returns a record with the list's context, and a feature list for each feature of its Examples,
 // with a step for each Example. The record owns its bytes. Throws Error{corrupted} if `list` is not

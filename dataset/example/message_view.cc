@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/example/event_view.h"
+#include "dataset/example/example_list.h"
 #include "dataset/example/message_fields.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
@@ -254,7 +255,8 @@ bool MessageView::read_example_list() {
   features_.clear();
   size_t examples = 0;
   read_messages(read_example(record_), kListExamples, [&](WireReader) { ++examples; });
-  const size_t most_steps = std::max<size_t>(65536, record_.size() / 4);
+  constexpr size_t kStepBytes = 16;  // a part of a FeatureView: views may take more than messages
+  const size_t max_steps = max_step_bytes(record_.size()) / kStepBytes;
   std::map<std::string_view, size_t> columns;  // name -> index in columns_
   std::vector<std::string_view> names;
   size_t row = 0;
@@ -264,7 +266,7 @@ bool MessageView::read_example_list() {
     const auto [found, is_new] = columns.emplace(name, names.size());
     if (!is_new) return found->second;
     names.push_back(name);
-    is_too_sparse = names.size() * examples > most_steps;
+    is_too_sparse = names.size() * examples > max_steps;
     if (is_too_sparse) return found->second;
     if (names.size() > columns_.size()) columns_.emplace_back();
     columns_[found->second].assign(examples, FeatureView({}, FeatureSize(), /*in_entry=*/false));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/in_record.h"
 #include "dataset/base/names_in_words.h"
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/example_list.h"
@@ -46,29 +47,21 @@ bool is_list_of_examples(const Record& record) {
   return has_any && message.kind() == MessageKind::example_list;
 }
 
-// Returns `error` with the record's path and offset, if they are known. The offset in `error`,
-// which is relative to the data, moves to the reason. If a feature is missing, the hint names those
-// that there are. A list of Examples is called so.
-Error in_record(const Error& error, const Record& record,
-                std::initializer_list<const WantedFeatures*> schemas) {
-  Error::Parts parts{.kind = error.kind(),
-                     .path = std::string(record.path),
-                     .reason = error.reason(),
-                     .hint = error.hint()};
+// Returns `error` with the record's place. If a feature is missing, the hint names those that there
+// are. A list of Examples is called so.
+Error placed(const Error& error, const Record& record,
+             std::initializer_list<const WantedFeatures*> schemas) {
+  Error::Parts parts = error.parts();
   const bool is_missing = error.kind() == ErrorKind::not_found;
   if ((is_missing || error.kind() == ErrorKind::corrupted) && is_list_of_examples(record)) {
+    parts.offset.reset();
     parts.reason = "an ExampleListWithContext where an Example was expected,";
     parts.hint = "parse_example_list (C++: SequenceExampleSchema::of_example_lists) reads it";
-  } else {
-    if (error.offset()) {
-      parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
-    }
-    const std::string features = is_missing ? features_in_words(record, schemas) : "";
+  } else if (is_missing) {
+    const std::string features = features_in_words(record, schemas);
     if (!features.empty()) parts.hint = features + "; " + parts.hint;
   }
-  parts.reason += " in the record";
-  if (!record.path.empty()) parts.offset = record.offset;
-  return Error(std::move(parts));
+  return in_record(Error(std::move(parts)), record.path, record.offset);
 }
 
 // The feature lists of a SequenceExample, of which an ExampleCollator reads the context only.
@@ -120,7 +113,7 @@ void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const 
       if (!met.empty()) unlisted->count(met, record);
     }
   } catch (const Error& error) {
-    throw in_record(error, record, {wanted_.get()});
+    throw placed(error, record, {wanted_.get()});
   }
   batch.records_[row] = std::move(record);
 }
@@ -186,7 +179,7 @@ void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Recor
       if (!met.empty()) unlisted->count(met, record);
     }
   } catch (const Error& error) {
-    throw in_record(error, record, {context_.get(), feature_lists_.get()});
+    throw placed(error, record, {context_.get(), feature_lists_.get()});
   }
   batch.records_[row] = std::move(record);
 }

@@ -409,7 +409,7 @@ class Images(ExportTest):
         self.write("a", named_example({"image": [b"abc"]}))
         for words, arguments in (("none of the features image/encoded, image, ", ["--select", "x"]),
                                  ("3 bytes that are neither an image file nor pixels of a known "
-                                  "shape, in the record at 0 (describe raw pixels with --shape",
+                                  "shape in the record at 0 (describe raw pixels with --shape",
                                   []),
                                  ("3 bytes, not the 12 of 2x2x3", ["--shape", "2x2x3"]),
                                  ("no feature y", ["--image", "y"]),

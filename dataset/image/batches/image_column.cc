@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "dataset/base/in_record.h"
 #include "dataset/image/batches/image_pass.h"
 #include "dataset/image/batches/size_text.h"
 #include "recordpipe/element.h"
@@ -16,15 +17,10 @@ namespace {
 constexpr double kMostPaddedValues = 1 << 28;
 
 // Returns `error` with the feature's name, and the path and offset of its record.
-Error in_record(const Error& error, const std::string& feature, const ImageOrigin& origin) {
-  Error::Parts parts{.kind = error.kind(),
-                     .path = std::string(origin.path),
-                     .reason = "image '" + printable(feature) + "': " + error.reason(),
-                     .hint = error.hint()};
-  if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the file)";
-  parts.reason += " in the record";
-  if (!origin.path.empty()) parts.offset = origin.offset;
-  return Error(std::move(parts));
+Error placed(const Error& error, const std::string& feature, const ImageOrigin& origin) {
+  Error::Parts parts = error.parts();
+  parts.reason = "image '" + printable(feature) + "': " + error.reason();
+  return in_record(Error(std::move(parts)), origin.path, origin.offset, "file");
 }
 
 // Copies images of one size to the batch.
@@ -37,14 +33,14 @@ void join(ImageColumn& column, const ImageSpec& spec) {
     const auto size = [](const ImageFormat& format) {
       return text({format.height, format.width}, format.channels);
     };
-    throw in_record(Error({.kind = ErrorKind::unsupported,
-                           .reason = size(image.format) +
-                                     " pixels, and the first image of the batch has " + size(first),
-                           .hint = "images of a batch need one size: resize or crop them "
-                                   "(for example by resize() to a height and a width), give "
-                                   "decode_image() channels, or choose the sizes \"padded\" or "
-                                   "\"list\""}),
-                    spec.feature, {image.path, image.offset});
+    throw placed(Error({.kind = ErrorKind::unsupported,
+                        .reason = size(image.format) +
+                                  " pixels, and the first image of the batch has " + size(first),
+                        .hint = "images of a batch need one size: resize or crop them "
+                                "(for example by resize() to a height and a width), give "
+                                "decode_image() channels, or choose the sizes \"padded\" or "
+                                "\"list\""}),
+                 spec.feature, {image.path, image.offset});
   }
   column.batch.reset(first, rows);
   for (size_t row = 0; row < rows; ++row) {
@@ -61,12 +57,12 @@ void pad(ImageColumn& column, const ImageSpec& spec) {
   double values = 0;
   for (const SizedImage& image : column.images) {
     if (image.format.channels != format.channels) {
-      throw in_record(Error({.kind = ErrorKind::unsupported,
-                             .reason = std::to_string(image.format.channels) +
-                                       " channels, and the first image of the batch has " +
-                                       std::to_string(format.channels),
-                             .hint = "give decode_image() channels"}),
-                      spec.feature, {image.path, image.offset});
+      throw placed(Error({.kind = ErrorKind::unsupported,
+                          .reason = std::to_string(image.format.channels) +
+                                    " channels, and the first image of the batch has " +
+                                    std::to_string(format.channels),
+                          .hint = "give decode_image() channels"}),
+                   spec.feature, {image.path, image.offset});
     }
     format.height = std::max(format.height, image.format.height);
     format.width = std::max(format.width, image.format.width);
@@ -78,12 +74,12 @@ void pad(ImageColumn& column, const ImageSpec& spec) {
   if (padded > kMostPaddedValues && padded > ImageColumnCollator::kMaxPadding * values) {
     const SizedImage& widest = *std::ranges::max_element(
         column.images, {}, [](const SizedImage& image) { return image.format.width; });
-    throw in_record(Error({.kind = ErrorKind::limit_exceeded,
-                           .reason = text({widest.format.height, widest.format.width}) +
-                                     " pixels in a batch that is padded to " +
-                                     text({format.height, format.width}),
-                           .hint = "resize the images, or batch fewer of them"}),
-                    spec.feature, {widest.path, widest.offset});
+    throw placed(Error({.kind = ErrorKind::limit_exceeded,
+                        .reason = text({widest.format.height, widest.format.width}) +
+                                  " pixels in a batch that is padded to " +
+                                  text({format.height, format.width}),
+                        .hint = "resize the images, or batch fewer of them"}),
+                 spec.feature, {widest.path, widest.offset});
   }
   column.batch.reset(format, rows);
   const bool planar = format.layout == Layout::nchw;
@@ -148,7 +144,7 @@ void ImageColumnCollator::set(ImageColumn& column, size_t row, std::span<const s
   try {
     pass_->compute(bytes, random, next, std::ref(memory));  // no copy, which would allocate
   } catch (const Error& error) {
-    throw in_record(error, spec().feature, origin);
+    throw placed(error, spec().feature, origin);
   }
 }
 
@@ -156,7 +152,7 @@ void ImageColumnCollator::check(std::span<const std::byte> bytes, const ImageOri
   try {
     pass_->check(bytes);
   } catch (const Error& error) {
-    throw in_record(error, spec().feature, origin);
+    throw placed(error, spec().feature, origin);
   }
 }
 

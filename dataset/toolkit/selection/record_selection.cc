@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/in_record.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
@@ -104,19 +105,10 @@ class Selector {
     try {
       return {.message = edit_features(record.data, selection_.edit)};
     } catch (const Error& error) {
-      if (!selection_.on_failed_edit) throw placed(error, record);
-      return {.error = placed(error, record)};
+      Error placed = in_record(error, record.path, record.offset);
+      if (!selection_.on_failed_edit) throw placed;
+      return {.error = std::move(placed)};
     }
-  }
-
-  static Error placed(const Error& error, const Record& record) {
-    const std::string place =
-        error.offset() ? " at byte " + std::to_string(*error.offset()) + " of the record" : "";
-    return Error({.kind = error.kind(),
-                  .path = std::string(record.path),
-                  .offset = record.offset,
-                  .reason = error.reason() + place + ", in the record",
-                  .hint = error.hint()});
   }
 
   // take_block() and take_large() return whether more records are wanted.
@@ -163,7 +155,7 @@ class Selector {
       consume_(pieces, record);
     } catch (const Error& error) {
       if (!error.path().empty()) throw;
-      throw placed(error, record);
+      throw in_record(error, record.path, record.offset);
     }
   }
 

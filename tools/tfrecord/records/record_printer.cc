@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/in_record.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
@@ -90,19 +91,6 @@ std::optional<NumberedRecord> RecordPrinter::read(RecordCursor& cursor) {
   return record;
 }
 
-namespace {
-
-// The error with the record's place.
-Error placed(const Error& error, const Record& record) {
-  return Error({.kind = error.kind(),
-                .path = std::string(record.path),
-                .offset = record.offset,
-                .reason = error.reason(),
-                .hint = error.hint()});
-}
-
-}  // namespace
-
 // `proto` keeps the bytes of the message's features.
 void RecordPrinter::read_message(const Record& record, MessageView& message,
                                  ProtoMessages::Features& proto) const {
@@ -110,7 +98,7 @@ void RecordPrinter::read_message(const Record& record, MessageView& message,
   try {
     proto = options_.proto->features(record.data);
   } catch (const Error& error) {
-    throw placed(error, record);
+    throw in_record(error, record.path, record.offset);
   }
   message.read(std::as_bytes(std::span(proto.example)));
 }
@@ -133,7 +121,7 @@ std::string RecordPrinter::content_of(const NumberedRecord& record) const {
     for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
     return out;
   } catch (const Error& error) {
-    throw placed(error, record);
+    throw in_record(error, record.path, record.offset);
   }
 }
 
