@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataset/http/headers.h"
-#include "dataset/http/range.h"
+#include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
 #include "recordpipe/stop.h"
 

@@ -9,7 +9,7 @@
 
 #include "dataset/http/exchange.h"
 #include "dataset/http/headers.h"
-#include "dataset/http/range.h"
+#include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
 #include "dataset/http/target.h"
 #include "recordpipe/http/url.h"

@@ -24,7 +24,7 @@ class CountedSource final : public ByteSource {
     return count;
   }
   const std::string& path() const override { return source_->path(); }
-  uint64_t size() const { return size_; }  // of what was read
+  uint64_t size() const { return size_; }  // of the bytes that were read
 
  private:
   const std::unique_ptr<ByteSource> source_;

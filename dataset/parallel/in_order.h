@@ -47,12 +47,12 @@ void in_order(const InOrderOptions& options, const std::function<std::optional<I
       std::optional<Input> input = next();
       more = input.has_value();
       if (!more) return;
-      const size_t its_size = size ? size(*input) : 0;
+      const size_t input_size = size ? size(*input) : 0;
       in_flight.push_back({jobs.submit([&work, input = *std::move(input)]() mutable {
                              return work(std::move(input));
                            }),
-                           its_size});
-      bytes += its_size;
+                           input_size});
+      bytes += input_size;
     } catch (...) {
       input_error = std::current_exception();
       more = false;

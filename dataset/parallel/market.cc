@@ -29,7 +29,7 @@ void Market::submit(CrewShare& share, std::weak_ptr<Work> work, TaskContext cont
   const std::lock_guard lock(mutex_);
   share.queue.push_back({std::move(work), std::move(context)});
   ++queued_;
-  // Otherwise a thread that is at work, or on its way, takes it later.
+  // Otherwise a thread that is working or starting takes it later.
   const bool has_room = called_ + at_work_ < most_threads();
   if (share.can_run() && called_ < queued_ && has_room && call_thread()) ++called_;
 }

@@ -40,7 +40,7 @@ class PlainMarket final : public Market {
     try {
       const internal::ForkBlock no_fork;
       std::thread([this, self = shared_from_this()] { run(); }).detach();
-      ++idle_;  // on its way
+      ++idle_;  // it is starting
       return true;
     } catch (const std::system_error&) {
       return false;  // the existing threads, and those that use the crews, do the work

@@ -14,8 +14,8 @@ namespace recordpipe::rlds {
 // An episode with so many values that are left out.
 LeftOutValues left_out_of(const EpisodeFiles& files, uint64_t episode, uint64_t values);
 
-// Nothing if there is no such file, or if it is damaged or is about other data. `hash`: of what the
-// statistics depend on.
+// Nothing if there is no such file, or if it is damaged or is about other data. `hash`: of the
+// data and options that the statistics depend on.
 std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const StepReader& reader,
                                                  uint64_t hash);
 // Keeps nothing if no folder can be written.

@@ -13,8 +13,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/toolkit/files/convert.h"
 #include "dataset/toolkit/files/convert_plan.h"
+#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/format_names.h"
 #include "python/native/file_work.h"
@@ -192,7 +192,8 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
                         nb::bytes(features.data(), features.size()));
 }
 
-// What the files of a job, all of them or some, lack of what `arguments` name: raises or warns.
+// Raises or warns if the files of a job (`are_all`: all of its files) lack features that
+// `arguments` name.
 void require_found_in_any(const ConvertArguments& arguments, const std::vector<nb::bytes>& files,
                           bool are_all) {
   JobFeatures features(selection_of(arguments));

@@ -88,7 +88,7 @@ PythonDataset color_jittered(SelfDataset dataset, const std::string& feature,
   return dataset.with_image(image);
 }
 
-// Crops the centre of what resize() has made, or of the image.
+// Crops the centre of the result of resize(), or of the image.
 PythonDataset center_cropped(SelfDataset dataset, const std::string& feature,
                              const ImageSize& crop) {
   ImageSpec image = dataset.pending_spec().image(feature);

@@ -377,7 +377,7 @@ class ImageOperators(Plan):
         return self._then(Resize(feature, height, width, known, antialias, rounded))
 
     def center_crop(self, feature: str, height: int, width: int | None = None) -> Self:
-        """Crops the centre (torchvision's CenterCrop), of the image or of what resize() has made.
+        """Crops the centre (torchvision's CenterCrop), of the image or of the result of resize().
 
         ``resize(key, 256).center_crop(key, 224)`` is the usual evaluation: only the pixels of the
         result are computed. An odd border is divided as torchvision does.

@@ -212,7 +212,7 @@ class Schema:
 
     @classmethod
     def _of(cls, found: tuple[Any, ...]) -> Schema:
-        """Makes a Schema of what the extension module found."""
+        """Makes a Schema of the extension module's findings."""
         records, kind, kinds, with_features, features, lists, left_out, *rest = found
         fields = {
             name: FeatureSchema(kind, count, count / with_features, values, fixed)

@@ -18,7 +18,7 @@ from recordpipe.writer import Writer
 
 __all__ = ["convert_tables", "names_tables"]
 
-# A report of what was written: (path, records, bytes).
+# A report of the written file: (path, records, bytes).
 Written = tuple[str, int, int]
 
 # What convert() does with tables.

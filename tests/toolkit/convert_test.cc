@@ -1,7 +1,5 @@
 // Tests the conversion of whole files: many inputs beside one after the other, and what is read to
 // count the records.
-#include "dataset/toolkit/files/convert.h"
-
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -11,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/scan_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_index.h"

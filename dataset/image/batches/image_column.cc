@@ -6,7 +6,7 @@
 
 #include "dataset/base/in_record.h"
 #include "dataset/image/batches/image_pass.h"
-#include "dataset/image/batches/size_text.h"
+#include "dataset/image/size_text.h"
 #include "recordpipe/element.h"
 #include "recordpipe/error.h"
 
@@ -31,7 +31,7 @@ void join(ImageColumn& column, const ImageSpec& spec) {
   for (const SizedImage& image : column.images) {
     if (image.format == first) continue;
     const auto size = [](const ImageFormat& format) {
-      return text({format.height, format.width}, format.channels);
+      return size_text({format.height, format.width}, format.channels);
     };
     throw placed(Error({.kind = ErrorKind::unsupported,
                         .reason = size(image.format) +
@@ -75,9 +75,9 @@ void pad(ImageColumn& column, const ImageSpec& spec) {
     const SizedImage& widest = *std::ranges::max_element(
         column.images, {}, [](const SizedImage& image) { return image.format.width; });
     throw placed(Error({.kind = ErrorKind::limit_exceeded,
-                        .reason = text({widest.format.height, widest.format.width}) +
+                        .reason = size_text({widest.format.height, widest.format.width}) +
                                   " pixels in a batch that is padded to " +
-                                  text({format.height, format.width}),
+                                  size_text({format.height, format.width}),
                         .hint = "resize the images, or batch fewer of them"}),
                  spec.feature, {widest.path, widest.offset});
   }

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "dataset/image/batches/size_text.h"
+#include "dataset/image/size_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/pad_crop_flip.h"
@@ -75,7 +75,7 @@ std::span<const uint8_t> raw_pixels(const RawPixels& raw, std::span<const std::b
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = std::to_string(bytes.size()) + " bytes, not the " +
                            std::to_string(expected) + " of raw pixels of " +
-                           text(raw.size, raw.channels)});
+                           size_text(raw.size, raw.channels)});
   }
   return {reinterpret_cast<const uint8_t*>(bytes.data()), expected};
 }
@@ -94,8 +94,9 @@ ImagePass::ImagePass(const ImageSpec& spec)
 void ImagePass::check_recolored(const ImageSize& size) const {
   const auto* color = std::get_if<RandomCropFlipColor>(&spec_.distortion);
   if (!color || (color->crop.height <= size.height && color->crop.width <= size.width)) return;
-  throw Error({.kind = ErrorKind::unsupported,
-               .reason = "a crop of " + text(color->crop) + " from an image of " + text(size)});
+  throw Error(
+      {.kind = ErrorKind::unsupported,
+       .reason = "a crop of " + size_text(color->crop) + " from an image of " + size_text(size)});
 }
 
 void ImagePass::write_recolored(std::span<const uint8_t> planes, const ImageSize& size,

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dataset/image/batches/size_text.h"
+#include "dataset/image/size_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
@@ -40,18 +40,18 @@ std::string describe(const Distortion& distortion) {
     return ", pad_crop_flip pad=" + std::to_string(pad->pad);
   }
   if (const auto* color = std::get_if<RandomCropFlipColor>(&distortion)) {
-    return ", crop_flip_color " + text(color->crop) +
+    return ", crop_flip_color " + size_text(color->crop) +
            " max_brightness=" + shortest_text(color->ranges.max_brightness) +
            " contrast=" + shortest_text(color->ranges.min_contrast) + ".." +
            shortest_text(color->ranges.max_contrast) +
            (color->standardize == Standardize::yes ? " standardize" : "");
   }
   if (const auto* central = std::get_if<CentralCrop>(&distortion)) {
-    return ", central_crop " + text(central->crop);
+    return ", central_crop " + size_text(central->crop);
   }
   if (const auto* random = std::get_if<RandomResizedCrop>(&distortion)) {
     const CropRanges& ranges = random->ranges;
-    return ", random_resized_crop " + text(random->to) +
+    return ", random_resized_crop " + size_text(random->to) +
            " scale=" + shortest_text(ranges.min_scale) + ".." + shortest_text(ranges.max_scale) +
            " ratio=" + shortest_text(ranges.min_ratio) + ".." + shortest_text(ranges.max_ratio) +
            (ranges.flip ? " flip " : " ") + describe(random->resampling);
@@ -59,11 +59,11 @@ std::string describe(const Distortion& distortion) {
   if (const auto* resize = std::get_if<ResizeAndCrop>(&distortion)) {
     std::string all;
     if (const auto* size = std::get_if<ImageSize>(&resize->to)) {
-      all = ", resize " + text(*size) + " " + describe(resize->resampling);
+      all = ", resize " + size_text(*size) + " " + describe(resize->resampling);
     } else if (const auto* side = std::get_if<size_t>(&resize->to)) {
       all = ", resize short side=" + std::to_string(*side) + " " + describe(resize->resampling);
     }
-    return resize->crop ? all + ", center_crop " + text(*resize->crop) : all;
+    return resize->crop ? all + ", center_crop " + size_text(*resize->crop) : all;
   }
   return {};
 }
@@ -184,7 +184,8 @@ void ImageSpec::check() const {
 Parameter ImageSpec::parameter() const {
   std::string value = "'" + printable(feature) + "': ";
   if (const auto* raw = std::get_if<RawPixels>(&source)) {
-    value += "raw " + text(raw->size, raw->channels) + " " + std::string(to_string(raw->layout));
+    value +=
+        "raw " + size_text(raw->size, raw->channels) + " " + std::string(to_string(raw->layout));
   } else {
     const auto& decode = std::get<DecodeOptions>(source);
     value += "decoded channels=" + std::to_string(decode.channels) +

@@ -15,10 +15,11 @@ struct Epoch {
   Epoch(uint64_t of_ids, uint64_t of_order) : ids(of_ids), order(of_order) {}
 
   uint64_t ids = 0;    // in the ids of elements, and so in their random numbers
-  uint64_t order = 0;  // of what shuffle, global_shuffle and sample_from_datasets draw
+  uint64_t order = 0;  // of the draws of shuffle, global_shuffle and sample_from_datasets
 };
 
-// The key of what an operator with this seed draws, to order elements: the same wherever it stands.
+// The key of the draws with which an operator with this seed orders elements: the same at any place
+// in the pipeline.
 inline uint64_t order_key(uint64_t seed) { return derive_key(seed, 0); }
 
 // Of pass `pass` of a repeat in epoch `outer`.

@@ -170,7 +170,7 @@ void Executor::fill() {
   }
 }
 
-// With a memory limit: activates as many slots as fit, leaving room for one more chunk on its way
+// With a memory limit: activates as many slots as fit, leaving room for one more chunk in flight
 // to or from another operator. At least one slot is active; chunk sizes are known once the first
 // chunk exists.
 void Executor::fit_to_memory() {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/toolkit/files/convert.h"
+#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/file_work.h"
 
 namespace recordpipe {

@@ -89,8 +89,8 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
     if (!turn) turn = turn_of(number);
     return true;
   };
-  const auto take = [&](size_t its_threads) {
-    return FileShare{number++, its_threads, *std::exchange(turn, std::nullopt)};
+  const auto take = [&](size_t threads_of_file) {
+    return FileShare{number++, threads_of_file, *std::exchange(turn, std::nullopt)};
   };
   const std::function<std::optional<Group>()> next_group = [&]() -> std::optional<Group> {
     Group group;

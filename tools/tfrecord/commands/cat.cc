@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "dataset/toolkit/files/convert.h"
+#include "dataset/toolkit/files/convert_records.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/record_output.h"
+#include "tools/tfrecord/records/output_arguments.h"
 
 namespace recordpipe {
 namespace {

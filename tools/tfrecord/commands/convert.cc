@@ -1,7 +1,5 @@
 // tfrecord convert: changes the compression, the number of files or the order of records, or
 // selects records and features.
-#include "dataset/toolkit/files/convert.h"
-
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -10,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/convert_plan.h"
+#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/shard_job.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/resize.h"
@@ -24,8 +23,8 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/output_arguments.h"
 #include "tools/tfrecord/records/plan_output.h"
-#include "tools/tfrecord/records/record_output.h"
 #include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"

@@ -20,7 +20,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/text_encoding.h"
-#include "tools/tfrecord/records/record_output.h"
+#include "tools/tfrecord/records/output_arguments.h"
 
 namespace recordpipe {
 namespace {
@@ -85,12 +85,12 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   const auto& paths = arguments.inputs.paths(context);
   std::string format = arguments.format;
   for (const std::string& path : paths) {
-    const std::string its_format =
+    const std::string input_format =
         arguments.format.empty() ? format_of(context.files, path) : format;
-    if (format.empty()) format = its_format;
-    if (format != its_format) {
+    if (format.empty()) format = input_format;
+    if (format != input_format) {
       throw UsageError(
-          fmt::format("inputs of several formats, {} and {}: one at a time", format, its_format));
+          fmt::format("inputs of several formats, {} and {}: one at a time", format, input_format));
     }
     if (is_standard_input(path) && (format == "numpy" || format == "images")) {
       throw UsageError(fmt::format("{} can't be read from standard input", format));

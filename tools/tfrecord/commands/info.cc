@@ -141,7 +141,7 @@ std::vector<std::string> table_row(const FileFacts& file) {
           shown_path(file.path) + (file.error ? "  (failed)" : "")};
 }
 
-// Cells of what isn't known are empty.
+// Cells of unknown values are empty.
 std::vector<std::string> csv_row(const FileFacts& file) {
   const bool any = file.sizes.count() > 0;
   const auto known = [&](uint64_t value) {

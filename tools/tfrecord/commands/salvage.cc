@@ -25,7 +25,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/text/text_table.h"
 

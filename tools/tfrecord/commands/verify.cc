@@ -13,8 +13,8 @@
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/records/manifest_check.h"
-#include "tools/tfrecord/records/scan_file.h"
 
 namespace recordpipe {
 namespace {

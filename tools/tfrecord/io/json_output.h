@@ -1,4 +1,4 @@
-// --json: the option, objects as lines of text, and the summary of what was written.
+// --json: the option, objects as lines of text, and the summary of the written files.
 #pragma once
 
 #include <string>

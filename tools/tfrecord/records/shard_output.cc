@@ -11,7 +11,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"
-#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

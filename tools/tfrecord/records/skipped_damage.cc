@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/internal/url_path.h"
-#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/convert.h"
+#include "dataset/toolkit/files/convert_records.h"
 
 #include <algorithm>
 #include <cstring>

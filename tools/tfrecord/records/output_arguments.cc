@@ -1,4 +1,4 @@
-#include "tools/tfrecord/records/record_output.h"
+#include "tools/tfrecord/records/output_arguments.h"
 
 #include <charconv>
 #include <utility>

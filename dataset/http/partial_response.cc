@@ -1,4 +1,4 @@
-#include "dataset/http/range.h"
+#include "dataset/http/partial_response.h"
 
 #include "dataset/http/headers.h"
 

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/records/damage_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
