@@ -1,5 +1,6 @@
 #include "dataset/toolkit/selection/regex.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -63,7 +64,9 @@ std::string problem_of(const RE2& regex) {
   const std::string& text = regex.error();  // ends with `part`
   reason += text.substr(0, text.size() - part.size()) + one_line(part.substr(0, kMostShown));
   if (part.size() > kMostShown) reason += "...";
-  if (part.starts_with("(?=") || part.starts_with("(?!") || part.starts_with("(?<")) {
+  const std::string_view rest = pattern.substr(std::min(at, pattern.size()));
+  if (rest.starts_with("(?=") || rest.starts_with("(?!") || rest.starts_with("(?<=") ||
+      rest.starts_with("(?<!")) {
     reason += ", look-around isn't supported";
   } else if (part.size() == 2 && part >= "\\1" && part <= "\\9") {
     reason += ", back-references aren't supported";
