@@ -25,13 +25,13 @@
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
-#include "recordpipe/internal/url_path.h"
 #include "recordpipe/more_compressions.h"
 #include "recordpipe/object_store/file_system.h"
 #include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"
@@ -136,45 +136,6 @@ int fail(const std::string& name, const char* what, int status) {
   return status;
 }
 
-// The first URL in `text` and all after it; empty if there is none.
-std::string_view from_first_url(std::string_view text) {
-  while (!text.empty() && !is_http_url(text)) text.remove_prefix(1);
-  return text;
-}
-
-// Words of the command line, as a usage error repeats them. A word may be a list, or have a blank
-// in a password: then all of its URLs are hidden.
-std::string shown_words(std::string_view words) {
-  const std::string_view url = without_query(words);
-  const size_t host = url.find("://") + 3;
-  const bool is_one = url.find_first_of(" ,") == url.npos && url.find("://", host) == url.npos;
-  return is_one ? without_secrets(words) : std::string(words.substr(0, host)) + "...";
-}
-
-// Usage errors repeat words of the command line, which may hold URLs with secrets.
-std::string without_url_secrets(std::string text, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    const std::string_view url = from_first_url(word);
-    if (url.empty()) continue;
-    const std::string shown = shown_words(url);
-    for (const std::string& given : {std::string(url), printable(url)}) {
-      for (size_t at = 0; (at = text.find(given, at)) != text.npos; at += shown.size()) {
-        text.replace(at, given.size(), shown);
-      }
-    }
-  }
-  // Parts of words: CLI11 splits some lists.
-  std::string result;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const bool is_url = is_http_url(rest);
-    const std::string_view part = rest.substr(0, is_url ? rest.find(' ') : 1);
-    result += is_url ? without_secrets(part) : std::string(part);
-    rest.remove_prefix(part.size());
-  }
-  return result;
-}
-
 // The exit status that a shell reports for a program killed by SIGPIPE.
 constexpr int kExitClosedPipe = 128 + SIGPIPE;
 
@@ -184,8 +145,7 @@ bool is_closed_pipe(const std::exception& error) {
   return failure != nullptr && failure->code() == std::errc::broken_pipe;
 }
 
-int run_command(const ChosenCommand& chosen, const std::vector<std::string>& words,
-                const Interrupt& interrupt) {
+int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
   read_more_compressions();
   // Scripts parse the output: no plain progress lines.
   TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
@@ -198,8 +158,7 @@ int run_command(const ChosenCommand& chosen, const std::vector<std::string>& wor
     return status_of(chosen.run({all_files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
-    return fail(chosen.name, without_url_secrets(error.what(), words).c_str(),
-                status_of(ExitCode::trouble));
+    return fail(chosen.name, error.what(), status_of(ExitCode::trouble));
   } catch (const Error& error) {
     progress.clear();
     const bool interrupted = error.kind() == ErrorKind::cancelled && interrupt.exit_code() != 0;
@@ -262,6 +221,23 @@ std::vector<std::string> with_named_count(std::vector<std::string> arguments) {
   return arguments;
 }
 
+// Prints why the command line can't be parsed. Errors repeat words, so the line is parsed again
+// with URLs that have no secrets.
+int fail_to_parse(std::vector<std::string> words) {
+  for (std::string& word : words) word = shown_word(word);
+  CommandLine line(words);
+  std::string reason = "a URL where none is expected";
+  try {
+    line.parse(words);
+  } catch (const ArgumentError& error) {
+    reason = line.reason(error, words.empty() ? "" : words.front());
+  }
+  const std::string program = line.name_so_far();
+  std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
+               one_line(reason).c_str(), program.c_str());
+  return status_of(ExitCode::trouble);
+}
+
 int run(int argc, char** argv) {
   open_standard_descriptors();
   keep_freed_memory();
@@ -277,14 +253,10 @@ int run(int argc, char** argv) {
       print(*text);
       return status_of(ExitCode::ok);
     }
-  } catch (const ArgumentError& error) {
-    const std::string program = line.name_so_far();
-    const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
-    std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
-                 one_line(without_url_secrets(reason, arguments)).c_str(), program.c_str());
-    return status_of(ExitCode::trouble);
+  } catch (const ArgumentError&) {
+    return fail_to_parse(arguments);
   }
-  return run_command(line.chosen(), arguments, interrupt);
+  return run_command(line.chosen(), interrupt);
 }
 
 }  // namespace

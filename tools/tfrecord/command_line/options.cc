@@ -11,6 +11,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 namespace {
@@ -161,7 +162,7 @@ void add_features(ArgumentParser& app, std::vector<std::string>& names,
 
 PixelShape parse_pixel_shape(std::string_view text) {
   if (const auto shape = parse(text)) return *shape;
-  throw UsageError("--shape: " + printable(text) +
+  throw UsageError("--shape: " + printable(shown_word(text)) +
                    " is not HEIGHTxWIDTH or HEIGHTxWIDTHxCHANNELS (for example, 32x32x3)");
 }
 

@@ -19,6 +19,7 @@
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
@@ -76,14 +77,15 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
   for (const std::string& rename : arguments.rename) {
     const size_t equals = rename.find('=');
     if (equals == std::string::npos) {
-      throw UsageError(fmt::format("--rename {}: should be OLD=NEW", printable(rename)));
+      throw UsageError(
+          fmt::format("--rename {}: should be OLD=NEW", printable(shown_word(rename))));
     }
     const std::string new_name = rename.substr(equals + 1);
     if (!is_utf8(new_name)) {
       throw UsageError(
           fmt::format("--rename {}: the new name is not UTF-8, and no protobuf would "
                       "parse the records",
-                      printable(rename)));
+                      printable(shown_word(rename))));
     }
     edit.rename.insert_or_assign(rename.substr(0, equals), new_name);
   }

@@ -14,6 +14,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -69,11 +70,12 @@ FeatureTypes parse_types(const std::vector<std::string>& given) {
   for (const std::string& pair : given) {
     const size_t equals = pair.rfind('=');
     if (equals == pair.npos) {
-      throw UsageError("--types " + printable(pair) + ": should be NAME=TYPE");
+      throw UsageError("--types " + printable(shown_word(pair)) + ": should be NAME=TYPE");
     }
     const std::string type = pair.substr(equals + 1);
     if (type != "int64" && type != "uint64" && type != "float" && type != "bytes") {
-      throw UsageError("--types: a type is int64, uint64, float or bytes, not " + printable(type));
+      throw UsageError("--types: a type is int64, uint64, float or bytes, not " +
+                       printable(shown_word(type)));
     }
     types.kinds[pair.substr(0, equals)] = type;
   }

@@ -8,6 +8,7 @@
 #include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 
@@ -144,7 +145,7 @@ ExitCode print_manual(const ManArguments& arguments, const CommandContext& conte
   }
   const auto found = std::ranges::find(commands, arguments.command, &CommandText::name);
   if (found == commands.end() && !arguments.command.empty()) {
-    throw UsageError("unknown command '" + printable(arguments.command) + "'");
+    throw UsageError("unknown command '" + printable(shown_word(arguments.command)) + "'");
   }
   write_page(context, arguments.output,
              found == commands.end() ? man_page(commands) : man_page(*found));

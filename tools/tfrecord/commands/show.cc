@@ -13,6 +13,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -67,7 +68,7 @@ RecordRange parse_range(std::string_view text) {
     throw UsageError(
         fmt::format("invalid --range '{}': expected FIRST:END, numbers from 0 to {}, as in "
                     "100:200",
-                    text, INT64_MAX));
+                    shown_word(text), INT64_MAX));
   };
   const std::string_view end = colon == text.npos ? "no colon" : text.substr(colon + 1);
   return {.first = number(text.substr(0, colon), 0), .end = number(end, UINT64_MAX)};

@@ -10,6 +10,7 @@
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/io/standard_streams.h"
 
 namespace recordpipe {
@@ -62,7 +63,7 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
   for (const std::string& path : paths) {
     // If the path doesn't exist or is a folder, opening it reports the error.
     if (!is_read_once(files, path)) continue;
-    throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
+    throw UsageError((is_standard_input(path) ? "standard input" : printable(shown_word(path))) +
                      " must be read twice, which requires a file: "
                      "use " +
                      instead);

@@ -19,6 +19,7 @@
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/standard_streams.h"
 
@@ -215,8 +216,8 @@ void require_sound_output(const CommandContext& context, const CommandApp& app) 
   }
   for (const Replaced& file : replaced) {
     if (!inputs.contains(file) || file.may_be_input(context)) continue;
-    throw UsageError((file.is_given ? "-o " : "") + printable(file.path) + " is " + kReplacesInput +
-                     ": give another name");
+    throw UsageError((file.is_given ? "-o " : "") + printable(shown_word(file.path)) + " is " +
+                     kReplacesInput + ": give another name");
   }
 }
 

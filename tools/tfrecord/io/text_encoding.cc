@@ -13,6 +13,7 @@
 
 #include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 namespace {
@@ -30,7 +31,7 @@ class Converter {
     const bool is_name = !encoding.empty() && encoding.find_first_not_of(kOfNames) == encoding.npos;
     if (converter_ != kNone && is_name) return;
     if (converter_ != kNone) iconv_close(converter_);
-    throw UsageError("--encoding: no encoding is named " + printable(encoding) +
+    throw UsageError("--encoding: no encoding is named " + printable(shown_word(encoding)) +
                      " (\"iconv -l\" lists them: utf-16, latin1, cp1252, shift_jis, ...)");
   }
   ~Converter() { iconv_close(converter_); }

@@ -8,6 +8,7 @@
 #include "dataset/base/names_in_words.h"
 #include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 
@@ -33,8 +34,8 @@ std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
     const char* const last = digits.data() + digits.size();
     const auto read = std::from_chars(digits.data(), last, value);
     if (read.ptr == last && read.ec == std::errc() && value < INT64_MAX) return value;
-    throw UsageError(
-        fmt::format("invalid --step '{}': expected N or FIRST:END, as in 100:200", text));
+    throw UsageError(fmt::format("invalid --step '{}': expected N or FIRST:END, as in 100:200",
+                                 shown_word(text)));
   };
   const size_t colon = text.find(':');
   filter.first_step = number(text.substr(0, colon), INT64_MIN);

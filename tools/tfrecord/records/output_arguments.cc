@@ -11,6 +11,7 @@
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -103,7 +104,7 @@ void check_record_output(const RecordOutputArguments& arguments) {
   try {
     check_split({.parts = split_parts(arguments)});
   } catch (const Error& error) {
-    throw UsageError("--split: " + error.reason() +
+    throw UsageError("--split: " + shown_word(error.reason()) +
                      (error.hint().empty() ? "" : "; " + error.hint()));
   }
   if ((arguments.many() || !arguments.split.empty()) && arguments.path == "-") {
@@ -120,7 +121,8 @@ std::vector<SplitPart> split_parts(const RecordOutputArguments& arguments) {
     const char* const end = text.data() + text.size();
     if (equals == std::string::npos ||
         std::from_chars(text.data() + equals + 1, end, fraction).ptr != end) {
-      throw UsageError(fmt::format("--split {}: should be NAME=FRACTION", printable(text)));
+      throw UsageError(
+          fmt::format("--split {}: should be NAME=FRACTION", printable(shown_word(text))));
     }
     parts.push_back({.name = text.substr(0, equals), .fraction = fraction});
   }

@@ -11,6 +11,7 @@
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -83,7 +84,7 @@ std::vector<std::string> read_label_names(FileSystem& files, const std::string& 
   if (given.empty()) return {};
   const bool is_file = is_url(given) || files.status(given).has_value();
   if (!is_file && given.find(',') == given.npos) {
-    throw UsageError("--labels: there is no file " + printable(given) +
+    throw UsageError("--labels: there is no file " + printable(shown_word(given)) +
                      ", and names are separated by commas");
   }
   std::string text = given;
