@@ -42,8 +42,8 @@ __all__ = [
     "with_inputs",
 ]
 
-# The types of arguments that native code takes. Call checks fields that are declared by these names;
-# annotations must be texts (`from __future__ import annotations`).
+# The types of arguments that native code takes. Call checks fields that are declared by these
+# names; annotations must be texts (`from __future__ import annotations`).
 Count: TypeAlias = int  # 0 to 2**64 - 1
 Integer: TypeAlias = int  # of 64 bits
 Counts: TypeAlias = list[int]
