@@ -17,7 +17,7 @@
 namespace recordpipe {
 namespace {
 
-// Of gzip's trailer, the longest. A wrong checksum is no lost content.
+// Of gzip's trailer, the longest. Bytes of a trailer, or beside it, are no lost content.
 constexpr uint64_t kTrailerSize = 8;
 
 // Whether `first` may be the first byte of another member or frame.
@@ -108,14 +108,17 @@ class InflatingSource final : public ByteSource {
       backtracking_.sound(member_);
       phase_ = Phase::after_member;
     } else if (step.damage && step.kind != ErrorKind::corrupted && !may_be_damage()) {
-      fail(step.kind, input_.offset(), step.damage);
+      fail(step.kind, input_.offset(), step.damage, {.from = input_.offset()});
     } else if (step.damage) {
       damage_ = step.damage;
+      only_check_ = step.only_check;
       phase_ = Phase::damaged;
       if (step.made == 0) fail_damaged();
     } else if (step.made == 0 && all_given) {
       fail(ErrorKind::truncated, input_.offset(),
-           std::string(to_string(format_)) + " stream ends before its trailer");
+           std::string(to_string(format_)) + " stream ends before its trailer",
+           {.from = member_.made > 0 ? input_.offset() - engine_->unused() : member_.begin,
+            .spared = kTrailerSize});
     }
     return step.made;
   }
@@ -182,20 +185,29 @@ class InflatingSource final : public ByteSource {
   }
 
   void fail_damaged() {
-    fail(ErrorKind::corrupted, input_.offset() - engine_->unused(),
-         "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")");
+    const uint64_t offset = input_.offset() - engine_->unused();
+    fail(ErrorKind::corrupted, offset,
+         "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")",
+         {.from = offset, .spared = only_check_ ? kTrailerSize : 0});
   }
 
   void fail_after_end() {
     // A member may begin at this position, after zeros, so the search must not skip it.
     member_ = {.begin = input_.offset() - 1};
     fail(ErrorKind::corrupted, input_.offset(),
-         "garbage after the end of the " + std::string(to_string(format_)) + " stream");
+         "garbage after the end of the " + std::string(to_string(format_)) + " stream",
+         {.from = input_.offset(), .spared = kTrailerSize});
   }
+
+  // Where the bytes that can't be decompressed begin. So few as `spared` are no lost content.
+  struct Loss {
+    uint64_t from = 0;
+    uint64_t spared = 0;
+  };
 
   // Throws, or begins the search for the next member: read() throws when its result is known. A
   // chance match of the search changes nothing.
-  void fail(ErrorKind kind, uint64_t offset, std::string reason) {
+  void fail(ErrorKind kind, uint64_t offset, std::string reason, Loss loss) {
     Error::Parts parts = {.kind = kind,
                           .path = source_->path(),
                           .offset = offset,
@@ -206,7 +218,9 @@ class InflatingSource final : public ByteSource {
     input_.go_back_to(backtracking_.search_from(member_, offset));
     if (is_further) looks_ = 0;
     phase_ = Phase::searching;
-    if (!damaged_) damaged_ = std::move(parts);
+    if (damaged_) return;
+    damaged_ = std::move(parts);
+    loss_ = loss;
   }
 
   // Throws damaged_. `content`, which comes after it, is for the next read().
@@ -215,8 +229,8 @@ class InflatingSource final : public ByteSource {
     const Error::Parts parts = *std::exchange(damaged_, std::nullopt);
     const uint64_t end = input_.offset() + input_.rest().size();
     const uint64_t next = content.empty() ? end : member_.begin;
-    const uint64_t lost = next - std::min(next, *parts.offset);
-    throw LostContent(parts, lost <= kTrailerSize ? 0 : lost,
+    const uint64_t lost = next - std::min(next, loss_.from);
+    throw LostContent(parts, lost <= loss_.spared ? 0 : lost,
                       content.empty() ? std::optional(end) : std::nullopt);
   }
 
@@ -252,8 +266,10 @@ class InflatingSource final : public ByteSource {
   RecentContent recent_;
   int looks_ = 0;
   std::optional<Error::Parts> damaged_;  // what read() throws before the next content
+  Loss loss_;                            // of damaged_
   std::vector<std::byte> held_;          // content after what it has thrown
   const char* damage_ = nullptr;
+  bool only_check_ = false;  // the damage is of no content
   std::exception_ptr failure_;
 };
 

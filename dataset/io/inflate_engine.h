@@ -20,6 +20,7 @@ struct InflateStep {
   const char* damage = nullptr;  // the reason for a failure at the next byte; no output follows
   // limit_exceeded or unsupported: the stream is valid but exceeds a limit or is not supported.
   ErrorKind kind = ErrorKind::corrupted;
+  bool only_check = false;  // the damage is a wrong checksum or length after all of the content
 };
 
 class InflateEngine {
@@ -30,8 +31,8 @@ class InflateEngine {
   // input. After `ended` or `damage`, start_again() must be called first.
   virtual InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
-  // After damage, returns the number of bytes that were taken but not decoded: the damage is this
-  // many bytes before the end of the taken bytes.
+  // After damage or at the end of the input, returns the number of bytes that were taken but not
+  // decoded: damage is this many bytes before the end of the taken bytes.
   virtual size_t unused() const = 0;
 
   // Resets the engine for another member.

@@ -66,6 +66,7 @@ class IsalInflateEngine final : public InflateEngine {
           continue;
         }
         if (result < 0) damage_ = reason_of(result);
+        only_check_ = result == ISAL_INCORRECT_CHECKSUM;
       }
       return end_step(given, wanted);
     }
@@ -80,6 +81,7 @@ class IsalInflateEngine final : public InflateEngine {
     isal_gzip_header_init(&header_);
     in_header_ = true;
     damage_ = nullptr;
+    only_check_ = false;
     limit_ = kMostPerCall;
   }
 
@@ -99,6 +101,7 @@ class IsalInflateEngine final : public InflateEngine {
     if (damage_) take_decoded();
     InflateStep step{.taken = given - state_.avail_in, .made = wanted - state_.avail_out};
     if (damage_ && decoded() == 0) step.damage = damage_;
+    step.only_check = only_check_;
     step.ended = !damage_ && state_.block_state == ISAL_BLOCK_FINISH;
     // Prevents an endless loop if ISA-L makes no progress.
     if (!damage_ && !step.ended && step.taken == 0 && step.made == 0 && given && wanted) {
@@ -127,6 +130,7 @@ class IsalInflateEngine final : public InflateEngine {
   isal_gzip_header header_;
   bool in_header_ = true;
   const char* damage_ = nullptr;
+  bool only_check_ = false;
 };
 
 }  // namespace

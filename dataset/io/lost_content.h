@@ -12,7 +12,7 @@ namespace recordpipe {
 
 class LostContent final : public Error {
  public:
-  // `lost`: the bytes of the compressed file, from offset() on, that can't be decompressed.
+  // `lost`: the bytes of the compressed file, from the damage on, that can't be decompressed.
   // `size`: of the compressed file, if these are the rest of it.
   LostContent(Parts parts, uint64_t lost, std::optional<uint64_t> size)
       : Error(std::move(parts)), lost_(lost), size_(size) {}

@@ -1,6 +1,7 @@
 // Decompresses gzip members and zlib streams with zlib.
 #include <algorithm>
 #include <new>
+#include <string_view>
 
 #include <zlib.h>
 
@@ -40,6 +41,8 @@ class ZlibInflateEngine final : public InflateEngine {
       throw std::bad_alloc();
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       step.damage = stream_.msg ? stream_.msg : "no reason given";
+      const std::string_view reason = step.damage;
+      step.only_check = reason == "incorrect data check" || reason == "incorrect length check";
     }
     return step;
   }

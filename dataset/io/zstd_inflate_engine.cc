@@ -36,6 +36,7 @@ class ZstdInflateEngine final : public InflateEngine {
     ZSTD_outBuffer output = {out.data(), out.size(), 0};
     const size_t result = ZSTD_decompressStream(context_, &output, &input);
     InflateStep step{.taken = input.pos, .made = output.pos};
+    unused_ = output.pos > 0 ? 0 : unused_ + input.pos;
     switch (ZSTD_getErrorCode(result)) {
       case ZSTD_error_no_error:
         step.ended = result == 0;
@@ -51,22 +52,28 @@ class ZstdInflateEngine final : public InflateEngine {
         step.damage = "a zstd frame that needs the dictionary it was compressed with";
         step.kind = ErrorKind::unsupported;
         break;
+      case ZSTD_error_checksum_wrong:
+        step.only_check = true;
+        unused_ = 0;
+        [[fallthrough]];
       default:
         step.damage = ZSTD_getErrorName(result);
     }
     return step;
   }
 
-  size_t unused() const override { return 0; }
+  size_t unused() const override { return unused_; }
 
   void start_again() override {
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     hint_ = 0;
+    unused_ = 0;
   }
 
  private:
   ZSTD_DCtx* context_;
-  size_t hint_ = 0;  // input bytes expected next, including the header of the following block
+  size_t hint_ = 0;    // input bytes expected next, including the header of the following block
+  size_t unused_ = 0;  // bytes of a block that isn't decoded: a block is decoded as a whole
 };
 
 }  // namespace

@@ -22,13 +22,15 @@ using testing::ElementsAre;
 using testing::Gt;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Le;
 using testing::Ne;
 using testing::Pair;
 
-// The content that was read with read_on_after_damage, and the number of errors.
+// The content that was read with read_on_after_damage; the number of errors, and their reasons.
 struct ReadOn {
   std::string content;
   size_t errors = 0;
+  std::string reasons;
 };
 
 ReadOn read_on(const Engine& engine, const std::string& compressed, size_t piece = 100000) {
@@ -43,6 +45,7 @@ ReadOn read_on(const Engine& engine, const std::string& compressed, size_t piece
       result.content += as_text(std::span(part).first(count));
     } catch (const Error& error) {
       result.errors += 1;
+      result.reasons += error.reason();
       if (!is_damage(error.kind())) throw;  // would loop forever
     }
   }
@@ -155,6 +158,35 @@ TEST_P(ReadingOn, SaysWhatIsLost) {
   std::string wrong = one;
   wrong.back() ^= 0x55;
   EXPECT_THAT(losses_of(GetParam(), wrong), ElementsAre(Pair(0u, Ne(std::nullopt))));
+}
+
+// Damage of the last bytes of a member before an intact one, too: compressed bytes are lost unless
+// all of them were decoded, and only the checksum tells.
+TEST_P(ReadingOn, DamageAtTheEndOfAMemberLosesBytes) {
+  const std::string content = sample_content(500);
+  const std::string one = deflated(content, {format()});
+  for (size_t at = 0; at < one.size(); ++at) {
+    std::string changed = one;
+    changed[at] = static_cast<char>(changed[at] ^ '\xff');
+    const ReadOn result = read_on(GetParam(), one + changed + one);
+    if (result.content.size() >= 3 * content.size()) continue;
+    const auto losses = losses_of(GetParam(), one + changed + one);
+    ASSERT_THAT(losses, ElementsAre(Pair(Le(one.size()), std::nullopt))) << at;
+    const bool all_decoded = result.reasons.find("check") != std::string::npos;
+    EXPECT_TRUE(losses.front().first > 0 || all_decoded) << at << ": " << result.reasons;
+  }
+}
+
+// A block of zstd is decoded as a whole, or not at all.
+TEST_P(ReadingOn, BlocksThatAreCutOffAreLost) {
+  const std::string one = deflated(sample_content(5000), {format()});
+  const std::string cut = one.substr(0, one.size() - 100);
+  const auto losses = losses_of(GetParam(), cut);
+  ASSERT_EQ(losses.size(), 1u);
+  EXPECT_EQ(losses.front().second, cut.size());
+  if (format() == Compression::zstd) {
+    EXPECT_GT(losses.front().first, 2000u);
+  }
 }
 
 TEST(ReadingOnZlib, EndsAtTheDamage) {
