@@ -13,6 +13,7 @@ from typing import Any, Literal
 from recordpipe import _native as native
 from recordpipe.errors import _make
 from recordpipe.execution_operators import IgnoreErrors, WithOptions
+from recordpipe.features import Feature, ListFeature
 from recordpipe.iterator import Iterator
 from recordpipe.plan import Operator, Plan
 from recordpipe.schema import Schema
@@ -25,6 +26,7 @@ __all__ = [
     "checked_unseen",
     "find_features",
     "found_features",
+    "list_features",
     "skipping_errors",
 ]
 
@@ -42,9 +44,24 @@ def skipping_errors(records: Plan, operators: tuple[Operator, ...]) -> Plan:
 Unseen = Literal["error", "warn"]
 
 _WAYS_OUT = (
-    "pass parse() the features; recordpipe.schema(paths).features() finds those of all records; "
-    'parse(unseen="warn") leaves others out, and counts them'
+    "pass {0}() the features; {1} finds those of all records; "
+    '{0}(unseen="warn") leaves others out, and counts them'
 )
+
+# What returns the features that a method takes, of all records.
+_FOUND = "recordpipe.schema(paths)"
+_ALL = {
+    "parse": f"{_FOUND}.features()",
+    "parse_sequence_example": f"found.features(), found.feature_lists() of found = {_FOUND}",
+    "parse_example_list": f"found.features(), found.feature_lists() of found = {_FOUND}",
+}
+
+# The methods that read records of a kind; the first of them without being asked for.
+_READ_BY = {
+    "Example": ("parse", "parse_sequence_example"),
+    "SequenceExample": ("parse_sequence_example",),
+    "ExampleListWithContext": ("parse_example_list",),
+}
 
 
 class FoundFeatures(dict[str, Any]):
@@ -83,36 +100,59 @@ def checked_unseen(unseen: Any) -> Unseen:
 
 
 def find_features(plan: Plan, unseen: Unseen) -> FoundFeatures:
-    """Returns the features of the first records of the files behind ``plan``."""
+    """Returns the features of the first records of the files behind ``plan``, for parse()."""
+    schema = _first_schema(plan, "parse")
+    return found_features(schema.features(), schema, unseen, _ways_out("parse"))
+
+
+def list_features(
+    plan: Plan,
+    method: str,
+    context: Mapping[str, Feature] | None,
+    lists: Mapping[str, ListFeature] | None,
+    unseen: Unseen | None,
+) -> tuple[Mapping[str, Feature], Mapping[str, ListFeature]]:
+    """Returns what ``method``, which makes tuples of two dicts, is passed; if nothing, finds it."""
+    if context is None and lists is None:
+        schema = _first_schema(plan, method)
+        answer = checked_unseen(unseen or "error")
+        found = found_features(schema.features(), schema, answer, _ways_out(method))
+        return found, schema.feature_lists()
+    if unseen is not None:
+        raise ValueError(f"unseen is about features that {method}() finds; features were passed")
+    return context or {}, lists or {}
+
+
+def _ways_out(method: str) -> str:
+    return _WAYS_OUT.format(method, _ALL[method])
+
+
+def _first_schema(plan: Plan, method: str) -> Schema:
+    """Returns the schema of the first records of the files behind ``plan``, for ``method``."""
     name = (plan._last() or plan._source).method
     if name != "tfrecords":
         raise TypeError(
-            "parse() without features looks into the files of tfrecords(), also behind operators "
-            f"that only order elements, but not behind {name}(); pass the features, for example "
-            "parse(recordpipe.schema(paths).features())"
+            f"{method}() without features looks into the files of tfrecords(), also behind "
+            f"operators that only order elements, but not behind {name}(); pass the features, for "
+            f"example {method}({_ALL[method]})"
         )
     schema = _schema_of_first(skipping_errors(plan._first(0), plan._operators))
     if schema.records == 0:
         raise _error("not_found", "there are no records in which to look for features")
-    parsers = {
-        "SequenceExample": "parse_sequence_example",
-        "ExampleListWithContext": "parse_example_list",
-    }
-    if schema.kind in parsers:
+    readers = _READ_BY.get(schema.kind, (method,))
+    if method not in readers:
         raise _error(
             "unsupported",
             f"the records are {schema.kind}s",
-            f"call {parsers[schema.kind]}(found.features(), found.feature_lists()), where found = "
-            "recordpipe.schema(paths)",
+            f"call {readers[0]}(), which reads them",
         )
-    features = schema.features()
-    if not features:
+    if not schema.features() and not schema.feature_lists():
         raise _error(
             "unsupported",
             f"the first {schema.records} records have no feature with values of one type",
             "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
         )
-    return found_features(features, schema, unseen, _WAYS_OUT)
+    return schema
 
 
 def _schema_of_first(source: Plan) -> Schema:

@@ -8,7 +8,13 @@ from typing import Any, ClassVar, Self
 
 from recordpipe import _native as native
 from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
-from recordpipe.found_features import FoundFeatures, Unseen, checked_unseen, find_features
+from recordpipe.found_features import (
+    FoundFeatures,
+    Unseen,
+    checked_unseen,
+    find_features,
+    list_features,
+)
 from recordpipe.plan import Operator, Plan
 
 __all__ = ["ParseOperator", "ParseOperators", "features_of", "ragged_features"]
@@ -131,25 +137,32 @@ class ParseOperators(Plan):
         self,
         context: Mapping[str, Feature] | None = None,
         feature_lists: Mapping[str, ListFeature] | None = None,
+        *,
+        unseen: Unseen | None = None,
     ) -> Self:
         """Turns each record, a tf.train.SequenceExample, into a tuple of two dicts.
 
         The first dict has the values of ``context``, as after :meth:`parse`; the second those of
         ``feature_lists``. The bytes of an Example are a SequenceExample with only a context.
+        Without either argument, they are found out as :meth:`parse` finds features.
 
         Args:
             feature_lists: :class:`FixedLenSequenceFeature`: in a batch, a :class:`Ragged` of
                 arrays [steps, *shape]; :class:`RaggedFeature`: a :class:`Ragged` of Raggeds, any
                 number of steps with any number of values each; :class:`RawFeature`: an array of
                 bytes in each step.
+            unseen: as that of :meth:`parse`.
         """
-        lists = dict(feature_lists or {})
-        return self._then(ParseSequenceExample(_copied(context or {}), lists))
+        method = "parse_sequence_example"
+        found, lists = list_features(self, method, context, feature_lists, unseen)
+        return self._then(ParseSequenceExample(_copied(found), dict(lists)))
 
     def parse_example_list(
         self,
         context: Mapping[str, Feature] | None = None,
         examples: Mapping[str, ListFeature] | None = None,
+        *,
+        unseen: Unseen | None = None,
     ) -> Self:
         """Turns each record, an ExampleListWithContext, into a tuple of two dicts.
 
@@ -167,12 +180,15 @@ class ParseOperators(Plan):
             )
 
         A feature that an Example lacks has no values there, which only a :class:`RaggedFeature`
-        allows. ``recordpipe.schema(paths)`` finds the features of such records, too.
+        allows. Without either argument, they are found out as :meth:`parse` finds features;
+        ``recordpipe.schema(paths)`` finds those of all records.
 
         Args:
             examples: as the ``feature_lists`` of :meth:`parse_sequence_example`.
+            unseen: as that of :meth:`parse`.
         """
-        return self._then(ParseExampleList(_copied(context or {}), dict(examples or {})))
+        found, lists = list_features(self, "parse_example_list", context, examples, unseen)
+        return self._then(ParseExampleList(_copied(found), dict(lists)))
 
 
 def _copied(features: Mapping[str, Feature]) -> Mapping[str, Feature]:

@@ -162,15 +162,54 @@ class ExampleLists(FilesTest):
         )
         (_, lists), _ = dataset
         self.assertEqual(lists["clicks"].tolist(), [1, 0])
-        with self.assertRaisesRegex(
-            rp.UnsupportedError, r"call parse_example_list\(found.features"
-        ):
-            rp.tfrecords(self.path).parse()
+        for parse in (rp.Dataset.parse, rp.Dataset.parse_sequence_example):
+            with self.assertRaisesRegex(rp.UnsupportedError, r"call parse_example_list\(\)"):
+                parse(rp.tfrecords(self.path))
         for features in ({"clicks": rp.FixedLenFeature([], "int64")}, schema.features()):
             with self.assertRaisesRegex(
                 rp.Error, "an ExampleListWithContext where .*parse_example_list .* reads it"
             ):
                 list(rp.tfrecords(self.path).parse(features))
+
+    def test_without_features(self):
+        """They are found as those of parse(), and later records are watched for others."""
+        schema = rp.schema(self.path)
+        passed = rp.tfrecords(self.path).parse_example_list(
+            schema.features(), schema.feature_lists()
+        )
+        ((context, lists),) = rp.tfrecords(self.path).parse_example_list().batch(2)
+        ((context_passed, lists_passed),) = passed.batch(2)
+        self.assertEqual(context["query"].tolist(), context_passed["query"].tolist())
+        self.assertEqual(lists, lists_passed)
+        late = elwc([{"clicks": [1], "rank": [2.0]}], {"query": [b"x"], "user": [7]})
+        first = elwc([{"clicks": [1]}], {"query": [b"x"]})
+        path = records.write(self.folder / "late.tfrecord", [*[first] * 1000, late])
+        with self.assertRaisesRegex(rp.UnsupportedError, r'parse_example_list\(unseen="warn"\)'):
+            list(rp.tfrecords(path).parse_example_list().batch(100))
+        with self.assertWarnsRegex(
+            UserWarning, "feature 'user' of 1 record.*feature list 'rank' of 1"
+        ):
+            self.assertEqual(
+                len(list(rp.tfrecords(path).parse_example_list(unseen="warn").batch(100))), 11
+            )
+        with self.assertRaisesRegex(ValueError, "features were passed"):
+            rp.tfrecords(path).parse_example_list({}, unseen="warn")
+        with self.assertRaisesRegex(TypeError, r"parse_example_list\(\) without features.*map\("):
+            rp.tfrecords(path).map(bytes).parse_example_list()
+
+    def test_sequences_without_features(self):
+        path = records.write(
+            self.folder / "s.tfrecord", [records.sequence_example({"id": [1]}, {"words": [[b"a"]]})]
+        )
+        ((context, lists),) = rp.tfrecords(path).parse_sequence_example()
+        self.assertEqual(context["id"], 1)
+        self.assertEqual(lists["words"].tolist(), [b"a"])
+        with self.assertRaisesRegex(rp.UnsupportedError, r"call parse_sequence_example\(\)"):
+            rp.tfrecords(path).parse_example_list()
+        with self.assertRaisesRegex(rp.UnsupportedError, r"call parse\(\)"):
+            rp.tfrecords(
+                records.write(self.folder / "e.tfrecord", [records.example({"id": [1]})])
+            ).parse_example_list()
 
     def test_an_example_without_a_fixed_feature(self):
         dataset = rp.tfrecords(self.path).parse_example_list(
