@@ -1,6 +1,7 @@
 #include "python/native/dataset_files.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/node.h"
@@ -23,15 +24,15 @@ bool has_same_file(FileSystem& a, FileSystem& b, const std::string& path) {
   }
 }
 
-}  // namespace
-
-void require_not_read(const PythonDataset& dataset, const SharedFiles& files,
-                      const std::vector<FilePath>& outputs) {
-  const GilRelease no_gil;
-  const std::vector<std::string> replaced = strings(outputs);
-  std::vector<std::string> read;
-  const auto sources = dataset.visit(
+std::vector<internal::SourceFile> sources_of(const PythonDataset& dataset) {
+  return dataset.visit(
       [](const auto& elements) { return elements.node()->describe().source_files(); });
+}
+
+// Without the GIL.
+void require_none_of(const std::vector<internal::SourceFile>& sources, const SharedFiles& files,
+                     const std::vector<std::string>& replaced) {
+  std::vector<std::string> read;
   for (const auto& [file_system, path] : sources) {
     const bool is_here = file_system->can_map(path);
     if (is_here == (*files).can_map(replaced.front()) &&
@@ -41,6 +42,71 @@ void require_not_read(const PythonDataset& dataset, const SharedFiles& files,
     }
   }
   require_no_input(files, read, replaced);
+}
+
+struct Write {
+  uint64_t number;  // from 1 on
+  const internal::WorkOwner* owner;
+  SharedFiles files;
+  std::vector<std::string> outputs;
+};
+
+// Changed and read with the GIL. Never destroyed: passes may run while the process exits.
+std::vector<Write>& writes_in_progress() {
+  static auto* const all = new std::vector<Write>;
+  return *all;
+}
+
+uint64_t last_number = 0;
+
+}  // namespace
+
+void require_not_read(const PythonDataset& dataset, const SharedFiles& files,
+                      const std::vector<FilePath>& outputs) {
+  const GilRelease no_gil;
+  require_none_of(sources_of(dataset), files, strings(outputs));
+}
+
+WriteInProgress::WriteInProgress(SharedFiles files, const std::vector<FilePath>& outputs)
+    : files_(std::move(files)), outputs_(strings(outputs)) {}
+
+void WriteInProgress::enter() {
+  owner_ = std::make_shared<internal::WorkOwner>(internal::work_owner);
+  scope_.emplace(owner_);
+  writes_in_progress().push_back({++last_number, owner_.get(), files_, outputs_});
+}
+
+void WriteInProgress::exit() {
+  scope_.reset();
+  std::erase_if(writes_in_progress(), [&](const Write& one) { return one.owner == owner_.get(); });
+}
+
+bool works_for_pass() {
+  const std::vector<Write>& writes = writes_in_progress();
+  for (const auto* at = internal::work_owner.get(); at != nullptr; at = at->outer.get()) {
+    const auto is_this = [at](const Write& one) { return one.owner == at; };
+    if (std::ranges::none_of(writes, is_this)) return true;
+  }
+  return false;
+}
+
+void require_not_replaced(const SourcesOf& sources, uint64_t& checked) {
+  std::vector<Write> writes;
+  for (const Write& one : writes_in_progress()) {
+    if (one.number > checked && internal::works_for(*one.owner)) writes.push_back(one);
+  }
+  if (writes.empty()) return;
+  {
+    const GilRelease no_gil;
+    const std::vector<internal::SourceFile> all = sources();
+    for (const Write& one : writes) require_none_of(all, one.files, one.outputs);
+  }
+  checked = writes.back().number;
+}
+
+void require_not_replaced(const PythonDataset& dataset) {
+  uint64_t checked = 0;
+  require_not_replaced([&] { return sources_of(dataset); }, checked);
 }
 
 }  // namespace recordpipe::python

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "python/native/dataset_files.h"
 #include "python/native/gil.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/work_owner.h"
 
 namespace recordpipe::python {
 namespace {
@@ -51,7 +51,7 @@ void begin_exit() {
 
 void stay_if_exit_has_begun() {
   if (!has_begun || ending_thread.load() == std::this_thread::get_id()) return;
-  if (internal::work_owner) {  // a thread of a pass, which the end waits for
+  if (works_for_pass()) {  // a thread of a pass, which the end waits for
     throw Error({.kind = ErrorKind::cancelled, .reason = "the interpreter is ending"});
   }
   const nb::gil_scoped_release no_gil;

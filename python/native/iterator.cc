@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "dataset/parallel/service_thread.h"
+#include "dataset/pipeline/engine/node.h"
+#include "python/native/dataset_files.h"
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
@@ -51,7 +53,8 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
-    not_compared_ = internal::not_compared(elements.node());
+    node_ = elements.node();
+    not_compared_ = internal::not_compared(node_);
     // computed() has made batches of steps.
     if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
       auto pass = elements.iterate({.epoch = epoch});
@@ -170,6 +173,8 @@ nb::object PythonIterator::take(Use& lock) {
 }
 
 nb::object PythonIterator::next() {
+  // By what calls it, which the pass may have begun before.
+  require_not_replaced([this] { return node_->describe().source_files(); }, checked_write_);
   Use lock(*this);
   if (at_first_) std::exchange(at_first_, nb::object())();
   nb::object element = take(lock);

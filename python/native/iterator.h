@@ -102,7 +102,9 @@ class PythonIterator {
   nb::object convert_;
   nb::object at_first_;
   nb::object unread_;  // was taken; its conversion has failed
+  internal::NodePtr node_;
   uint64_t plan_hash_ = 0;
+  uint64_t checked_write_ = 0;  // with the GIL
   std::vector<std::string> not_compared_;
   uint64_t workers_ = 1;
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();

@@ -332,6 +332,11 @@ void define_dataset(nb::module_& module) {
       .def("plan_hash", &PythonDataset::plan_hash)
       .def("require_not_read", &require_not_read);
 
+  nb::class_<WriteInProgress>(module, "WriteInProgress")
+      .def(nb::init<SharedFiles, const std::vector<FilePath>&>())
+      .def("__enter__", &WriteInProgress::enter)
+      .def("__exit__", [](WriteInProgress& self, const nb::args&) { self.exit(); });
+
   module.def("record_paths", &record_paths);
   module.def("tfrecords", &tfrecords);
   module.def("from_list", &from_list);

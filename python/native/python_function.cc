@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "python/native/dataset.h"
+#include "python/native/dataset_files.h"
 #include "python/native/errors.h"
 #include "python/native/file_path.h"
 #include "python/native/gil.h"
@@ -104,6 +105,7 @@ class PythonFlatMap final : public MapFunction {
           const nb::object returned = function_.function->get()(in[i].get());
           nb::object native;
           if (const PythonDataset* const dataset = dataset_in(returned, native)) {
+            require_not_replaced(*dataset);
             out[i].rest = rest_of(dataset->objects());
           } else {
             collect(returned, in[i].origin(), note_of(in[i].origin(), &tickets[i]), out[i]);
@@ -215,6 +217,7 @@ class PythonInterleave final : public MapFunction {
                          nb::object(returned.type().attr("__name__")).ptr());
             throw nb::python_error();
           }
+          require_not_replaced(*dataset);
           out[i] = dataset->objects().node();
         });
   }

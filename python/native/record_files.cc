@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/toolkit/files/many_files.h"
+#include "python/native/dataset_files.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/error.h"
@@ -79,6 +80,18 @@ RecordFiles::Place RecordFiles::place(uint64_t index) const {
   return {&files_[file], skipped + index - first_records_[file]};
 }
 
+void RecordFiles::require_kept() const {
+  const auto sources = [this] {
+    std::vector<internal::SourceFile> all;
+    for (const MappedRecordFile& file : files_) {
+      all.push_back({file_system_.shared ? file_system_.shared.get() : &posix_file_system(),
+                     std::string(file.path())});
+    }
+    return all;
+  };
+  require_not_replaced(sources, checked_write_);
+}
+
 nb::list RecordFiles::files() const {
   nb::list result;
   for (const MappedRecordFile& file : files_) {
@@ -91,6 +104,7 @@ nb::list RecordFiles::files() const {
 }
 
 nb::bytes RecordFiles::get(uint64_t index) const {
+  require_kept();
   Record record;
   {
     const GilRelease no_gil;
@@ -118,6 +132,7 @@ std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes)
 }
 
 nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
+  require_kept();
   std::vector<Record> records;
   {
     const GilRelease no_gil;
@@ -132,6 +147,7 @@ nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
 
 nb::object RecordFiles::parse_many(const std::vector<uint64_t>& indexes, const ParseSpec& spec,
                                    bool single) const {
+  require_kept();
   std::unique_ptr<ParsedBatch> lent;
   {
     const GilRelease no_gil;

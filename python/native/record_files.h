@@ -51,12 +51,14 @@ class RecordFiles {
     size_t record;
   };
   Place place(uint64_t index) const;
+  void require_kept() const;  // by writes in progress (dataset_files.h)
   std::vector<Record> read_many(const std::vector<uint64_t>& indexes) const;
 
   const SharedFiles file_system_ = {};  // null: that of this machine
   std::vector<MappedRecordFile> files_;
   std::vector<uint64_t> skipped_;              // records of each file
   std::vector<uint64_t> first_records_ = {0};  // of each file; at the end, the number of records
+  mutable uint64_t checked_write_ = 0;         // with the GIL
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
 };
 

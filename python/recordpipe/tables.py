@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import _make
 from recordpipe.filesystem import files_on
@@ -64,16 +65,19 @@ def write_table(
         filesystem: of the path; see ``help(recordpipe.filesystem)``.
 
     Raises:
-        InvalidArgumentError: the Dataset reads the file that would be replaced.
+        InvalidArgumentError: the Dataset, or one of its functions, reads the file that would be
+            replaced.
         UnsupportedError: elements have no columns, or the suffix is another one.
     """
     name = os.fsdecode(path)
     if not is_table(name):
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
         raise _make("unsupported", f"{name}: {reason}", name, None, reason, "")
-    dataset._native.require_not_read(files_on(filesystem), [name])
+    files = files_on(filesystem)
+    dataset._native.require_not_read(files, [name])
     pyarrow = _pyarrow(name)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_native.WriteInProgress(files, [name]))
         has_batches = any(each.method == "batch" for each in dataset._operators)
         rows = dataset if has_batches else dataset.batch(_rows_of(dataset))
         batches = pyarrow.RecordBatchReader.from_stream(rows)

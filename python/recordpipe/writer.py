@@ -312,8 +312,8 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             a pyarrow.parquet.ParquetFile or a dataset of pyarrow, which are read by batches, or
             an iterable of record batches (see :meth:`Writer.write_table`). A Dataset of
             batches is refused (InvalidArgumentError): each batch would become one Example. So is
-            a Dataset that reads one of the files that would be replaced, as far as they are
-            known before it begins: not those that a function opens.
+            a Dataset that reads one of the files that would be replaced, also in a function or in a
+            generator: but not what a function opens in a pass that has begun before this call.
         options: those of :class:`Writer`.
     """
     last = elements._last() if isinstance(elements, Dataset) else None
@@ -323,10 +323,10 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             "batch(), or after unbatch()"
         )
     elements = record_batches(elements) or elements
-    with Writer(path, **options) as writer:
-        if isinstance(elements, Dataset):
-            files = files_on(options.get("filesystem"))
-            elements._native.require_not_read(files, writer.paths)
+    with (
+        Writer(path, **options) as writer,
+        _native.WriteInProgress(files_on(options.get("filesystem")), writer.paths),
+    ):
         if _is_table(elements):
             writer.write_table(elements)
         else:

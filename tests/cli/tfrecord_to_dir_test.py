@@ -106,6 +106,13 @@ class ToDir(TfrecordTest):
             self.assertEqual(sorted(self.contents(compression)),
                              [*(f"{name}.tfrecord{extension}" for name in "abcde"), "manifest.jsonl"])
         self.run_it("diff", "gzip", "none")
+        plan = self.start("convert", "some", "--to-dir", "kept", "--dry-run")
+        self.assertEqual(plan.returncode, 2)
+        self.assertIn(b"some/a.tfrecord.bz2: .bz2 is only read, not written", plan.stderr)
+        plan = self.start("convert", "some", "--to-dir", "kept", "--dry-run", "--keep-going", "--json")
+        self.assertEqual(json.loads(plan.stdout)["outputs"], ["kept/b.tfrecord"])
+        self.assertEqual(plan.stderr.count(b"is only read, not written"), 4)
+        self.assertFalse((self.folder / "kept").exists())
         result = self.start("convert", "some", "--to-dir", "kept", "--keep-going")
         self.assertEqual(result.returncode, 2)
         self.assertEqual(sorted(self.contents("kept")), ["b.tfrecord", "manifest.jsonl"])

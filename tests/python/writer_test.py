@@ -266,6 +266,35 @@ class Writer(FilesTest):
         rp.write_tfrecords(self.folder / "other", one)
         self.assertEqual([*rp.tfrecords(self.folder / "other")], [*one])
 
+    def test_inputs_of_functions_and_generators_are_not_replaced(self):
+        first, second = (self.numbered(3, name) for name in ("first", "second"))
+        one, paths = rp.tfrecords(first), rp.from_list([str(second), str(first)])
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        for name, elements in (
+            ("flat_map", lambda: paths.flat_map(rp.tfrecords)),
+            ("flat_map of an iterator", lambda: paths.flat_map(lambda path: [*rp.tfrecords(path)])),
+            ("interleave", lambda: paths.interleave(rp.tfrecords, 2)),
+            ("threads", lambda: paths.interleave(rp.tfrecords, 2).with_options(threads=2)),
+            ("map", lambda: paths.map(lambda path: next(iter(rp.tfrecords(path))))),
+            ("from_generator", lambda: rp.from_generator(lambda: iter(one))),
+            ("generator", lambda: (record for record in one)),
+            ("iterator", lambda: iter(one)),
+            ("by number", lambda: (one[i] for i in range(2))),
+            ("several by number", lambda: (x for n in (1, 2) for x in one.__getitems__([n]))),
+        ):
+            with (
+                self.subTest(name),
+                self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced .*other name"),
+            ):
+                rp.write_tfrecords(first, elements())
+        self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+        # After a write, and in one of another file, they are read as ever.
+        rp.write_tfrecords(self.folder / "both", paths.flat_map(rp.tfrecords))
+        self.assertEqual(len([*rp.tfrecords(self.folder / "both")]), 6)
+        held = iter(one)
+        rp.write_tfrecords(self.folder / "held", held)
+        self.assertEqual([*rp.tfrecords(self.folder / "held")], [*one])
+
     def test_an_input_elsewhere_is_not_replaced(self):
         data = self.numbered(3, "a").read_bytes()
         files, others = Memory({"a": data}), Memory()
