@@ -3,6 +3,7 @@
 #include "dataset/toolkit/files/shard_job.h"
 
 #include <filesystem>
+#include <latch>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,31 @@ TEST_F(ShardJobTest, RecordsOfAnInterruptedJobAreNotThoseOfAnother) {
   EXPECT_TRUE(run("one", true));
   EXPECT_EQ(made_, 3);
   EXPECT_EQ(contents(), (std::vector<std::string>{"onea", "oneb", "onec"}));
+}
+
+TEST_F(ShardJobTest, OutputsThatAreThereWhenAnotherFailsAreReported) {
+  const ShardJob job = {.inputs = inputs_,
+                        .outputs = shard_names(inputs_, Compression::none),
+                        .folder = out_,
+                        .operation = "one",
+                        .threads = 3};
+  std::latch others(2);
+  std::vector<std::string> reported;
+  EXPECT_FALSE(run_shard_job(
+      {.files = posix_file_system()}, job,
+      [&](size_t number, const std::string& output, size_t) -> ShardCounts {
+        if (number == 0) {
+          others.wait();
+          throw Error({.kind = ErrorKind::io, .reason = "told to"});
+        }
+        write_file(output, "made");
+        others.count_down();
+        return {.records = 1};
+      },
+      [&](const ShardOutcome& outcome) {
+        reported.push_back(outcome.error ? "failed" : outcome.record.output);
+      }));
+  EXPECT_EQ(reported, (std::vector<std::string>{"failed", "b", "c"}));
 }
 
 TEST_F(ShardJobTest, InputsMayHaveAnyFolder) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -95,11 +96,12 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
     if (compression) name = with_extension(std::move(name), *compression);
     const auto [owner, is_new] = owners.try_emplace(name, &input);
     if (!is_new) {
-      throw refused(input,
-                    "its output would have the name of that of " + without_secrets(*owner->second) +
-                        ": " + name,
-                    "give the folder above them with --recursive (recursive=True), which keeps the "
-                    "folders below it, or one folder at a time");
+      throw refused(
+          input,
+          "its output would have the name of that of " + without_secrets(*owner->second) + ": " +
+              name,
+          "give the folder above them with --recursive (in Python, recursive=True), which "
+          "keeps the folders below it, or one folder at a time");
     }
     if (is_name_of_job(name)) {
       throw refused(input, "its output would have the name of a file of the job itself: " + name,
@@ -120,13 +122,14 @@ Compression compression_of_shard(FileSystem& files, const std::string& input,
   const std::string name = file_name(input);
   const size_t extension = read_only_extension(name);
   if (found < Compression::bzip2 && extension == 0) return found;
-  throw Error({.kind = ErrorKind::unsupported,
-               .path = input,
-               .reason = (extension > 0 ? name.substr(name.size() - extension)
-                                        : std::string(to_string(found))) +
-                         " is only read, not written, and its output would be compressed as it is",
-               .hint = "choose a compression of the outputs, or none: --compression gzip "
-                       "(compression=\"gzip\")"});
+  throw Error(
+      {.kind = ErrorKind::unsupported,
+       .path = input,
+       .reason =
+           (extension > 0 ? name.substr(name.size() - extension) : std::string(to_string(found))) +
+           " is only read, not written, and its output would be compressed as it is",
+       .hint = "choose a compression of the outputs, or none: --compression gzip (in Python, "
+               "compression=\"gzip\")"});
 }
 
 bool run_shard_job(const FileWork& work, const ShardJob& job,
@@ -137,7 +140,9 @@ bool run_shard_job(const FileWork& work, const ShardJob& job,
   const std::string hash = shard_job_hash(job.operation);
   std::vector<ShardRecord> records;
   bool is_complete = true;
-  for_each_file<ShardOutcome>(
+  std::mutex mutex;
+  std::map<size_t, ShardOutcome> finished;  // and not reported, by number
+  for_each_file<size_t>(
       job.inputs.size(), thread_count(job.threads),
       [&](size_t number) {
         FileTurn turn = turn_of_content(work, job.inputs[number]);
@@ -145,14 +150,26 @@ bool run_shard_job(const FileWork& work, const ShardJob& job,
         turn.is_small = false;
         return turn;
       },
-      [&](FileShare share) { return make_shard(work, job, hash, folder, share, make); },
-      [&](ShardOutcome outcome) {
+      [&](FileShare share) {
+        ShardOutcome outcome = make_shard(work, job, hash, folder, share, make);
+        const std::lock_guard lock(mutex);
+        finished.emplace(share.number, std::move(outcome));
+        return share.number;
+      },
+      [&](size_t number) {
+        std::unique_lock lock(mutex);
+        ShardOutcome outcome = std::move(finished.extract(number).mapped());
+        lock.unlock();
         report(outcome);
         is_complete = is_complete && !outcome.error;
         if (outcome.error && !job.keep_going) return false;
         records.push_back(std::move(outcome.record));
         return true;
       });
+  // After a failure: what other threads made meanwhile.
+  for (const auto& [number, outcome] : finished) {
+    if (!outcome.error) report(outcome);
+  }
   if (records.size() < job.inputs.size()) return false;
   folder.commit(records);
   return is_complete;

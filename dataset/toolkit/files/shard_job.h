@@ -59,9 +59,10 @@ struct ShardOutcome {
 
 // Calls make(number, path of the output, threads) for each input whose output is not there: from
 // several threads at a time. It writes the output, which must appear whole or not at all, and
-// returns its counts. report() is called on the calling thread, in the order of the
-// inputs; without keep_going, it ends with the first failure. Returns whether all outputs are
-// there. Throws Error{cancelled}, and Error{busy} while another run uses the folder.
+// returns its counts. report() is called on the calling thread, in the order of the inputs; without
+// keep_going, it ends with the first failure and the outputs that are made until then. Returns
+// whether all outputs are there. Throws Error{cancelled}, and Error{busy} while another run uses
+// the folder.
 bool run_shard_job(const FileWork& work, const ShardJob& job,
                    const std::function<ShardCounts(size_t number, const std::string& output,
                                                    size_t threads)>& make,

@@ -176,9 +176,16 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     InputProgress progress(context, "count", inputs.files);
     ConvertPlan plan = plan_conversion(work_of(context, progress), options);
     plan.outputs.clear();
-    for (const std::string& name :
-         shard_names(inputs.files, arguments.output.compression, inputs.folders)) {
-      plan.outputs.push_back(arguments.shards.folder + "/" + name);
+    const auto names = shard_names(inputs.files, arguments.output.compression, inputs.folders);
+    for (size_t i = 0; i < names.size(); ++i) {
+      try {
+        (void)compression_of_shard(context.files, inputs.files[i], arguments.output.compression,
+                                   arguments.input.reading);
+        plan.outputs.push_back(arguments.shards.folder + "/" + names[i]);
+      } catch (const Error& error) {  // as at its turn
+        if (!arguments.shards.keep_going || error.kind() == ErrorKind::cancelled) throw;
+        print_note(context, "convert", text_of(error));
+      }
     }
     context.progress.clear();
     return print_plan(context, plan, arguments.json);

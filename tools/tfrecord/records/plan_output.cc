@@ -14,6 +14,7 @@ namespace {
 
 // "4 files, out-00000-of-00004 to out-00003-of-00004"
 std::string describe_paths(const std::vector<std::string>& paths) {
+  if (paths.empty()) return "no file";
   if (paths.size() == 1) return printable(paths.front());
   return fmt::format("{}, {} to {}", counted(paths.size(), "file"), printable(paths.front()),
                      printable(paths.back()));
