@@ -6,7 +6,7 @@ import math
 import struct
 import unittest
 
-from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_test_case import TfrecordTest, named_example, record
 from example_bytes import field, varint
 
 
@@ -106,6 +106,17 @@ class Events(TfrecordTest):
                     self.assertRegex(result.stderr.decode(), f"tfrecord {command[0]}: {words}.*; there are .*rate")
             result = self.start(*command, "events", "--tag", "los*", "--step", "99")
             self.assertNotIn(b"no value", result.stderr)
+
+    def test_records_that_are_no_events(self):
+        (self.folder / "examples").write_bytes(record(named_example({"id": [1]})))
+        for command in "show", "head", "tail":
+            for selection in ["--tag", "loss"], ["--step", "3"]:
+                with self.subTest(command=command, selection=selection):
+                    result = self.start(command, "examples", *selection)
+                    self.assertEqual(result.returncode, 0)
+                    self.assertRegex(result.stderr.decode(), f"tfrecord {command}: no record (that was "
+                                     "read )?is an Event of TensorBoard")
+                    self.assertEqual(self.start(command, "events", "examples", *selection).stderr, b"")
 
     def test_export_recommends_scalars(self):
         for name in "out.csv", "out.npz", "out/", "out.tar":

@@ -152,6 +152,15 @@ class Follow(Ends):
         self.append(b"".join(record(named_example({"id": [i]})) for i in (1, 5, 2, 4)))
         self.assertEqual(self.next_ids(process, 2), [5, 4])
 
+    def test_what_no_record_has_is_noted_before_it_waits(self):
+        process = self.follow("--where", "nosuch == 3", "a")
+        self.assertEqual(process.stderr.readline(), b"tfrecord tail: --where names nosuch, which no "
+                         b"record that was read has; there is id\n")
+        (self.folder / "b").write_bytes(b"")
+        process = self.follow("--tag", "nosuch", "b")
+        (self.folder / "b").write_bytes((self.folder / "a").read_bytes())
+        self.assertIn(b"is an Event of TensorBoard", process.stderr.readline())
+
     def test_the_last_selected_ones(self):
         process = self.follow("-n", "2", "--where", "id < 9", "a")
         self.assertEqual(self.next_ids(process, 2), [7, 8])

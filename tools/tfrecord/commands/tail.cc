@@ -42,21 +42,31 @@ std::deque<KeptRecord> last_of_all(RecordPrinter& printer, const EndInput& input
   return last;
 }
 
-// Prints the last records that are there, then each that is appended. Returns by an exception only.
+// Prints the last records that are there, then each that is appended, and once there are any, a
+// note of what was named and they don't have. Returns by an exception only.
 [[noreturn]] void follow(RecordPrinter& printer, const EndInput& input) {
   RecordFollower follower(input.context, input.path, input.reading);
   std::deque<RecordFollower::Entry> last;
+  bool any = false;
   while (const auto entry = follower.next()) {
+    any = true;
     throw_if_stopped(input.context.stop, input.path);
     if (input.selects && !printer.selects(follower.read(*entry))) continue;
     last.push_back(*entry);
     if (last.size() > input.count) last.pop_front();
   }
   for (const RecordFollower::Entry& entry : last) printer.print(follower.read(entry), input.shown);
-  for (;;) {
+  for (bool is_noted = false;;) {
     input.output.flush();
+    if (any && !is_noted) {
+      print_note(input.context, "tail", printer.require_possible(/*looked_at_all=*/false));
+      is_noted = true;
+    }
     follower.wait();
-    while (const auto entry = follower.next()) printer.print(follower.read(*entry), input.shown);
+    while (const auto entry = follower.next()) {
+      any = true;
+      printer.print(follower.read(*entry), input.shown);
+    }
   }
 }
 
@@ -90,7 +100,8 @@ and files are read whole.
 
 With --follow, which is for one uncompressed file of this machine, the command doesn't end: each
 record that another program appends, as a training does to TensorBoard's event file, is printed as
-soon as it is complete. A file that becomes smaller, or is replaced, is an error.
+soon as it is complete. A file that becomes smaller, or is replaced, is an error. A tag, or a feature
+of --where, that the records which are there don't have is noted before the command waits.
 
 --json prints the objects of "show --json", with "path" where several files are given.)";
 

@@ -47,6 +47,7 @@ std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
 void TagsSeen::add(const EventView& event) {
   constexpr size_t kMostTags = 1000;
   constexpr size_t kLongestTag = 1000;
+  if (!any_event_) any_event_ = true;
   if (all_found_ || event.summary.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const SummaryValueView& value : event.summary) {
@@ -58,10 +59,14 @@ void TagsSeen::add(const EventView& event) {
 }
 
 std::string TagsSeen::note(bool looked_at_all) const {
+  const char* const which = looked_at_all ? "" : "that was read ";
+  if (any_other_ && !any_event_) {
+    return fmt::format("no record {}is an Event of TensorBoard, as --tag and --step select", which);
+  }
   if (all_found_ || present_.empty()) return {};
   const std::string& tag = *missing_.begin();
-  return fmt::format("no value {}has the tag {}; {}", looked_at_all ? "" : "that was read ",
-                     printable(tag), there_are({present_.begin(), present_.end()}, tag));
+  return fmt::format("no value {}has the tag {}; {}", which, printable(tag),
+                     there_are({present_.begin(), present_.end()}, tag));
 }
 
 }  // namespace recordpipe

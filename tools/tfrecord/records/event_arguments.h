@@ -23,7 +23,8 @@ void add_event_filter(ArgumentParser& app, EventArguments& arguments);
 // Empty if neither was given. Throws UsageError for steps that are no range.
 std::optional<EventFilter> event_filter_of(const EventArguments& arguments);
 
-// Notes which tags occur, for a note about a --tag that no value has. add() is thread-safe.
+// Notes which tags occur, for a note about a --tag that no value has, or about --tag and --step
+// where no record is an Event. add() and add_other() are thread-safe.
 class TagsSeen {
  public:
   // `tags`: EventFilter::tags.
@@ -32,12 +33,18 @@ class TagsSeen {
   }
 
   void add(const EventView& event);
+  // A record that is no Event.
+  void add_other() {
+    if (!any_other_) any_other_ = true;
+  }
   // "no value has the tag nope; there are loss, rate", or, if not everything was read, "no value
-  // that was read ..."; empty if there is nothing to note.
+  // that was read ..."; "no record is an Event ..."; empty if there is nothing to note.
   std::string note(bool looked_at_all) const;
 
  private:
   std::mutex mutex_;
+  std::atomic<bool> any_event_ = false;
+  std::atomic<bool> any_other_ = false;
   std::atomic<bool> all_found_ = false;
   std::set<std::string> missing_;
   std::set<std::string, std::less<>> present_;  // some of them

@@ -126,7 +126,10 @@ std::string RecordPrinter::content_of(const NumberedRecord& record) const {
 }
 
 bool RecordPrinter::selects_event(const NumberedRecord& record, const MessageView& message) const {
-  if (message.kind() != MessageKind::event) return false;
+  if (message.kind() != MessageKind::event) {
+    tags_.add_other();
+    return false;
+  }
   try {
     EventView event = read_event(record.data);
     tags_.add(event);
