@@ -151,7 +151,28 @@ class Output(TfrecordTest):
                                     ("out.tfrecord", "npz", "tfrecord convert writes TFRecords")):
             with self.subTest(name):
                 self.expect_failure(words, "export", "a.tfrecords", "--to", format, "-o", name)
+        # Results that are no records, in every command that writes one.
+        for command in READERS:
+            if command.split()[0] in ("salvage", "cat", "export"):
+                continue
+            for name in "out.tfrecord", "out.png", "out.csv.gz", "out.parquet":
+                with self.subTest(command=command, name=name):
+                    self.expect_failure("this is the name of", *command.split(), "a.tfrecords", "-o", name)
+        for command, name in (("show", "out.json"), ("show --json", "out.html"), ("view", "out.json"),
+                              ("stats --format csv", "out.json"), ("schema --python", "out.csv"),
+                              ("convert", "out.idx"), ("convert", "out.md"), ("index", "out.txt.gz"),
+                              ("show --format json", "out.tfrecords"), ("diff a.tfrecords", "out.csv")):
+            with self.subTest(command=command, name=name):
+                self.expect_failure("this is the name of", *command.split(), "a.tfrecords", "-o", name)
         self.assertEqual(list(self.folder.glob("out*")), [])
+        for command, name in (("show", "out.txt"), ("show --json", "out.jsonl"), ("view", "out.html"),
+                              ("stats --format csv", "out.csv"), ("schema --python", "out.py"),
+                              ("index", "out.idx"), ("show --format raw", "out.png"), ("info", "out.md"),
+                              ("show --format raw --framed", "out.tfrecord"), ("count", "out")):
+            with self.subTest(command=command, name=name):
+                self.run_it(*command.split(), "a.tfrecords", "-o", name)
+        for path in self.folder.glob("out*"):
+            path.unlink()
         os.link(self.folder / "a.tfrecords", self.folder / "records.csv")
         for command in ("convert", "salvage"):
             self.expect_failure("the name of CSV", command, "records.csv", "--to-dir", "out")

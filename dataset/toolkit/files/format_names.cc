@@ -14,12 +14,13 @@ struct FormatName {
   std::string_view ending;
   std::string_view name;  // in words
   std::string_view written_by;
-  std::string_view format = {};  // of `tfrecord export`
+  std::string_view format = {};  // of require_name_of_export()
 };
 
 constexpr std::string_view kExport = "tfrecord export";
 constexpr std::string_view kTables = "recordpipe.convert() and write_table() in Python";
-constexpr std::string_view kText = "text";  // CSV and JSON lines are text, too
+constexpr std::string_view kView = "tfrecord view";
+constexpr std::string_view kIndex = "tfrecord index";
 constexpr std::string_view kCompression = "compressions of TFRecords are NAME.gz, .zlib and .zst";
 
 constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"},
@@ -55,9 +56,12 @@ constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"
                                      FormatName{".libsvm", "LibSVM", {}},
                                      FormatName{".svm", "LibSVM", {}},
                                      FormatName{".msgpack", "MessagePack", {}},
-                                     FormatName{".txt", "text", {}, kText},
-                                     FormatName{".html", "a web page", {}},
-                                     FormatName{".htm", "a web page", {}},
+                                     FormatName{".txt", "text", {}, "text"},
+                                     FormatName{".md", "text", {}, "text"},
+                                     FormatName{".py", "Python code", {}, "text"},
+                                     FormatName{".html", "a web page", kView, "html"},
+                                     FormatName{".htm", "a web page", kView, "html"},
+                                     FormatName{".idx", "an index", kIndex, "idx"},
                                      FormatName{".xml", "XML", {}},
                                      FormatName{".yaml", "YAML", {}},
                                      FormatName{".yml", "YAML", {}},
@@ -113,7 +117,7 @@ void require_name_of_records(std::string_view path) {
     hint = kCompression;
   else if (!found->written_by.empty()) {
     hint = std::string(found->written_by) +
-           (found->written_by == kExport ? " writes " : " write ") + std::string(found->name);
+           (found->written_by == kTables ? " write " : " writes ") + std::string(found->name);
   }
   throw another_format(path, found->name, "TFRecords", std::move(hint));
 }
@@ -135,10 +139,15 @@ void require_name_of_export(std::string_view path, std::string_view format) {
       format == "csv" || format == "tsv" || format == "scalars";  // with any delimiter
   if (found == nullptr || found->format == format) return;
   if (is_csv && (found->format == "csv" || found->format == "tsv")) return;
-  if ((is_csv || format == "json") && found->format == kText) return;
-  throw another_format(path, found->name, format,
-                       found->written_by == kTables ? std::string(kTables) + " write it"
-                                                    : "leave out --to, or give another name");
+  const bool is_text = is_csv || format == "json" || format == "idx";
+  if (is_text && found->format == "text") return;
+  std::string hint = "give another name";
+  if (found->written_by == kTables) {
+    hint = std::string(kTables) + " write it";
+  } else if (!found->format.empty() && !found->written_by.empty()) {
+    hint = std::string(found->written_by) + " writes it; or give another name";
+  }
+  throw another_format(path, found->name, format == "idx" ? "an index" : format, std::move(hint));
 }
 
 }  // namespace recordpipe

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dataset/applications/command_line/argument_parser.h"
@@ -27,6 +29,9 @@ struct OutputOption {
   // Whether the result may replace an input, because it is the only one, and the command writes all
   // its records again. Empty: never.
   std::function<bool(const CommandContext& context)> may_replace_input;
+  // The format of the result (require_name_of_export()); "" for any. Empty: the command checks its
+  // name.
+  std::function<std::string_view()> format = {};
 };
 
 class CommandApp final : public ArgumentParser {
@@ -44,6 +49,11 @@ class CommandApp final : public ArgumentParser {
   Option add_output(const std::string& names, std::string& path, const std::string& description,
                     PathsOf replaced = {},
                     std::function<bool(const CommandContext& context)> may_replace_input = {});
+
+  // Of the output that was added last, as in OutputOption.
+  void set_output_format(std::function<std::string_view()> format) {
+    outputs_.back().format = std::move(format);
+  }
 
   // Adds a check of the parsed command line, which may throw ArgumentError.
   void add_check(std::function<void()> check);

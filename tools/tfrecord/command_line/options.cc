@@ -153,6 +153,13 @@ TableFormat table_format(const TableArguments& arguments) {
   return format == "csv" ? TableFormat::csv : TableFormat::table;
 }
 
+std::function<std::string_view()> format_of(const TableArguments& arguments) {
+  return [&arguments]() -> std::string_view {
+    if (arguments.json || arguments.format == "json") return "json";
+    return arguments.format == "csv" ? "csv" : "text";
+  };
+}
+
 void add_features(ArgumentParser& app, std::vector<std::string>& names,
                   const std::string& description) {
   app.add_option("--feature,--select", names, description + "; may be repeated")

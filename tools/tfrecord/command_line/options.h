@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,8 @@ enum class TableFormat { table, json, csv };
 void add_table_format(ArgumentParser& app, TableArguments& arguments, const std::string& json);
 // Throws UsageError if --json and --format contradict each other.
 TableFormat table_format(const TableArguments& arguments);
+// The format of the result, for add_output().
+std::function<std::string_view()> format_of(const TableArguments& arguments);
 
 // Adds --feature, and --select as an alias.
 void add_features(ArgumentParser& app, std::vector<std::string>& names,

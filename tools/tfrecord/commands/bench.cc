@@ -177,7 +177,7 @@ Command bench_command() {
                 .type_name("S")
                 .show_default();
             app.add_flag("--json", arguments->json, "Print one JSON object per file");
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, json_or_text(arguments->json));
             return
                 [arguments](const CommandContext& context) { return bench(*arguments, context); };
           }};

@@ -208,7 +208,7 @@ Command completion_command() {
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<CompletionArguments>();
         app.add_option("SHELL", arguments->shell, "bash or zsh").required().one_of({"bash", "zsh"});
-        add_output(app, arguments->output);
+        add_output(app, arguments->output, [] { return "text"; });
         return [arguments](const CommandContext& context) {
           return print_completion(*arguments, context);
         };

@@ -147,7 +147,7 @@ Command count_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<CountArguments>();
             add_inputs(app, arguments->inputs);
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, format_of(arguments->table));
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
             add_table_format(app, arguments->table,

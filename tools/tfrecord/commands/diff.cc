@@ -242,7 +242,7 @@ CommandAction define_diff(CommandApp& app) {
   app.add_input("B", arguments->b, what, paths(arguments->b)).required().type_name("FILE");
   add_recursive(app, arguments->recursive);
   add_reading_options(app, arguments->reading);
-  add_output(app, arguments->output);
+  add_output(app, arguments->output, json_or_text(arguments->json));
   app.add_option("--tolerance", arguments->tolerance,
                  "Maximum difference of numbers that count as equal")
       .check(number_between(0, std::numeric_limits<float>::max()))

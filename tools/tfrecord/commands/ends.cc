@@ -89,7 +89,7 @@ CommandAction define_end_command(CommandApp& app, const std::string& name, const
                                  bool can_follow) {
   const auto arguments = std::make_shared<EndArguments>();
   add_inputs(app, arguments->inputs);
-  add_output(app, arguments->output);
+  add_output(app, arguments->output, json_or_text(arguments->json));
   app.add_option(
          "-n,--records", arguments->count,
          "Print the " + which + " N records of each file; the first argument may also be -N")

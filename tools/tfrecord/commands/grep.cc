@@ -157,7 +157,7 @@ CommandAction define_grep(CommandApp& app) {
       .required()
       .type_name("");
   add_inputs(app, arguments->inputs);
-  add_output(app, arguments->output);
+  add_output(app, arguments->output, json_or_text(arguments->json));
   app.add_flag("-c,--count", arguments->count, "Print only the number of records of each file");
   app.add_flag("-l,--files-with-matches", arguments->files,
                "Print only the paths of files with such a record");

@@ -158,6 +158,7 @@ or {path, error}.)",
                        });
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
+        app.set_output_format([] { return "idx"; });
         app.add_flag("--json", arguments->json, "Print one JSON object per file");
         return [arguments](const CommandContext& context) {
           return write_indexes(*arguments, context);

@@ -282,7 +282,7 @@ Command info_command() {
             const auto arguments = std::make_shared<InfoArguments>();
             add_inputs(app, arguments->inputs);
             add_kind(app, arguments->kind);
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, format_of(arguments->table));
             add_table_format(app, arguments->table, "Print a JSON object for each file");
             add_pager(app, arguments->display);
             return [arguments](const CommandContext& context) {

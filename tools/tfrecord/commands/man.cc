@@ -172,7 +172,7 @@ Command man_command() {
             .type_name(names);
         app.add_option("--all", arguments->folder, "Write all pages into a folder instead")
             .type_name("FOLDER");
-        add_output(app, arguments->output);
+        add_output(app, arguments->output, [] { return "text"; });
         return [arguments](const CommandContext& context) {
           return print_manual(*arguments, context);
         };

@@ -149,7 +149,7 @@ Command schema_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<SchemaArguments>();
             add_inputs(app, arguments->inputs);
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, json_or_text(arguments->json));
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
             app.add_flag("--json", arguments->json, "Print one JSON object");

@@ -150,7 +150,7 @@ SequenceExample's "features" are its context's, beside "feature_lists": {NAME: [
 of an ExampleListWithContext (TensorFlow Ranking) are its context's, beside "examples": [{NAME:
 [values]}, ...]. An Event of TensorBoard is {"record", "offset", "event": {"wall_time", "step",
 "summary": [{"tag", and "value", or "text", or "dtype", "shape" and "values" of a tensor}]}}; any other record {"record", "offset", "payload"}, which is
-text or base64 as above. A record that is an Example but for some field has the reason in "undecided": with
+text or base64 as above. A record that is an Example except for some field has the reason in "undecided": with
 --kind example it is read as one, without this field.
 
 With --proto, records are messages of any type: text is protobuf's text format, and --json prints
@@ -183,7 +183,10 @@ Command show_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<ShowArguments>();
             add_inputs(app, arguments->inputs);
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, [arguments] {
+              if (arguments->format == "raw") return "";  // any
+              return arguments->json || arguments->format == "json" ? "json" : "text";
+            });
             app.add_option("--format", arguments->format, "Output format (default: text)")
                 .one_of({"json", "text", "raw"});
             app.add_flag("--json", arguments->json, "The same as --format json");

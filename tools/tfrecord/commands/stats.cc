@@ -94,7 +94,7 @@ Command stats_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<StatsArguments>();
             add_inputs(app, arguments->inputs);
-            add_output(app, arguments->output);
+            add_output(app, arguments->output, format_of(arguments->table));
             add_features(app, arguments->features, "Only these features");
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);

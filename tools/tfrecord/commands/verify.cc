@@ -155,7 +155,7 @@ manifest of that run. This also finds files that are missing, or intact but not 
         const auto arguments = std::make_shared<VerifyArguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
-        add_output(app, arguments->output);
+        add_output(app, arguments->output, json_or_text(arguments->json));
         add_threads(app, arguments->threads);
         app.add_flag(
             "--manifest", arguments->manifest,

@@ -269,7 +269,7 @@ Command view_command() {
         app.add_input("--labels", arguments->labels,
                       "Names of labels 0, 1, ...: separated by commas, or a file with one per line")
             .type_name("NAMES_OR_FILE");
-        add_output(app, arguments->output);
+        add_output(app, arguments->output, [] { return "html"; });
         add_json_summary(app, arguments->json);
         return
             [arguments](const CommandContext& context) { return View(*arguments, context).run(); };

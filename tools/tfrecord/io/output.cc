@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dataset/toolkit/files/file_identity.h"
+#include "dataset/toolkit/files/format_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -36,9 +37,16 @@ bool is_device(FileSystem& files, const std::string& path) {
 
 }  // namespace
 
-Option add_output(CommandApp& app, std::string& path) {
+Option add_output(CommandApp& app, std::string& path, std::function<std::string_view()> format) {
   path = "-";
-  return app.add_output("-o,--output", path, "Output file (default: standard output)");
+  const Option option =
+      app.add_output("-o,--output", path, "Output file (default: standard output)");
+  app.set_output_format(std::move(format));
+  return option;
+}
+
+std::function<std::string_view()> json_or_text(const bool& json) {
+  return [&json] { return json ? "json" : "text"; };
 }
 
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path) {
@@ -197,9 +205,7 @@ void add_replaced(const CommandContext& context, const OutputOption& output,
   }
 }
 
-}  // namespace
-
-void require_sound_output(const CommandContext& context, const CommandApp& app) {
+void require_no_input(const CommandContext& context, const CommandApp& app) {
   const auto standard_output = regular_file(STDOUT_FILENO);
   std::vector<Replaced> replaced;
   for (const OutputOption& output : app.outputs()) add_replaced(context, output, replaced);
@@ -218,6 +224,17 @@ void require_sound_output(const CommandContext& context, const CommandApp& app) 
     if (!inputs.contains(file) || file.may_be_input(context)) continue;
     throw UsageError((file.is_given ? "-o " : "") + printable(shown_word(file.path)) + " is " +
                      kReplacesInput + ": give another name");
+  }
+}
+
+}  // namespace
+
+void require_sound_output(const CommandContext& context, const CommandApp& app) {
+  require_no_input(context, app);
+  for (const OutputOption& output : app.outputs()) {
+    if (!output.format || !output.option.was_given() || output.option.text() == "-") continue;
+    const std::string_view format = output.format();
+    if (!format.empty()) require_name_of_export(output.option.text(), format);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +16,12 @@
 
 namespace recordpipe {
 
-// Adds -o, --output; "-", the default, is standard output.
-Option add_output(CommandApp& app, std::string& path);
+// Adds -o, --output; "-", the default, is standard output. `format`: of the result, which the name
+// must not deny (OutputOption).
+Option add_output(CommandApp& app, std::string& path,
+                  std::function<std::string_view()> format = {});
+// The `format` of results that are text, or JSON with --json.
+std::function<std::string_view()> json_or_text(const bool& json);
 
 // Opens standard output for "-", or the FIFO or device that `path` leads to. Returns null if `path`
 // is to be written as a file.
@@ -61,7 +66,8 @@ class Output final : public ByteSink {
   std::string buffer_;
 };
 
-// Must be called after parsing. Throws UsageError if an output's name is empty or leads to standard
+// Must be called after parsing. Throws Error{invalid_argument} if the result would have the name of
+// another format, and UsageError if an output's name is empty or leads to standard
 // output, if the result or one of its shards would replace an input file, or if standard output is
 // redirected to an input file. Compares files by identity, not by name.
 void require_sound_output(const CommandContext& context, const CommandApp& app);
