@@ -7,8 +7,9 @@ namespace {
 
 class PlainAttempt final : public HttpAttempt {
  public:
-  PlainAttempt(HttpClient& client, const HttpRequest& request, size_t ahead)
-      : exchange_(client, request, ahead) {}
+  PlainAttempt(HttpClient& client, const HttpRequest& request, size_t ahead,
+               std::span<std::byte> sink)
+      : exchange_(client, request, ahead, sink) {}
 
   void finish(const HttpHandler& handler) override { exchange_.run(handler); }
 
@@ -18,9 +19,9 @@ class PlainAttempt final : public HttpAttempt {
 
 }  // namespace
 
-HttpSend send_through(HttpClient& client, size_t ahead) {
-  return [&client, ahead](const HttpRequest& request) {
-    return std::make_unique<PlainAttempt>(client, request, ahead);
+HttpSend send_through(HttpClient& client, size_t ahead, std::span<std::byte> sink) {
+  return [&client, ahead, sink](const HttpRequest& request) {
+    return std::make_unique<PlainAttempt>(client, request, ahead, sink);
   };
 }
 

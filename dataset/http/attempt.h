@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "recordpipe/http/client.h"
 
@@ -21,6 +22,6 @@ class HttpAttempt {
 using HttpSend = std::function<std::unique_ptr<HttpAttempt>(const HttpRequest&)>;
 
 // Sends through `client`, as HttpExchange.
-HttpSend send_through(HttpClient& client, size_t ahead = 0);
+HttpSend send_through(HttpClient& client, size_t ahead = 0, std::span<std::byte> sink = {});
 
 }  // namespace recordpipe

@@ -174,12 +174,16 @@ size_t CurlTransfer::take(std::span<const std::byte> bytes) {
   if (!has_head_) take_head();
   if (is_redirect_) return CURL_WRITEFUNC_ERROR;
   const std::lock_guard lock(transfer_->mutex);
-  if (transfer_->arrived.size() >= transfer_->ahead) {
+  const size_t room = transfer_->sink.size() - transfer_->filled;
+  if (room == 0 && transfer_->arrived.size() >= transfer_->ahead) {
     transfer_->is_paused = true;
     running_.reset();
     return CURL_WRITEFUNC_PAUSE;
   }
-  transfer_->arrived.insert(transfer_->arrived.end(), bytes.begin(), bytes.end());
+  const auto first = bytes.first(std::min(room, bytes.size()));
+  std::ranges::copy(first, transfer_->sink.subspan(transfer_->filled).begin());
+  transfer_->filled += first.size();
+  transfer_->arrived.insert(transfer_->arrived.end(), bytes.begin() + first.size(), bytes.end());
   received_ += bytes.size();
   transfer_->changed.notify_all();
   return bytes.size();

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/lower_case.h"
 #include "dataset/http/client_state.h"
@@ -30,9 +31,10 @@ bool is_secret(std::string_view line) {
 }  // namespace
 
 struct HttpExchange::State {
-  State(HttpClient::State& client, const HttpRequest& request, size_t ahead)
+  State(HttpClient::State& client, const HttpRequest& request, size_t ahead,
+        std::span<std::byte> sink)
       : loop(client.loop()),
-        transfer(std::make_shared<Transfer>(request, client.options, client.limit, ahead)) {
+        transfer(std::make_shared<Transfer>(request, client.options, client.limit, ahead, sink)) {
     loop->start(transfer);
   }
   ~State() { loop->end(transfer); }
@@ -44,7 +46,6 @@ struct HttpExchange::State {
   std::unique_lock<std::mutex> wait(const Condition& is_true,
                                     const std::function<void()>& on_tick) {
     const std::stop_token& stop = transfer->options->stop;
-    auto ticked = std::chrono::steady_clock::now();
     std::unique_lock lock(transfer->mutex);
     while (true) {
       const bool is_there = transfer->changed.wait_for(lock, stop, kTick, is_true);
@@ -66,17 +67,27 @@ struct HttpExchange::State {
     if (failure) std::rethrow_exception(failure);
   }
 
+  // With the lock.
+  void resume() {
+    if (std::exchange(transfer->is_paused, false)) loop->resume(transfer);
+  }
+
   const std::shared_ptr<HttpLoop> loop;
   const std::shared_ptr<Transfer> transfer;
   std::exception_ptr failure;
+  std::chrono::steady_clock::time_point ticked = {};
+  size_t taken = 0;              // bytes of the sink
+  std::vector<std::byte> piece;  // the last one, if it isn't in the sink
 };
 
-HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t ahead)
+HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t ahead,
+                           std::span<std::byte> sink)
     : client_(client),
       request_(std::move(request)),
       first_url_(request_.url),
       ahead_(ahead),
-      state_(new State(*client.state_, request_, ahead)) {}
+      sink_(sink),
+      state_(new State(*client.state_, request_, ahead, sink)) {}
 
 HttpExchange::~HttpExchange() = default;
 
@@ -104,41 +115,44 @@ void HttpExchange::follow() {
   }
   request_.url = std::move(next);
   if (!request_.url.has_same_origin(first_url_)) std::erase_if(request_.headers, is_secret);
-  state_.reset(new State(*client_.state_, request_, ahead_));
+  state_.reset();  // has ended: the sink is free
+  state_.reset(new State(*client_.state_, request_, ahead_, sink_));
 }
 
-bool HttpExchange::next(std::vector<std::byte>& piece, const std::function<void()>& on_tick) {
-  Transfer& transfer = *state_->transfer;
-  piece.clear();
-  bool was_paused = false;
-  const auto go_on = [&] {
-    was_paused = std::exchange(transfer.is_paused, false);
-    return was_paused;
+std::span<const std::byte> HttpExchange::next(const std::function<void()>& on_tick) {
+  State& state = *state_;
+  Transfer& transfer = *state.transfer;
+  state.piece.clear();
+  const auto is_there = [&] {
+    return state.taken < transfer.filled || !transfer.arrived.empty() || transfer.has_ended;
   };
   {
     const std::lock_guard lock(transfer.mutex);
     transfer.ahead = std::max(transfer.ahead, kPiece);
-    if (transfer.arrived.empty()) go_on();
+    if (!is_there()) state.resume();
   }
-  if (std::exchange(was_paused, false)) state_->loop->resume(state_->transfer);
-  {
-    const auto lock =
-        state_->wait([&] { return !transfer.arrived.empty() || transfer.has_ended; }, on_tick);
-    if (transfer.arrived.empty()) {
-      state_->throw_failure();
-      return false;
-    }
-    std::swap(piece, transfer.arrived);
-    go_on();
+  const auto lock = state.wait(is_there, on_tick);
+  if (state.taken < transfer.filled) {
+    const auto piece = transfer.sink.first(transfer.filled).subspan(state.taken);
+    state.taken = transfer.filled;
+    return piece;
   }
-  if (was_paused) state_->loop->resume(state_->transfer);
-  return true;
+  if (transfer.arrived.empty()) {
+    state.throw_failure();
+    return {};
+  }
+  std::swap(state.piece, transfer.arrived);
+  state.resume();
+  return state.piece;
 }
 
 void HttpExchange::run(const HttpHandler& handler) {
   if (!handler.on_response(head(handler.on_tick))) return;
-  std::vector<std::byte> piece;
-  while (next(piece, handler.on_tick)) handler.on_body(piece);
+  while (true) {
+    const std::span<const std::byte> piece = next(handler.on_tick);
+    if (piece.empty()) return;
+    handler.on_body(piece);
+  }
 }
 
 }  // namespace recordpipe

@@ -19,8 +19,8 @@ HttpRandomAccessFile::HttpRandomAccessFile(HttpTarget target, const HttpReadOpti
       client_(std::move(client)),
       window_(std::max<size_t>(options.smallest_window, 1)),
       window_size_(window_.size()) {
-  RangeRequest request(target_, options_, *client_, 0, window_.size());
-  request.run(window_);
+  RangeRequest request(target_, options_, *client_, 0, window_);
+  request.run();
   size_ = request.version().total;
   validator_ = request.version().validator;
   window_.resize(request.filled());
@@ -97,13 +97,13 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
     groups.push_back({std::span(left).subspan(begin, next - begin), end});
     begin = next;
   }
-  std::vector<std::unique_ptr<RangeRequest>> sent(groups.size());
+  std::vector<SentGroup> sent(groups.size());
   size_t next = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
     for (; next < groups.size() && next < i + kGroupsAtOnce; ++next) {
       sent[next] = start_group(groups[next].reads, groups[next].end);
     }
-    if (const auto request = std::move(sent[i])) finish_group(groups[i].reads, *request);
+    finish_group(groups[i].reads, std::exchange(sent[i], {}));
   }
 }
 
@@ -124,29 +124,29 @@ void copy_all(std::span<ReadRequest* const> group, std::span<const std::byte> by
 
 }  // namespace
 
-// Requests the bytes of all reads of `group`, which is sorted by offset and ends at `end`. Returns
-// null if the window has them; then they are done.
-std::unique_ptr<RangeRequest> HttpRandomAccessFile::start_group(std::span<ReadRequest* const> group,
-                                                                uint64_t end) const {
+// Requests the bytes of all reads of `group`, which is sorted by offset and ends at `end`; if the
+// window has them, nothing.
+HttpRandomAccessFile::SentGroup HttpRandomAccessFile::start_group(
+    std::span<ReadRequest* const> group, uint64_t end) const {
   const uint64_t first = group.front()->offset;
   {
     const std::lock_guard lock(mutex_);
     if (in_window(first, end - first)) {
       copy_all(group, std::span(window_).subspan(first - window_begin_), first);
-      return nullptr;
+      return {};
     }
   }
-  auto request = this->request(first, end - first);
-  request->start();
-  return request;
+  SentGroup sent;
+  if (group.size() > 1) sent.bytes.resize(end - first);
+  sent.request = request(first, group.size() > 1 ? sent.bytes : out_of(*group.front()));
+  sent.request->start();
+  return sent;
 }
 
-void HttpRandomAccessFile::finish_group(std::span<ReadRequest* const> group,
-                                        RangeRequest& request) const {
-  if (group.size() == 1) return request.run(out_of(*group.front()));
-  std::vector<std::byte> fetched(request.size());
-  request.run(fetched);
-  copy_all(group, fetched, group.front()->offset);
+void HttpRandomAccessFile::finish_group(std::span<ReadRequest* const> group, SentGroup sent) {
+  if (!sent.request) return;
+  sent.request->run();
+  if (group.size() > 1) copy_all(group, sent.bytes, group.front()->offset);
 }
 
 std::string HttpRandomAccessFile::identity() const {
@@ -160,13 +160,14 @@ bool HttpRandomAccessFile::in_window(uint64_t offset, size_t size) const {
          size <= window_.size() - (offset - window_begin_);
 }
 
-std::unique_ptr<RangeRequest> HttpRandomAccessFile::request(uint64_t first, size_t size) const {
-  return std::make_unique<RangeRequest>(target_, options_, *client_, first, size,
+std::unique_ptr<RangeRequest> HttpRandomAccessFile::request(uint64_t first,
+                                                            std::span<std::byte> out) const {
+  return std::make_unique<RangeRequest>(target_, options_, *client_, first, out,
                                         RangeVersion{size_, validator_});
 }
 
 void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const {
-  request(first, out.size())->run(out);
+  request(first, out)->run();
 }
 
 // No request of the parent arrives here.

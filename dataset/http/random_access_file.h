@@ -51,11 +51,16 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   const std::string& path() const override { return url_.shown(); }
 
  private:
+  // Reads that are performed as one.
+  struct SentGroup {
+    std::vector<std::byte> bytes = {};           // of several reads
+    std::unique_ptr<RangeRequest> request = {};  // null: they are done
+  };
+
   bool in_window(uint64_t offset, size_t size) const;
-  std::unique_ptr<RangeRequest> request(uint64_t first, size_t size) const;
-  std::unique_ptr<RangeRequest> start_group(std::span<ReadRequest* const> group,
-                                            uint64_t end) const;
-  void finish_group(std::span<ReadRequest* const> group, RangeRequest& request) const;
+  std::unique_ptr<RangeRequest> request(uint64_t first, std::span<std::byte> out) const;
+  SentGroup start_group(std::span<ReadRequest* const> group, uint64_t end) const;
+  static void finish_group(std::span<ReadRequest* const> group, SentGroup sent);
   void fetch(uint64_t first, std::span<std::byte> out) const;
   void after_fork();
   // Requests a window from `offset` on. Releases `lock` meanwhile.

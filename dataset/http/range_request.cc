@@ -12,12 +12,12 @@
 namespace recordpipe {
 
 RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& options,
-                           HttpClient& client, uint64_t first, size_t size,
+                           HttpClient& client, uint64_t first, std::span<std::byte> out,
                            const std::optional<RangeVersion>& version)
     : target_(target),
       client_(client),
       first_(first),
-      size_(size),
+      out_(out),
       stop_(options.http.stop),
       retry_(options.retry, options.http.stop, options.notice) {
   if (!version) return;
@@ -33,10 +33,9 @@ void RangeRequest::start() {
   }
 }
 
-void RangeRequest::run(std::span<std::byte> out) {
-  out_ = out.first(size_);
+void RangeRequest::run() {
   size_t failed_at = 0;
-  while (filled_ < size_) {
+  while (filled_ < out_.size()) {
     try {
       fetch();
     } catch (const TransientError& error) {
@@ -48,12 +47,12 @@ void RangeRequest::run(std::span<std::byte> out) {
 }
 
 std::unique_ptr<HttpAttempt> RangeRequest::send() {
-  last_ = first_ + size_ - 1;
+  last_ = first_ + out_.size() - 1;
   std::vector<std::string> headers{
       "Accept-Encoding: identity",
       "Range: bytes=" + std::to_string(first_ + filled_) + "-" + std::to_string(last_)};
   if (!validator_.empty()) headers.push_back(target_.condition_header(validator_));
-  return target_.start(client_, std::move(headers), size_ - filled_);
+  return target_.start(client_, std::move(headers), out_.subspan(filled_));
 }
 
 void RangeRequest::fetch() {
@@ -63,7 +62,7 @@ void RangeRequest::fetch() {
       {.on_response = [&](const HttpResponse& response) { return take(response, first_ + before); },
        .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
        .on_tick = [&] { throw_if_stopped(stop_, target_.url.shown()); }});
-  if (filled_ < size_ && filled_ == before) {
+  if (filled_ < out_.size() && filled_ == before) {
     throw TransientError({.kind = ErrorKind::network,
                           .path = target_.url.shown(),
                           .reason = "the server sent no bytes of the range it announced"});
@@ -101,7 +100,7 @@ bool RangeRequest::take(const HttpResponse& response, uint64_t begin) {
   if (!total_) {
     total_ = part->total;
     validator_ = validator_of(response.etag, response.last_modified, response.date);
-    size_ = std::min<uint64_t>(size_, part->total - first_);
+    out_ = out_.first(std::min<uint64_t>(out_.size(), part->total - first_));
   }
   return true;
 }
@@ -109,7 +108,7 @@ bool RangeRequest::take(const HttpResponse& response, uint64_t begin) {
 // The file is empty.
 bool RangeRequest::nothing_there() {
   total_ = 0;
-  size_ = 0;
+  out_ = {};
   return false;
 }
 
@@ -128,13 +127,14 @@ void RangeRequest::refuse_whole_file(const HttpResponse& response) const {
 
 void RangeRequest::take(std::span<const std::byte> bytes) {
   throw_if_stopped(stop_, target_.url.shown());
-  if (bytes.size() > size_ - filled_) {
+  if (bytes.size() > out_.size() - filled_) {
     throw Error({.kind = ErrorKind::network,
                  .path = target_.url.shown(),
-                 .offset = first_ + size_,
+                 .offset = first_ + out_.size(),
                  .reason = "the server sent more than it announced"});
   }
-  std::ranges::copy(bytes, out_.begin() + static_cast<std::ptrdiff_t>(filled_));
+  const std::span<std::byte> to = out_.subspan(filled_, bytes.size());
+  if (to.data() != bytes.data()) std::ranges::copy(bytes, to.begin());
   filled_ += bytes.size();
 }
 

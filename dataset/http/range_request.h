@@ -21,27 +21,26 @@ struct RangeVersion {
   std::string validator = {};  // of validator_of(); "" for none
 };
 
-// Gets `size` bytes from `first` on, with one or more requests: a transfer that was cut off
-// continues where it ended. Every response must be for the file that was opened: it must have
+// Fills `out` with the bytes from `first` on, with one or more requests: a transfer that was cut
+// off continues where it ended. Every response must be for the file that was opened: it must have
 // the same size and, if the server sends one, the same strong ETag.
 class RangeRequest {
  public:
-  // `version`: empty for the first request for a file. The references must be valid as long as this
-  // object.
+  // `version`: empty for the first request for a file. The references and `out` must be valid as
+  // long as this object.
   RangeRequest(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client,
-               uint64_t first, size_t size, const std::optional<RangeVersion>& version = {});
-
-  size_t size() const { return size_; }
+               uint64_t first, std::span<std::byte> out,
+               const std::optional<RangeVersion>& version = {});
   // Sends the first request, whose response is received until run(), which also reports a failure.
   // Not needed before run().
   void start();
-  // Fills `out`, which has `size` bytes. Retries. Throws Error{unsupported} if the server does not
+  // Retries. Throws Error{unsupported} if the server does not
   // support range requests, Error{network} if the file has changed. Then filled() bytes are valid.
-  void run(std::span<std::byte> out);
+  void run();
 
   // The results of run(). An empty file has no validator.
   RangeVersion version() const { return {total_.value_or(0), validator_}; }
-  // The size of the range: smaller than `size` only in the first request, at the file's end.
+  // The size of the range: smaller than out.size() only in the first request, at the file's end.
   size_t filled() const { return filled_; }
 
  private:
@@ -55,8 +54,7 @@ class RangeRequest {
   const HttpTarget& target_;
   HttpClient& client_;
   const uint64_t first_;
-  size_t size_;
-  std::span<std::byte> out_ = {};
+  std::span<std::byte> out_;
   std::optional<uint64_t> total_;
   std::string validator_;
   const std::stop_token stop_;

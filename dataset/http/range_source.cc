@@ -27,8 +27,8 @@ struct RangeSource::State {
     std::exception_ptr failure = {};  // after `bytes`
   };
   struct RequestedRange {
-    std::unique_ptr<RangeRequest> request;
-    uint64_t charged = 0;
+    Range range;
+    std::unique_ptr<RangeRequest> request;  // fills range.bytes
   };
 
   State(HttpTarget given_target, const HttpReadOptions& given,
@@ -40,14 +40,14 @@ struct RangeSource::State {
         range_size(std::max<size_t>(given.range_size, 1)),
         ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)) {
     current.bytes.resize(std::min(range_size, kFirstRange));
-    RangeRequest request(target, options, *client, 0, current.bytes.size());
-    request.run(current.bytes);
+    RangeRequest request(target, options, *client, 0, current.bytes);
+    request.run();
     version = request.version();
     current.bytes.resize(request.filled());
     requested = request.filled();
   }
   ~State() {
-    for (const RequestedRange& range : ahead) budget->give_back(range.charged);
+    for (RequestedRange& requested_range : ahead) give_back(requested_range.range);
     give_back(current);
   }
 
@@ -60,26 +60,26 @@ struct RangeSource::State {
       const size_t size = std::min<uint64_t>(range_size, version.total - requested);
       const bool is_charged = budget->take(size, leave);
       if (!is_charged && !ahead.empty()) break;
-      RequestedRange range{.request = std::make_unique<RangeRequest>(target, options, *client,
-                                                                     requested, size, version),
-                           .charged = is_charged ? size : 0};
-      range.request->start();
-      ahead.push_back(std::move(range));
+      RequestedRange& last = ahead.emplace_back();
+      last.range.charged = is_charged ? size : 0;
+      last.range.bytes.resize(size);
+      last.request = std::make_unique<RangeRequest>(target, options, *client, requested,
+                                                    last.range.bytes, version);
+      last.request->start();
       requested += size;
     }
   }
 
   // Waits for a range.
   static Range received(RequestedRange from) {
-    Range range{.charged = from.charged};
     try {
-      range.bytes.resize(from.request->size());
-      from.request->run(range.bytes);
+      from.request->run();
     } catch (...) {
-      range.failure = std::current_exception();
+      from.range.failure = std::current_exception();
     }
-    range.bytes.resize(from.request->filled());
-    return range;
+    from.range.bytes.resize(from.request->filled());
+    from.request.reset();
+    return std::move(from.range);
   }
 
   size_t read(std::span<std::byte> out) {

@@ -86,9 +86,10 @@ struct HttpSource::State {
   void receive() {
     if (!exchange) request();
     if (is_whole) return;
-    current.clear();
+    current = {};
     used = 0;
-    if (!exchange->next(current)) {
+    current = exchange->next();
+    if (current.empty()) {
       if (total && position < *total) {
         throw TransientError({.kind = ErrorKind::network,
                               .path = target.url.shown(),
@@ -100,7 +101,7 @@ struct HttpSource::State {
     used = std::min<uint64_t>(passed_over, current.size());
     passed_over -= used;
     if (total && current.size() - used > *total - position) {
-      current.resize(used + static_cast<size_t>(*total - position));
+      current = current.first(used + static_cast<size_t>(*total - position));
       failure =
           std::make_exception_ptr(Error({.kind = ErrorKind::network,
                                          .path = target.url.shown(),
@@ -142,14 +143,14 @@ struct HttpSource::State {
   const size_t ahead;
   HttpClient client;
   HttpRetry retry;
-  std::string validator = {};          // of the file; "" for none
-  std::optional<uint64_t> total = {};  // size of the file
-  uint64_t position = 0;               // bytes that have come into `current`
-  uint64_t failed_at = 0;              // `position` at the last failure
-  uint64_t passed_over = 0;            // bytes of the current response still to be skipped
-  bool is_whole = false;               // nothing follows `current`
-  std::exception_ptr failure = {};     // after `current`
-  std::vector<std::byte> current = {};
+  std::string validator = {};                   // of the file; "" for none
+  std::optional<uint64_t> total = {};           // size of the file
+  uint64_t position = 0;                        // bytes that have come into `current`
+  uint64_t failed_at = 0;                       // `position` at the last failure
+  uint64_t passed_over = 0;                     // bytes of the current response still to be skipped
+  bool is_whole = false;                        // nothing follows `current`
+  std::exception_ptr failure = {};              // after `current`
+  std::span<const std::byte> current = {};      // of `exchange`
   size_t used = 0;                              // bytes of `current`
   std::unique_ptr<HttpExchange> exchange = {};  // null after a failure
 };

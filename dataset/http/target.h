@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +39,11 @@ struct HttpTarget {
   std::shared_ptr<HttpInterceptor> interceptor = {};  // none: requests are sent as they are
   RangeCondition condition = RangeCondition::if_range;
 
-  // Sends a GET request, whose response is received ahead as by HttpExchange.
+  // Sends a GET request. Its response is received ahead as far as `sink` goes (HttpExchange).
   std::unique_ptr<HttpAttempt> start(HttpClient& client, std::vector<std::string> headers,
-                                     size_t ahead = 0) const {
+                                     std::span<std::byte> sink = {}) const {
     const HttpRequest request{.url = url, .headers = std::move(headers)};
-    HttpSend send = send_through(client, ahead);
+    HttpSend send = send_through(client, 0, sink);
     return interceptor ? interceptor->start(request, std::move(send)) : send(request);
   }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,12 @@ namespace recordpipe {
 
 struct Transfer {
   Transfer(HttpRequest given, std::shared_ptr<const HttpClientOptions> given_options,
-           std::shared_ptr<RequestLimit> given_limit, size_t bytes_ahead)
+           std::shared_ptr<RequestLimit> given_limit, size_t bytes_ahead,
+           std::span<std::byte> given_sink)
       : request(std::move(given)),
         options(std::move(given_options)),
         limit(std::move(given_limit)),
+        sink(given_sink),
         ahead(bytes_ahead) {}
 
   const HttpRequest request;
@@ -31,7 +34,9 @@ struct Transfer {
   std::condition_variable_any changed;  // notified by the loop
   std::optional<HttpResponse> head;
   std::optional<HttpUrl> redirect;  // the response's, if it is to be followed; then it has ended
-  std::vector<std::byte> arrived;   // of the body
+  const std::span<std::byte> sink;  // the body's first bytes arrive here
+  size_t filled = 0;                // bytes of `sink`
+  std::vector<std::byte> arrived;   // of the body, behind those in `sink`
   // The transfer pauses when so many bytes have arrived.
   size_t ahead;
   bool is_paused = false;

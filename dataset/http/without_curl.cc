@@ -44,7 +44,7 @@ void HttpClient::get(const HttpUrl& url, const std::vector<std::string>&, const 
 
 struct HttpExchange::State {};
 
-HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t)
+HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t, std::span<std::byte>)
     : client_(client), request_(std::move(request)), first_url_(request_.url), ahead_(0) {
   throw refusal(request_.url.text());
 }
@@ -55,7 +55,7 @@ const HttpResponse& HttpExchange::head(const std::function<void()>&) {
   throw refusal(first_url_.text());
 }
 
-bool HttpExchange::next(std::vector<std::byte>&, const std::function<void()>&) {
+std::span<const std::byte> HttpExchange::next(const std::function<void()>&) {
   throw refusal(first_url_.text());
 }
 

@@ -58,6 +58,7 @@ class ObjectStore::Attempt final : public HttpAttempt {
 
   void finish(const HttpHandler& handler) override {
     if (judge(handler, /*is_last=*/false)) return;
+    attempt_.reset();
     sent_ = store_.authorise(request_);
     attempt_ = send_(sent_.request);
     judge(handler, /*is_last=*/true);

@@ -19,9 +19,11 @@ class HttpExchangeTest : public HttpReadingTest {
 
   static std::string body(HttpExchange& exchange) {
     std::string all;
-    std::vector<std::byte> piece;
-    while (exchange.next(piece)) all += as_text(piece);
-    return all;
+    while (true) {
+      const auto piece = exchange.next();
+      if (piece.empty()) return all;
+      all += as_text(piece);
+    }
   }
 
   static int64_t threads_of_http() {
@@ -62,10 +64,9 @@ TEST_F(HttpExchangeTest, ABodyIsReceivedAheadUpToALimit) {
   // Meanwhile, all of the first one could have arrived.
   HttpExchange other(client, get("/a"));
   EXPECT_EQ(body(other), content);
-  std::vector<std::byte> piece;
-  ASSERT_TRUE(exchange.next(piece));
+  const std::string piece = as_text(exchange.next());
   EXPECT_LE(piece.size(), kAhead + kNetworkRead);
-  EXPECT_EQ(as_text(piece) + body(exchange), content);
+  EXPECT_EQ(piece + body(exchange), content);
 }
 
 TEST_F(HttpExchangeTest, AResponseThatNobodyTakesDoesNotHoldUpOthers) {
@@ -90,11 +91,19 @@ TEST_F(HttpExchangeTest, ARedirectIsFollowedWhenTheHeadIsWaitedFor) {
 TEST_F(HttpExchangeTest, ATransferThatBreaksOffGivesWhatHasArrived) {
   HttpClient client({});
   HttpExchange exchange(client, get("/a?cut=1000"), content.size());
-  std::string all;
-  std::vector<std::byte> piece;
   EXPECT_EQ(exchange.head().status, 200);
-  EXPECT_THROW(while (exchange.next(piece)) all += as_text(piece), TransientError);
+  std::string all;
+  EXPECT_THROW(while (true) all += as_text(exchange.next()), TransientError);
   EXPECT_EQ(all, content.substr(0, 1000));
+}
+
+TEST_F(HttpExchangeTest, TheFirstBytesArriveWhereTheyAreWanted) {
+  HttpClient client({});
+  std::vector<std::byte> sink(1000);
+  HttpExchange exchange(client, get("/a"), 0, sink);
+  EXPECT_EQ(exchange.head().status, 200);
+  EXPECT_EQ(body(exchange), content);
+  EXPECT_EQ(as_text(sink), content.substr(0, 1000));
 }
 
 }  // namespace
