@@ -26,6 +26,8 @@ std::vector<std::pair<std::string, std::string>> extensions(CURL* easy) {
   return found;
 }
 
+constexpr long kNetworkRead = 64 << 10;
+
 // Whether a retry cannot succeed after this failure.
 bool is_permanent(CURLcode code) {
   switch (code) {
@@ -98,6 +100,7 @@ CurlTransfer::CurlTransfer(CURLM* multi, CURL* easy, std::shared_ptr<Transfer> t
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // excludes the system's certificates
   }
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  set(CURLOPT_BUFFERSIZE, kNetworkRead);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // otherwise, an end would wait for an unresponsive name server
   set(CURLOPT_ERRORBUFFER, message_);

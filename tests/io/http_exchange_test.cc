@@ -57,7 +57,7 @@ TEST_F(HttpExchangeTest, ABodyIsReceivedAheadUpToALimit) {
   content = noise(size_t{3} << 20);
   server.put("a", content);
   constexpr size_t kAhead = 64 << 10;
-  constexpr size_t kNetworkRead = 16 << 10;
+  constexpr size_t kNetworkRead = 64 << 10;
   HttpClient client({});
   HttpExchange exchange(client, get("/a"), kAhead);
   EXPECT_EQ(exchange.head().content_length, content.size());

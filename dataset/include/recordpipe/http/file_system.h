@@ -24,7 +24,7 @@ struct HttpReadOptions {
   // writes, so possibly on several threads at the same time.
   HttpNotice notice = {};
   // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory. 0: no
-  // read-ahead except for the bytes of one network read, at most 16 KiB.
+  // read-ahead except for the bytes of one network read, at most 64 KiB.
   size_t read_ahead = size_t{4} << 20;
   // For random access: the smallest and the largest range of a request, in bytes (defaults: 64 KiB,
   // 4 MiB). Sequential reads double the range; a distant read resets it.
