@@ -319,7 +319,7 @@ std::string MessageView::undecided() const {
         kind == MessageKind::example ? !view.features().empty() : !view.feature_lists().empty();
     if (!has_any) continue;
     if (const auto field = view.unread()) {
-      return with_article(kind) + " but for " + field->what + " (byte " +
+      return with_article(kind) + " except for " + field->what + " (byte " +
              std::to_string(field->offset) + ")";
     }
   }

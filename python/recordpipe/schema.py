@@ -121,9 +121,9 @@ class Schema:
             ExampleListWithContexts.
         left_out: how often features of further names occurred: the first 20,000 names are kept,
             and at most 4 MiB of names.
-        undecided: how many records of unknown type are Examples or SequenceExamples but for some
-            field, which a parser would drop; ``kind="example"`` reads them so.
-        undecided_because: of the first of them: "an Example but for field 5 of an Example (byte
+        undecided: how many records of unknown type are Examples or SequenceExamples except for
+            some field, which a parser would drop; ``kind="example"`` reads them so.
+        undecided_because: of the first of them: "an Example except for field 5 of an Example (byte
             20)".
         cpp: C++ code of an ExampleSchema of the C++ library; empty for ExampleListWithContext, as
             is ``python``.

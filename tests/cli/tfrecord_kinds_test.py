@@ -13,7 +13,7 @@ NAME = b"12306251798468767010_560_000_580_000"
 EXAMPLE = named_example({"label": [3], "name": ["cat"]})
 EXTENDED = EXAMPLE + field(5, b"more")  # an Example of a schema with an extension
 PLACE = len(EXAMPLE)
-WHY = f"an Example but for field 5 of an Example (byte {PLACE})"
+WHY = f"an Example except for field 5 of an Example (byte {PLACE})"
 
 
 def frame(image):
@@ -36,7 +36,7 @@ LIST = example_list(named_example({"clicks": [1], "price": [0.5]}),
 
 class OtherMessages(TfrecordTest):
     # The name parses as fields of a map entry.
-    WHY = "an Example but for field 6 of a map entry (byte 4)"
+    WHY = "an Example except for field 6 of a map entry (byte 4)"
 
     def setUp(self):
         super().setUp()
@@ -139,7 +139,7 @@ class Undecided(TfrecordTest):
     def test_where_counts_them(self):
         self.write("a", EXAMPLE, EXTENDED, EXAMPLE, EXTENDED)
         expected = (": 2 records are of no known kind, and {} finds no features in them, for "
-                    f"example {WHY}; the option kind (example, for instance) says what they are")
+                    f"example {WHY}; --kind says what they are")
         for arguments in (["convert", "a", "-o", "c"], ["count", "a"], ["show", "a"], ["stats", "a"],
                           ["schema", "a"], ["head", "a"], ["tail", "a"], ["grep", "a"],
                           ["view", "a", "-o", "a.html"],
@@ -166,7 +166,7 @@ class Undecided(TfrecordTest):
         """Protobuf's parser takes the last of two features with a name."""
         self.write("c", example(a=int64_feature(1)) + example(a=int64_feature(2)))
         self.assertEqual(self.json("show", "c", "--json")[0]["undecided"],
-                         'an Example but for a second feature "a" (byte 6)')
+                         'an Example except for a second feature "a" (byte 6)')
         self.assertEqual(self.json("show", "c", "--json", "--kind", "example")[0]["features"],
                          {"a": [2]})
         self.refuse_to_lose("c", 'a second feature "a"', 6)

@@ -75,15 +75,15 @@ TEST(MessageKind, EntryWithoutValueBesideOthers) {
 
 TEST(MessageKind, WhatHasOtherFieldsIsUndecided) {
   EXPECT_EQ(undecided(golden("examples/unknown-fields.pb")),
-            "an Example but for field 15 of a Feature (byte 14)");
+            "an Example except for field 15 of a Feature (byte 14)");
   EXPECT_EQ(undecided(golden("examples/kinds-in-turn.pb")),
-            "an Example but for a Feature with lists of several kinds (byte 14)");
+            "an Example except for a Feature with lists of several kinds (byte 14)");
   // An entry's value is split into Features of two kinds, in Features and in a context.
   EXPECT_EQ(undecided(from_hex("0a13 0a11 0a0161 1205 0a030a0170 1205 1a030a0109")),
-            "an Example but for a Feature with lists of several kinds (byte 16)");
+            "an Example except for a Feature with lists of several kinds (byte 16)");
   EXPECT_EQ(undecided(from_hex("0a13 0a11 0a0161 1205 0a030a0170 1205 1a030a0109"
                                "1209 0a07 0a016c 1202 0a00")),
-            "a SequenceExample but for a Feature with lists of several kinds (byte 16)");
+            "a SequenceExample except for a Feature with lists of several kinds (byte 16)");
   // Pieces of one kind are merged, and so are those of different steps.
   EXPECT_EQ(message_kind(as_bytes(from_hex("0a13 0a11 0a0161 1205 1a030a0108 1205 1a030a0109"))),
             MessageKind::example);
@@ -91,15 +91,15 @@ TEST(MessageKind, WhatHasOtherFieldsIsUndecided) {
                                            "0a051a030a0109"))),
             MessageKind::sequence_example);
   EXPECT_EQ(undecided(golden("examples/duplicate-key.pb")),
-            "an Example but for a second feature \"a\" (byte 6)");
+            "an Example except for a second feature \"a\" (byte 6)");
   EXPECT_EQ(undecided(golden("examples/no-value.pb")),
-            "an Example but for map entries without a value (byte 2)");
+            "an Example except for map entries without a value (byte 2)");
   EXPECT_EQ(undecided(from_hex("0a0c0a0a0a016112051a030a0107 0a00")),
-            "an Example but for an empty Features beside others (byte 14)");
+            "an Example except for an empty Features beside others (byte 14)");
   // An Example, and field 5 after it.
   const std::string example = from_hex("0a0c0a0a0a016112051a030a0107");
   EXPECT_EQ(undecided(example + from_hex("2a0178")),
-            "an Example but for field 5 of an Example (byte 14)");
+            "an Example except for field 5 of an Example (byte 14)");
 }
 
 TEST(MessageKind, SeveralEmptyMessages) {

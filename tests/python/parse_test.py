@@ -317,10 +317,10 @@ class OtherMessages(FilesTest):
         event = b"\x09" + bytes(8) + b"\x10\x05"
         for other, what in (
             (event, "of type Event"),
-            (frame, "but for field"),
+            (frame, "except for field"),
             (field(1, example), "of type ExampleListWithContext"),
             (field(7, b"x"), "of type unknown"),
-            (example + b"\x2a\x01x", "an Example but for field 5"),
+            (example + b"\x2a\x01x", "an Example except for field 5"),
         ):
             path = records.write(self.folder / "mixed", [example, b"", example, other])
             ds = rp.tfrecords(path)

@@ -238,12 +238,12 @@ class Undecided(FilesTest):
         path = records.write(
             self.folder / "x.tfrecord", [records.example({"label": [1]}) + b"\x2a\x01x"]
         )
-        undecided = "1 undecided, the first an Example but"
+        undecided = "1 undecided, the first an Example except"
         with self.assertRaisesRegex(rp.UnsupportedError, undecided) as raised:
             rp.tfrecords(path).parse()
         way_out = 'parse(recordpipe.schema(paths, kind="example").features())'
         self.assertIn(way_out, raised.exception.hint)
-        self.assertIn("undecided: 1, the first an Example but", str(rp.schema(path)))
+        self.assertIn("undecided: 1, the first an Example except", str(rp.schema(path)))
         self.assertEqual(rp.schema(path, kind="example").kind, "Example")
         features = rp.schema(path, kind="example").features()
         (element,) = rp.tfrecords(path).parse(features)

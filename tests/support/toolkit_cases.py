@@ -252,6 +252,9 @@ def salvage_cases():
         else:
             yield Case(name, "salvage", {"a": content}, outputs={"out": records},
                        report=[damage_report(content, count, regions)])
+    yield Case("the output exists", "salvage", {"a": THREE, "out": b"before"},
+               {"no_clobber": True}, inputs=("a",), outputs={},
+               error=("AlreadyExistsError", "exists, and would be replaced"))
     yield Case("several files", "salvage", {"a": flipped(THREE, 8 * 40), "b": THREE},
                outputs={"out": [FIRST, THIRD, *PAYLOADS]}, report=[
                    damage_report(THREE, 2, [(21, 67, "data CRC mismatch: corrupted record")]),

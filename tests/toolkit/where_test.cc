@@ -288,8 +288,8 @@ std::string complaint_after(const std::string& expression, const std::vector<std
 TEST(Where, RecordsOfNoKnownKindAreCounted) {
   const std::string a = ExampleBuilder().set_int64("a", 3).serialize();
   const std::string undecided = a + from_hex("2a0178");  // field 5
-  const std::string why = "an Example but for field 5 of an Example (byte " +
-                          std::to_string(a.size()) + "); the option kind (example, for instance) ";
+  const std::string why = "an Example except for field 5 of an Example (byte " +
+                          std::to_string(a.size()) + "); --kind ";
   EXPECT_EQ(complaint_after("a >= 0", {a, undecided}),
             "note: 1 record is of no known kind, and --where finds no features in it: " + why +
                 "says what it is");
@@ -325,8 +325,8 @@ TEST(Where, RecordsOfNoKnownKindAreCounted) {
     both.add_seen(is_swapped ? second : first);
     both.add_seen(is_swapped ? first : second);
     EXPECT_EQ(both.seen().unknown.count, 2u);
-    EXPECT_EQ(both.seen().unknown.why,
-              "an Example but for field 6 of an Example (byte " + std::to_string(a.size()) + ")");
+    EXPECT_EQ(both.seen().unknown.why, "an Example except for field 6 of an Example (byte " +
+                                           std::to_string(a.size()) + ")");
   }
 }
 
@@ -425,8 +425,10 @@ TEST(Where, MistakesNameTheColumn) {
   EXPECT_EQ(complaint_of("label in [1, 2"), "--where, column 15: expected ]");
   EXPECT_EQ(complaint_of("label in 1"), "--where, column 10: expected [");
   EXPECT_EQ(complaint_of("label not 1"), "--where, column 11: expected in after not");
-  EXPECT_EQ(complaint_of("label == 9223372036854775808"),
-            "--where, column 10: a number that doesn't fit in 64 bits");
+  for (const char* large : {"18446744073709551616", "-9223372036854775809"}) {
+    EXPECT_EQ(complaint_of(std::string("label == ") + large),
+              "--where, column 10: a number that doesn't fit in 64 bits");
+  }
   EXPECT_EQ(complaint_of("len(label) == '1'"),
             "--where, column 15: len() is a number, never a string");
   EXPECT_EQ(complaint_of("label == 1x"), "--where, column 10: not a number");

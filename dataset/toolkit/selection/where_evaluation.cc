@@ -32,6 +32,16 @@ int compare(int64_t a, double b) {
   return whole < b ? -1 : whole > b ? 1 : 0;
 }
 
+// The same.
+int compare(uint64_t a, double b) {
+  constexpr double kTooLarge = 18446744073709551616.0;  // 2^64
+  if (a <= INT64_MAX) return compare(static_cast<int64_t>(a), b);
+  if (b >= kTooLarge) return -1;
+  if (b < kTooLarge / 2) return 1;
+  const auto other = static_cast<uint64_t>(b);  // doubles of this size are whole
+  return a < other ? -1 : a > other ? 1 : 0;
+}
+
 int compare(int64_t a, int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
 int compare(std::string_view a, std::string_view b) {
@@ -66,25 +76,25 @@ bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   if (const auto* number = std::get_if<int64_t>(&literal))
     return fits(compare(value, *number), how);
   if (const auto* number = std::get_if<double>(&literal)) return fits(compare(value, *number), how);
-  return false;
+  return std::holds_alternative<uint64_t>(literal) && fits(-1, how);
 }
 
 bool fits(uint64_t value, Operator how, const WhereLiteral& literal) {
   if (value <= INT64_MAX) return fits(static_cast<int64_t>(value), how, literal);
-  if (std::holds_alternative<int64_t>(literal)) return fits(1, how);
-  const auto* const number = std::get_if<double>(&literal);
-  if (number == nullptr) return false;
-  constexpr double kTooLarge = 18446744073709551616.0;  // 2^64
-  if (*number >= kTooLarge) return fits(-1, how);
-  if (*number < kTooLarge / 2) return fits(1, how);
-  const auto other = static_cast<uint64_t>(*number);  // doubles of this size are whole
-  return fits(value < other ? -1 : value > other ? 1 : 0, how);
+  if (const auto* large = std::get_if<uint64_t>(&literal)) {
+    return fits(value < *large ? -1 : value > *large ? 1 : 0, how);
+  }
+  if (const auto* number = std::get_if<double>(&literal)) return fits(compare(value, *number), how);
+  return std::holds_alternative<int64_t>(literal) && fits(1, how);
 }
 
 bool fits(double value, Operator how, const WhereLiteral& literal) {
   if (std::holds_alternative<std::string>(literal)) return false;
   if (std::isnan(value)) return how == Operator::not_equal;
   if (const auto* whole = std::get_if<int64_t>(&literal)) return fits(-compare(*whole, value), how);
+  if (const auto* large = std::get_if<uint64_t>(&literal)) {
+    return fits(-compare(*large, value), how);
+  }
   const double other = std::get<double>(literal);
   return fits(value < other ? -1 : value > other ? 1 : 0, how);
 }
@@ -99,6 +109,8 @@ bool fits(float value, Operator how, const WhereLiteral& literal) {
   double other = 0;
   if (const auto* whole = std::get_if<int64_t>(&literal)) {
     other = static_cast<float>(*whole);
+  } else if (const auto* large = std::get_if<uint64_t>(&literal)) {
+    other = static_cast<float>(*large);
   } else if (const auto* number = std::get_if<double>(&literal)) {
     other = rounded(*number);
   } else {

@@ -122,8 +122,9 @@ std::string UnknownRecords::note(const std::string& called, bool looked_at_all) 
   std::string note = records + (is_one ? " is" : " are") + " of no known kind, and " + called +
                      " finds no features in " + (is_one ? "it" : "them");
   if (all_.why.empty()) return note;
-  return note + (is_one ? ": " : ", for example ") + all_.why + "; the option kind (" +
-         "example, for instance) says what " + (is_one ? "it is" : "they are");
+  const char* const option = called == "where" ? "kind=" : "--kind";  // "where": in Python
+  return note + (is_one ? ": " : ", for example ") + all_.why + "; " + option + " says what " +
+         (is_one ? "it is" : "they are");
 }
 
 }  // namespace recordpipe

@@ -284,6 +284,8 @@ class WhereParser {
     int64_t whole = 0;
     const auto read = std::from_chars(text.data(), end, whole);
     if (read.ec == std::errc::result_out_of_range && read.ptr == end) {
+      uint64_t large = 0;
+      if (std::from_chars(text.data(), end, large).ec == std::errc()) return large;
       fail_at(at, "a number that doesn't fit in 64 bits");
     }
     if (read.ec == std::errc() && read.ptr == end) return whole;

@@ -13,7 +13,8 @@
 
 namespace recordpipe {
 
-using WhereLiteral = std::variant<int64_t, double, std::string>;
+// uint64_t: from 2^63 on.
+using WhereLiteral = std::variant<int64_t, uint64_t, double, std::string>;
 
 struct Where::Condition {
   enum class Kind { all_of, any_of, negation, comparison, length, has, function };

@@ -26,8 +26,8 @@
 // with such a name stands in backticks.
 //
 // Names start with a letter, _ or a non-ASCII character; further characters may also be digits and
-// / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers or
-// decimals. Strings are quoted with single or double quotes, with the escapes \\ \' \" \n \t \xNN,
+// / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers, from
+// -2^63 to 2^64 - 1, or decimals. Strings are quoted with single or double quotes, with the escapes \\ \' \" \n \t \xNN,
 // and are compared bytewise. In r"..." and r'...', a backslash is a character as any other. A
 // number is rounded to float before a comparison with a float, so 0.1 equals the float 0.1. A
 // number that overflows float is not rounded, so x > 1e39 finds infinities. A NaN value satisfies
