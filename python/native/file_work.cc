@@ -139,9 +139,25 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
   return inputs;
 }
 
+namespace {
+
+// The stack level of the innermost frame that is not the package's.
+Py_ssize_t level_of_user() {
+  Py_ssize_t level = 1;
+  nb::object frame = nb::module_::import_("sys").attr("_getframe")(0);
+  for (; !frame.is_none(); frame = frame.attr("f_back"), ++level) {
+    const nb::object name = frame.attr("f_globals").attr("get")("__name__", "");
+    const std::string module = nb::str(name).c_str();
+    if (module != "recordpipe" && !module.starts_with("recordpipe.")) return level;
+  }
+  return 1;
+}
+
+}  // namespace
+
 void warn(const std::string& text) {
   if (text.empty()) return;
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), level_of_user()) != 0) throw nb::python_error();
 }
 
 void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,
@@ -187,9 +203,7 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
   }
   if (raised) throw std::move(*raised);
   if (failure) std::rethrow_exception(failure);
-  for (const std::string& note : notes) {
-    if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 3) != 0) throw nb::python_error();
-  }
+  for (const std::string& note : notes) warn(note);
   if (!progress.is_none()) progress(done, total);
 }
 

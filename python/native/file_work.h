@@ -35,7 +35,8 @@ struct Inputs {
 // read. Needs the GIL, which it releases.
 Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
                    bool recursive = false);
-// Warns (UserWarning) with a text that isn't empty. Needs the GIL.
+// Warns (UserWarning) with a text that isn't empty, at the line that calls the package. Needs the
+// GIL.
 void warn(const std::string& text);
 // Throws Error{invalid_argument} if an output is one of the inputs.
 void require_no_input(const SharedFiles& files, const std::vector<std::string>& inputs,

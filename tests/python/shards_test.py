@@ -482,10 +482,13 @@ class Jobs(ShardsTest):
                             executor=executor,
                             **options,
                         )
-        with self.assertWarnsRegex(UserWarning, "no record that was read has a feature named y"):
+        with self.assertWarnsRegex(
+            UserWarning, "no record that was read has a feature named y"
+        ) as caught:
             rp.convert_to_dir(
                 str(self.folder / "rows/*"), self.folder / "out", drop="y", sample=1.0
             )
+        self.assertEqual(caught.filename, __file__)
 
     def test_broken_streams(self):
         path = self.examples(3, "a.tfrecord.gz")
