@@ -48,6 +48,7 @@ struct ConvertArguments {
   int quality = 90;
   std::vector<std::string> images;
   bool skip_corrupt = false;
+  bool no_clobber = false;
   bool is_part = false;  // RecordSelection::is_part
   size_t threads = 0;
 };
@@ -118,6 +119,7 @@ ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const 
     if (arguments.resize) options.selection.on_failed_edit = [](const Error&) {};
   }
   check_conversion(options);
+  if (arguments.no_clobber) require_absent(*files, replaced_files(*files, options.output));
   if (!options.may_replace_input()) {
     require_no_input(files, inputs.paths, replaced_files(*files, options.output));
   }
@@ -244,9 +246,13 @@ void define_conversion(nb::module_& module) {
       .def_rw("quality", &ConvertArguments::quality)
       .def_rw("images", &ConvertArguments::images)
       .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
+      .def_rw("no_clobber", &ConvertArguments::no_clobber)
       .def_rw("is_part", &ConvertArguments::is_part)
       .def_rw("threads", &ConvertArguments::threads);
   module.def("require_found_in_any", &require_found_in_any);
+  module.def("require_absent", [](const SharedFiles& files, const std::vector<FilePath>& outputs) {
+    require_absent(*files, strings(outputs));
+  });
   module.def("output_compression", &output_compression, nb::arg(), nb::arg().none());
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

@@ -367,6 +367,7 @@ def check_outputs(
     progress: _Progress,
     /,
 ) -> list[str | Exception]: ...
+def require_absent(files: FileSystem, outputs: list[str], /) -> None: ...
 def output_compression(path: str, given: str | None, /) -> str: ...
 
 class ConvertArguments:
@@ -392,6 +393,7 @@ class ConvertArguments:
     quality: int
     images: list[str]
     skip_corrupt: bool
+    no_clobber: bool
     is_part: bool
     threads: int
 

@@ -190,6 +190,7 @@ def convert(
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    no_clobber: bool = False,
     dry_run: bool = False,
     progress: Progress = False,
 ) -> ConvertReport:
@@ -291,6 +292,7 @@ def convert(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         dry_run: True writes nothing, and only reads indexes and headers; the report has a ``plan``.
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
@@ -298,7 +300,7 @@ def convert(
     Raises:
         DataLossError: a record is damaged, or to be edited and no Example or SequenceExample.
         NotFoundError: a file, or a feature that is named, doesn't exist.
-        AlreadyExistsError: two features would get the same name.
+        AlreadyExistsError: two features would get the same name; a file exists (``no_clobber``).
         InvalidArgumentError: ``where`` has a syntax error, ``level`` isn't one of the compression,
             the target is one of the sources, a split has a fraction or a name that can't be, or
             sources have equal names.
@@ -306,6 +308,8 @@ def convert(
     """
     sources = paths_of(sources, filesystem)
     if names_tables(sources, target):
+        if no_clobber:
+            native.require_absent(files_on(filesystem), [file_path_of(target, filesystem)])
         return _convert_tables(
             sources,
             target,
@@ -382,6 +386,7 @@ def convert(
     arguments.seed = whole_number("seed", seed)
     arguments.quality = whole_number("quality", quality, 1, 100)
     arguments.skip_corrupt = skip_corrupt
+    arguments.no_clobber = no_clobber
     arguments.threads = checked_threads(threads)
     part = _part.get()
     arguments.is_part = part is not None
@@ -462,6 +467,7 @@ def convert_to_dir(
     executor: Executor | None = None,
     resume: bool = False,
     keep_going: bool = False,
+    no_clobber: bool = False,
     progress: Progress = False,
     **options: Any,
 ) -> ShardJobReport:
@@ -494,6 +500,7 @@ def convert_to_dir(
             options; a damaged input that has failed, and has not changed, fails again without being
             read.
         keep_going: goes on after a file that failed; its error is in the report.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
         options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
@@ -518,6 +525,7 @@ def convert_to_dir(
         executor=executor,
         resume=resume,
         keep_going=keep_going,
+        no_clobber=no_clobber,
         progress=progress,
         activity="convert",
         check=functools.partial(_require_found, options),

@@ -114,7 +114,9 @@ class FunctionOperators(Plan):
         """Concatenates the elements of the iterables that ``function(element)`` returns.
 
         A Dataset that the function returns is read element by element, as by :meth:`interleave`
-        with ``cycle_length=1``, but in its own epoch; other iterables are collected first. An
+        with ``cycle_length=1``, but in its own epoch: a ``shuffle()`` in it has the same order for
+        each element and in each epoch, unless the function calls ``epoch()``, or shuffles with
+        other seeds. Other iterables are collected first. An
         exception comes after the elements before it. What would have followed is lost, so that the
         exception is one of every worker of :meth:`shard`, and of a :meth:`skip` beyond it.
         """
@@ -132,7 +134,9 @@ class FunctionOperators(Plan):
 
         ``cycle_length`` (1 to 65,536) of them are open at a time. For files, the parameters of
         :func:`tfrecords` do the same without a function: ``paths.interleave(recordpipe.tfrecords)``
-        is for paths in another order in each epoch. :meth:`parse` may follow.
+        is for paths in another order in each epoch. :meth:`parse` may follow. A ``shuffle()`` in
+        these Datasets has another order in each of them, and in each epoch: it depends on the
+        number of the element that the Dataset was made of, too.
         """
         return self._then(Interleave(function, cycle_length, block_length, name=name))
 

@@ -72,7 +72,9 @@ class OrderOperators(Plan):
                 machine, otherwise when it is opened.
             seed: the order depends on the seed, the epoch and the number of elements only:
                 ``zip()`` of two Datasets that are shuffled with one seed pairs what belongs
-                together. Two shuffles, one behind the other, need two seeds.
+                together. Two shuffles, one behind the other, need two seeds. In a Dataset that the
+                function of :meth:`interleave` returns, the order also depends on the number of the
+                element that it was made of; in one of :meth:`flat_map`, on its own epoch.
         """
         if isinstance(buffer_size, bool):  # torch's shuffle=True would be a buffer of one element
             raise TypeError("buffer_size is a number; shuffle(seed=...) shuffles all elements")

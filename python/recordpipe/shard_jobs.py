@@ -142,6 +142,7 @@ def run_shard_job(
     executor: Executor | None,
     resume: bool,
     keep_going: bool,
+    no_clobber: bool,
     progress: Progress,
     activity: str,
     check: Callable[[list[bytes], bool], None] | None = None,
@@ -158,6 +159,8 @@ def run_shard_job(
     sizes = dict(zip(files.paths, files.sizes, strict=True))
     names = native.shard_names(files.paths, compression, files.folders)
     outputs = dict(zip(files.paths, names, strict=True))
+    if no_clobber:
+        native.require_absent(files_on(filesystem), [os.path.join(target, name) for name in names])
     job = native.ShardJob(files_on(filesystem), target, operation, resume)
     try:
         found = job.earlier(files.paths, names)

@@ -44,6 +44,7 @@ def write_table(
     dataset: Dataset,
     *,
     compression: str | None = None,
+    no_clobber: bool = False,
     filesystem: Any = None,
 ) -> int:
     """Writes a parsed Dataset to a Parquet or Arrow IPC file; returns the number of rows.
@@ -62,6 +63,7 @@ def write_table(
             records decide how many rows are read at a time.
         compression: of Parquet: "snappy" (default), "zstd", "gzip", "lz4", "brotli" or "none"; of
             Arrow IPC: "zstd", "lz4" or "none" (default).
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         filesystem: of the path; see ``help(recordpipe.filesystem)``.
 
     Raises:
@@ -74,6 +76,8 @@ def write_table(
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
         raise _make("unsupported", f"{name}: {reason}", name, None, reason, "")
     files = files_on(filesystem)
+    if no_clobber:
+        _native.require_absent(files, [name])
     dataset._native.require_not_read(files, [name])
     pyarrow = _pyarrow(name)
     with contextlib.ExitStack() as stack:

@@ -143,6 +143,7 @@ def salvage(
     input_compression: str | None = None,
     max_record_size: int = 2**30,
     threads: int = 0,
+    no_clobber: bool = False,
     progress: Progress = False,
 ) -> SalvageReport:
     """Writes all intact records of damaged files, one file after another, to ``target``.
@@ -172,6 +173,7 @@ def salvage(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -181,6 +183,8 @@ def salvage(
     """
     path = file_path_of(target, filesystem)
     compression = native.output_compression(path, known_compression(compression) or None)
+    if no_clobber:
+        native.require_absent(files_on(filesystem), [path])
     with reported(progress, "salvage") as function:
         found, written = native.salvage(
             *files_of(sources, recursive, filesystem),
@@ -206,6 +210,7 @@ def salvage_to_dir(
     executor: Executor | None = None,
     resume: bool = False,
     keep_going: bool = False,
+    no_clobber: bool = False,
     progress: Progress = False,
 ) -> ShardJobReport:
     """Writes the intact records of each file to a file of the same name in ``folder``.
@@ -233,6 +238,7 @@ def salvage_to_dir(
         resume: keeps the outputs that an earlier run has made from the same inputs with the same
             options.
         keep_going: goes on after a file that failed; its error is in the report.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
     """
@@ -248,6 +254,7 @@ def salvage_to_dir(
         executor=executor,
         resume=resume,
         keep_going=keep_going,
+        no_clobber=no_clobber,
         progress=progress,
         activity="salvage",
     )
@@ -262,6 +269,7 @@ def index(
     check: bool = False,
     threads: int = 0,
     executor: Executor | None = None,
+    no_clobber: bool = False,
     progress: Progress = False,
 ) -> tuple[FileIndex, ...]:
     """Writes the index PATH.idx beside each file, or checks it; for random access, and for DALI.
@@ -281,6 +289,7 @@ def index(
         threads: default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``, with
             ``threads`` threads each (default: one); see :func:`map_shards`. Default: threads.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function of the bytes done and the bytes in all, which may
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
@@ -298,6 +307,8 @@ def index(
         indexes = [file_path_of(output, filesystem)]
     else:
         raise ValueError(f"output is for a single file, and there are {len(files)}")
+    if no_clobber and not check:
+        native.require_absent(on, indexes)
     if executor is not None:
         written: list[FileIndex] = []
         merge_files(

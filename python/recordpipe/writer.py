@@ -167,6 +167,7 @@ class Writer:
         shards: int = 1,
         index: bool = False,
         uint64_bits: bool = False,
+        no_clobber: bool = False,
         filesystem: Any = None,
     ) -> None:
         """Begins the files.
@@ -183,6 +184,7 @@ class Writer:
                 opening. Not for compressed files.
             uint64_bits: writes integers above 2^63 - 1 by their bits: as of :func:`encode_example`,
                 also of tables.
+            no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
             filesystem: of the path: one of fsspec, pyarrow or obstore, or your own; see
                 ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         """
@@ -195,6 +197,8 @@ class Writer:
         self._uint64_bits = bool(uint64_bits)
         self.paths = [name] if shards == 1 else shard_paths(name, shards)
         self.records = 0
+        if no_clobber:
+            _native.require_absent(files, self.paths)
         self._files: list[_native.RecordFileWriter] = []
         for file in self.paths:
             self._files.append(

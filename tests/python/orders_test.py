@@ -57,6 +57,26 @@ class Orders(unittest.TestCase):
             other = rp.zip(images.shuffle(seed=7), labels.shuffle(seed=8))
             self.assertTrue(any(label != f"label {image}" for image, label in other))
 
+    def test_in_datasets_that_functions_make(self):
+        """Of interleave(): by the number of the element, too; of flat_map(): in their own epoch."""
+
+        def made(_):
+            return NUMBERS.shuffle(seed=7)
+
+        def parts(dataset, epoch):
+            elements = [*dataset.epoch(epoch)]
+            return [elements[i : i + 40] for i in range(0, len(elements), 40)]
+
+        elements = rp.from_list(["a", "b"])
+        orders = [parts(elements.interleave(made, 1), epoch) for epoch in (0, 1)]
+        self.assertEqual(len({tuple(order) for pair in orders for order in pair}), 4)
+        others = rp.from_list(["c"]).interleave(made, 1)
+        self.assertEqual(parts(others, 0), orders[0][:1])
+        for epoch in (0, 1):
+            self.assertEqual(
+                parts(elements.flat_map(made), epoch), [[*NUMBERS.shuffle(seed=7)]] * 2
+            )
+
     def test_random_numbers_of_elements_differ_between_inputs(self):
         drawn = NUMBERS.map_with_random(lambda x, rng: rng.random(), seed=3)
         for a, b in rp.zip(drawn, drawn):

@@ -295,6 +295,31 @@ class Writer(FilesTest):
         rp.write_tfrecords(self.folder / "held", held)
         self.assertEqual([*rp.tfrecords(self.folder / "held")], [*one])
 
+    def test_no_clobber(self):
+        one, kept = self.numbered(3, "a.tfrecord"), self.folder / "kept"
+        kept.mkdir()
+        for name in ("a.tfrecord", "a.tfrecord.idx", "out-00001-of-00002"):
+            (kept / name).write_bytes(b"before")
+        for call in (
+            lambda: rp.write_tfrecords(kept / "a.tfrecord", [b"x"], no_clobber=True),
+            lambda: rp.write_tfrecords(kept / "out", [b"x"], shards=2, no_clobber=True),
+            lambda: rp.convert(one, kept / "a.tfrecord", no_clobber=True),
+            lambda: rp.convert(one, kept / "out", shards=2, no_clobber=True),
+            lambda: rp.convert_to_dir(one, kept, no_clobber=True),
+            lambda: rp.salvage(one, kept / "a.tfrecord", no_clobber=True),
+            lambda: rp.salvage_to_dir(one, kept, no_clobber=True),
+            lambda: rp.index(one, kept / "a.tfrecord.idx", no_clobber=True),
+        ):
+            with self.assertRaisesRegex(rp.AlreadyExistsError, "exists, and would be replaced"):
+                call()
+        self.assertEqual({path.read_bytes() for path in kept.iterdir()}, {b"before"})
+        self.assertEqual(len([*kept.iterdir()]), 3)
+        rp.write_tfrecords(kept / "new", [b"x"], no_clobber=True)
+        rp.convert_to_dir(one, self.folder / "other", no_clobber=True)
+        files = Memory({"a": b""})
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "exists"):
+            rp.write_tfrecords("a", [b"x"], filesystem=files, no_clobber=True)
+
     def test_an_input_elsewhere_is_not_replaced(self):
         data = self.numbered(3, "a").read_bytes()
         files, others = Memory({"a": data}), Memory()

@@ -392,7 +392,7 @@ features = {
         "records": 1, "kinds": {"Event": 1}, "kind": "Event", "features": {}})
     yield Case("an Example and a field of another message", "schema", {"a": framed(EXTENDED)},
                report={"kind": "unknown", "features": {}, "undecided": {
-                   "records": 1, "first": "an Example but for field 5 of an Example (byte 15)"},
+                   "records": 1, "first": "an Example except for field 5 of an Example (byte 15)"},
                    ...: ...})
     id_one = {"id": {"kind": "int64", "values": 1, "share": 1.0}}
     yield Case("the same, read as an Example", "schema", {"a": framed(EXTENDED)},
@@ -548,7 +548,7 @@ def convert_cases():
     extended = framed(EXTENDED)
     yield Case("an edit of a message with another field", "convert", {"a": extended},
                {"rename": {"id": "x"}}, outputs={},
-               error=("DataLossError", "but an Example but for field 5 of an Example (byte 15)"))
+               error=("DataLossError", "but an Example except for field 5 of an Example (byte 15)"))
     yield Case("the same, read as an Example", "convert", {"a": extended},
                {"rename": {"id": "x"}, "kind": "example"}, outputs={},
                error=("UnsupportedError", "the edit would lose field 5 of an Example"))
@@ -574,6 +574,12 @@ def convert_cases():
                    "files": [{"path": "out", "records": 23, "bytes": 88 + len(numbered)}],
                    "regions_skipped": 0, "bytes_skipped": 0})
     yield case("nothing", {}, {"out": []}, b"")
+    exists = ("AlreadyExistsError", "exists, and would be replaced")
+    for name, options in (("out", {}), ("out-00001-of-00003", {"shards": 3}),
+                          ("out-train", {"split": {"train": 0.5, "val": 0.5}})):
+        yield case(f"{name} exists", {"no_clobber": True, **options}, {},
+                   {"a": IDS, name: b"before"}, inputs=("a",), error=exists)
+    yield case("no file exists", {"no_clobber": True}, {"out": ids})
     yield case("levels", {"compression": "gzip", "level": "fast"}, {"out": ids})
     shards = [f"out-0000{i}-of-00003" for i in range(3)]
     parts = [numbers[:6], numbers[6:13], numbers[13:]]
