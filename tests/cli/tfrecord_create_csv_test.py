@@ -275,6 +275,16 @@ class Csv(CreateTest):
         self.assertEqual(self.notes("create", "c.csv", "b.csv", "-o", "out"),
                          'column x: bytes ("n/a" in line 2 of b.csv)\n')
 
+    def test_values_in_another_encoding_are_reported(self):
+        self.text("a.csv", "id,x,y\n1,n/a,caf\u00e9\n2,caf\u00e9,7\n".encode("latin1"))
+        hint = "--encoding latin1 reads it, if that is its encoding"
+        self.assertEqual(self.notes("create", "a.csv", "-o", "out").splitlines(), [
+            "column id: int64",
+            f'column x: bytes ("n/a" in line 2; "caf\\xe9" in line 3 is not UTF-8, and kept as its bytes: {hint})',
+            f'column y: bytes ("caf\\xe9" in line 2; "caf\\xe9" in line 2 is not UTF-8, and kept as its '
+            f"bytes: {hint})"])
+        self.assertNotIn("UTF-8", self.notes("create", "a.csv", "-o", "out", "--encoding", "latin1"))
+
     def test_line_ends(self):
         rows = [named_example({"a": ["x"], "b": [1]}), named_example({"a": ["y\rz\r\n"], "b": [2]})]
         for end, last in (("\n", ""), ("\r\n", "\r\n"), ("\r\n", "\r"), ("\n", "\n")):

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/example/feature_name.h"
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/number_text.h"
@@ -101,10 +102,14 @@ CsvColumnGuess::Cell CsvColumnGuess::read(const CsvCell& cell) {
 }
 
 void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
+  if (!not_utf8_ && utf8_size(cell.text) < cell.text.size()) {
+    not_utf8_ = Place{path, line, '"' + shortened(cell.text) + '"', {}};
+  }
   if (cell.missing() || has(Form::bytes)) return;
   const Cell its = read(cell);
   if (has(its.form) && !its.is_rounded && its.out_of_range.empty()) return;
-  const Place place = {path, line, shortened(cell.text), its.how};
+  const std::string quote = its.form == Form::bytes ? "\"" : "";
+  const Place place = {path, line, quote + shortened(cell.text) + quote, its.how};
   first_.try_emplace(its.form, place);
   if (its.is_rounded && !rounded_) rounded_ = place;
   if (!its.out_of_range.empty() && !out_of_range_) {
@@ -141,13 +146,18 @@ void CsvColumnGuess::fail(const Place& place, const std::string& name, const std
                .hint = std::move(hint)});
 }
 
+std::string CsvColumnGuess::in_words(const Place& place, bool has_path) {
+  return place.text + " in line " + std::to_string(place.line) +
+         (has_path ? " of " + printable(place.path) : "") + std::string(place.how);
+}
+
+std::string CsvColumnGuess::not_utf8(bool has_path) const {
+  if (!not_utf8_) return "";
+  return in_words(*not_utf8_, has_path) + " is not UTF-8, and kept as its bytes";
+}
+
 std::string CsvColumnGuess::reason(bool has_path) const {
-  const auto words = [&](Form form) {
-    const Place& place = first_.at(form);
-    const std::string quote = form == Form::bytes ? "\"" : "";
-    return quote + place.text + quote + " in line " + std::to_string(place.line) +
-           (has_path ? " of " + printable(place.path) : "") + std::string(place.how);
-  };
+  const auto words = [&](Form form) { return in_words(first_.at(form), has_path); };
   if (has(Form::bytes)) return words(Form::bytes);
   if (is_bytes()) {
     return words(Form::boolean) + " beside " +

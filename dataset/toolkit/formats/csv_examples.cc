@@ -136,7 +136,12 @@ void CsvExamples::end_look() {
   for (const auto& [name, guess] : guesses_) {
     const std::string type(guess.type(name, types_.called));
     types_.kinds.emplace(name, type);
-    inferred_.push_back({name, type, guess.reason(/*has_path=*/tables_ > 1)});
+    const bool has_path = tables_ > 1;
+    std::string reason = guess.reason(has_path);
+    if (const std::string note = guess.not_utf8(has_path); !note.empty()) {
+      reason += "; " + note + ": " + format_.encoding_hint;
+    }
+    inferred_.push_back({name, type, std::move(reason)});
   }
 }
 

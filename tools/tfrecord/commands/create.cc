@@ -230,7 +230,9 @@ cifar       CIFAR-10 and CIFAR-100 archives, python or binary (.tar with cifar i
             the order is reported on standard error. generate_cifar10_tfrecords writes training and
             test images to separate files.
 
-Text is UTF-8, or has an --encoding; without one, only the names of features are checked. Numbers are
+Text is UTF-8, or has an --encoding. Without one, names of features in another
+encoding are an error; values of CSV are written as their bytes, and the first of each column is
+reported. Numbers are
 rounded to the nearest float; a number that this would turn into an infinity, or into 0, is an error.
 
 The features of every Example are sorted by name, so the same input gives the same files with any

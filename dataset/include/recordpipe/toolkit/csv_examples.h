@@ -132,6 +132,9 @@ class CsvColumnGuess {
   // Returns the cell that decides the type: "\"n/a\" in line 17"; with `has_path`, "... of a.csv".
   // Empty for integers.
   std::string reason(bool has_path) const;
+  // Returns "\"caf\xe9\" in line 3 is not UTF-8, and kept as its bytes" for the first such cell;
+  // empty if there is none.
+  std::string not_utf8(bool has_path) const;
 
  private:
   enum class Form { empty_list, boolean, int64, floating, bytes };
@@ -145,6 +148,7 @@ class CsvColumnGuess {
 
   static Cell read(const CsvCell& cell);
   static std::optional<Cell> read_json(const std::string& text);
+  static std::string in_words(const Place& place, bool has_path);
   bool has(Form form) const { return first_.contains(form); }
   bool is_bytes() const;
   [[noreturn]] void fail(const Place& place, const std::string& name, const std::string& reason,
@@ -153,13 +157,14 @@ class CsvColumnGuess {
   std::map<Form, Place> first_;        // the first cell of each form
   std::optional<Place> rounded_;       // the first integer that float32 can't represent
   std::optional<Place> out_of_range_;  // the first number out of the range of float
+  std::optional<Place> not_utf8_;      // the first text in another encoding
 };
 
 // The type that was inferred for a column, and why.
 struct CsvColumnType {
   std::string name;
   std::string type;
-  std::string reason;  // CsvColumnGuess::reason()
+  std::string reason;  // CsvColumnGuess::reason() and not_utf8(), with CsvFormat::encoding_hint
 };
 
 // A CSV file whose header line was read.
