@@ -145,7 +145,9 @@ void InputFiles::refuse_folder(const std::string& folder) {
     reason += ", nor in the folders below it";
     hint += ", or FOLDER/**/*; links to folders are not followed";
   } else if (has_folders) {
-    hint = "it has folders, which are read with --recursive (recursive=True), or by FOLDER/**/";
+    hint =
+        "it has folders, which are read with --recursive (in Python, recursive=True), or by "
+        "FOLDER/**/";
   }
   throw error_about(folder, ErrorKind::not_found, reason, hint);
 }

@@ -16,7 +16,9 @@ struct OtherFormat {
 constexpr std::string_view kImage =
     "this is an image, not a file of records: tfrecord create makes records of a folder of images";
 
-constexpr std::string_view kPickle = "this is a pickle of Python: read it with pickle.load";
+constexpr std::string_view kPickle =
+    "this is a pickle of Python: pickle.load reads it, and runs code in it: only if you trust its "
+    "source";
 
 constexpr OtherFormat kFormats[] = {
     {0, "version https://git-lfs"sv, "this is a Git LFS pointer, not the file: run git lfs pull"},

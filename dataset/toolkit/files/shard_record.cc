@@ -114,7 +114,8 @@ ShardRecord parse_shard_record(std::string_view line, const std::string& path, u
         {.kind = ErrorKind::corrupted,
          .path = path,
          .reason = "line " + std::to_string(number) + " is no line of a manifest: " + error.what(),
-         .hint = "a manifest is the manifest.jsonl in the folder of --to-dir"});
+         .hint = "a manifest is the manifest.jsonl in the folder of --to-dir (in Python, of "
+                 "convert_to_dir())"});
   }
 }
 
@@ -128,10 +129,12 @@ std::vector<ShardRecord> read_manifest(FileSystem& files, const std::string& pat
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (records.empty()) {
-    throw Error({.kind = ErrorKind::corrupted,
-                 .path = path,
-                 .reason = "the manifest is empty",
-                 .hint = "make it again: the job with --resume keeps the files that are right"});
+    throw Error(
+        {.kind = ErrorKind::corrupted,
+         .path = path,
+         .reason = "the manifest is empty",
+         .hint = "make it again: the job with --resume (in Python, resume=True) keeps the files "
+                 "that are right"});
   }
   return records;
 }

@@ -285,7 +285,8 @@ Command export_command() {
       .summary = "Writes records as JSON lines, CSV, arrays, images or WebDatasets",
       .description =
           R"(json        One line per record, as "show --json" prints it, but without offsets; an Event as its
-            bytes.
+            bytes. All other formats are for Examples: a SequenceExample or an
+            ExampleListWithContext (ELWC, TensorFlow Ranking) is an error there.
 csv         A header line, then one row per Example. A feature with one value becomes that value,
             one with none or several values a JSON list, a missing feature an empty cell; bytes that
             are not text become {"base64": "..."}. Text that looks like a number, true or false is
