@@ -45,6 +45,23 @@ class TableFilesTest(FilesTest):
         self.assertEqual(found, rows)
 
 
+class Replacing(TableFilesTest):
+    def test_what_a_function_reads_is_not_replaced(self):
+        link = self.folder / "link.parquet"
+        link.symlink_to(self.source)
+        before = self.source.read_bytes()
+        paths = rp.from_list([str(self.source)])
+        parsed = paths.interleave(rp.tfrecords, 1).parse({"id": rp.FixedLenFeature([], "int64")})
+        with self.assertRaisesRegex(pa.ArrowInvalid, "would be replaced"):  # from the stream
+            rp.write_table(link, parsed)
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "exists, and would be replaced"):
+            rp.write_table(link, parsed, no_clobber=True)
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "exists, and would be replaced"):
+            rp.convert(self.source, link, no_clobber=True)
+        self.assertEqual(self.source.read_bytes(), before)
+        self.assertEqual(rp.write_table(self.folder / "new.parquet", parsed, no_clobber=True), 3000)
+
+
 class Converting(TableFilesTest):
     def test_a_number_that_no_float_can_hold_is_an_error_with_its_row(self):
         path = self.folder / "wide.parquet"
