@@ -1,7 +1,7 @@
 """Requests to the stores of URLs: which are repeated, and what an error says.
 
-An error names the URL, the offset, the reason, and what to do. It has only the status and the code of
-the server's answer, because the rest may repeat credentials.
+An error names the URL, the offset, the reason, and what to do. It has only the status and the code
+of the server's answer, because the rest may repeat credentials.
 """
 
 from __future__ import annotations

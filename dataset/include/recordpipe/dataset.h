@@ -185,17 +185,19 @@ class Dataset {
 
   // Shuffles with a buffer of `buffer_size` (1 to 2^32 - 1) elements. The order is uniform over all
   // permutations if the buffer holds the whole input. Each epoch has a different order. It depends
-  // on the seed, the epoch and the number of elements only, also inside of zip and concatenate: two
-  // shuffles, one behind the other, need two seeds.
-  Dataset shuffle(size_t buffer_size, uint64_t seed) const {
+  // on the seed (default: 0), the epoch and the number of elements only, also inside of zip and
+  // concatenate: two shuffles, one behind the other, need two seeds. Inside of interleave, it
+  // depends on the number of the input as well.
+  Dataset shuffle(size_t buffer_size, uint64_t seed = 0) const {
     return with<T>(internal::shuffle(node_, buffer_size, seed));
   }
 
   // Shuffles all elements in O(1) memory, uniformly over all permutations; each epoch has a
-  // different order. Requires random access, which in-memory sources and plain TFRecord files have,
-  // and also map, enumerate, take, skip, shard, concatenate and zip of such inputs. Otherwise
-  // throws Error{invalid_argument} immediately, naming the operator without random access.
-  Dataset global_shuffle(uint64_t seed) const {
+  // different order. `seed`: default 0. Requires random access, which in-memory sources and plain
+  // TFRecord files have, and also map, enumerate, take, skip, shard, concatenate and zip of such
+  // inputs. Otherwise throws Error{invalid_argument} immediately, naming the operator without
+  // random access.
+  Dataset global_shuffle(uint64_t seed = 0) const {
     return with<T>(internal::global_shuffle(node_, seed));
   }
 

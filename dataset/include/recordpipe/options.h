@@ -24,11 +24,13 @@ struct PipelineOptions {
   // computed, kept ready by prefetch, or held by cache (the elements that the iterator has reached,
   // cache.h), filter and similar operators; and 32 bytes per entry of a shuffle. element.h defines
   // the size of an element. Near the limit, the pipeline does less work at a time and keeps fewer
-  // elements ready. It may exceed the limit briefly, if a chunk is larger than those before it.
+  // elements ready. It may exceed the limit by a chunk, and briefly by more, if a chunk is larger
+  // than those before it.
   //
   // Throws MemoryLimitExceeded, an Error{limit_exceeded} that ends the iteration even with
   // ignore_errors, if a single chunk or buffer exceeds the limit, if the pipeline stays above the
-  // limit with one chunk at a time per computing operator, or if it reaches twice the limit.
+  // limit by more than a chunk with one chunk at a time per computing operator, or if it reaches
+  // twice the limit.
   uint64_t memory_limit = UINT64_MAX;
   // If not null, receives the activity of the threads.
   std::shared_ptr<ChromeTrace> trace = nullptr;
