@@ -31,8 +31,8 @@
 // \\ \' \" \n \t \xNN, and are compared bytewise. In r"..." and r'...', a backslash is a character
 // as any other. A number is rounded to float before a comparison with a float, so 0.1 equals the
 // float 0.1. A number that overflows float is not rounded, so x > 1e39 finds infinities. A NaN
-// value satisfies only != with any number (IEEE 754). No literal is NaN or infinity, so "x < 0 or x
-// >= 0" finds all values except NaN.
+// value satisfies only != with any number (IEEE 754). No literal is NaN or infinity.
+// "x < 0 or x >= 0" finds all values except NaN.
 //
 // In a SequenceExample, a name refers to a feature of the context, or if there is none, to a
 // feature list. The values of a feature list are the values of all steps, and its len() is the
