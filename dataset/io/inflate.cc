@@ -117,7 +117,7 @@ class InflatingSource final : public ByteSource {
     } else if (step.made == 0 && all_given) {
       fail(ErrorKind::truncated, input_.offset(),
            std::string(to_string(format_)) + " stream ends before its trailer",
-           {.from = member_.made > 0 ? input_.offset() - engine_->unused() : member_.begin,
+           {.from = member_.made > 0 ? input_.offset() - engine_->undecoded() : member_.begin,
             .spared = kTrailerSize});
     }
     return step.made;
@@ -186,9 +186,10 @@ class InflatingSource final : public ByteSource {
 
   void fail_damaged() {
     const uint64_t offset = input_.offset() - engine_->unused();
-    fail(ErrorKind::corrupted, offset,
-         "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")",
-         {.from = offset, .spared = only_check_ ? kTrailerSize : 0});
+    fail(
+        ErrorKind::corrupted, offset,
+        "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")",
+        {.from = input_.offset() - engine_->undecoded(), .spared = only_check_ ? kTrailerSize : 0});
   }
 
   void fail_after_end() {

@@ -31,9 +31,12 @@ class InflateEngine {
   // input. After `ended` or `damage`, start_again() must be called first.
   virtual InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
-  // After damage or at the end of the input, returns the number of bytes that were taken but not
-  // decoded: damage is this many bytes before the end of the taken bytes.
+  // After damage, returns the number of bytes that were taken but not decoded: the damage is this
+  // many bytes before the end of the taken bytes.
   virtual size_t unused() const = 0;
+  // After damage or at the end of the input, how many of the taken bytes have made no output. May
+  // depend on the sizes of in and out.
+  virtual size_t undecoded() const { return unused(); }
 
   // Resets the engine for another member.
   virtual void start_again() = 0;

@@ -36,7 +36,7 @@ class ZstdInflateEngine final : public InflateEngine {
     ZSTD_outBuffer output = {out.data(), out.size(), 0};
     const size_t result = ZSTD_decompressStream(context_, &output, &input);
     InflateStep step{.taken = input.pos, .made = output.pos};
-    unused_ = output.pos > 0 ? 0 : unused_ + input.pos;
+    undecoded_ = output.pos > 0 ? 0 : undecoded_ + input.pos;
     switch (ZSTD_getErrorCode(result)) {
       case ZSTD_error_no_error:
         step.ended = result == 0;
@@ -54,7 +54,7 @@ class ZstdInflateEngine final : public InflateEngine {
         break;
       case ZSTD_error_checksum_wrong:
         step.only_check = true;
-        unused_ = 0;
+        undecoded_ = 0;
         [[fallthrough]];
       default:
         step.damage = ZSTD_getErrorName(result);
@@ -62,18 +62,19 @@ class ZstdInflateEngine final : public InflateEngine {
     return step;
   }
 
-  size_t unused() const override { return unused_; }
+  size_t unused() const override { return 0; }
+  size_t undecoded() const override { return undecoded_; }
 
   void start_again() override {
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     hint_ = 0;
-    unused_ = 0;
+    undecoded_ = 0;
   }
 
  private:
   ZSTD_DCtx* context_;
-  size_t hint_ = 0;    // input bytes expected next, including the header of the following block
-  size_t unused_ = 0;  // bytes of a block that isn't decoded: a block is decoded as a whole
+  size_t hint_ = 0;       // input bytes expected next, including the header of the following block
+  size_t undecoded_ = 0;  // bytes of a block that isn't decoded: a block is decoded as a whole
 };
 
 }  // namespace
