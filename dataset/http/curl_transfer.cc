@@ -100,7 +100,8 @@ CurlTransfer::CurlTransfer(CURLM* multi, CURL* easy, std::shared_ptr<Transfer> t
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // excludes the system's certificates
   }
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
-  set(CURLOPT_BUFFERSIZE, kNetworkRead);
+  // Refused if the handle still has the buffer of a transfer that failed early: that one is used.
+  (void)curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kNetworkRead);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // otherwise, an end would wait for an unresponsive name server
   set(CURLOPT_ERRORBUFFER, message_);
