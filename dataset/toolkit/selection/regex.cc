@@ -78,7 +78,8 @@ std::string problem_of(const RE2& regex) {
 
 Regex::Regex(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes) fail_pattern("the pattern is too large");
-  regex_ = std::make_unique<const RE2>(pattern, options_of(pattern));
+  // A string, because newer versions don't take a std::string_view.
+  regex_ = std::make_unique<const RE2>(std::string(pattern), options_of(pattern));
   if (!regex_->ok()) fail_pattern(problem_of(*regex_));
 }
 Regex::~Regex() = default;
@@ -86,7 +87,7 @@ Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
 bool Regex::found_in(std::string_view text) const {
-  return regex_->Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0);
+  return regex_->Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED, nullptr, 0);
 }
 
 }  // namespace recordpipe
