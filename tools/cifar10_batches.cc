@@ -17,8 +17,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "dataset/applications/command_line/argument_parser.h"
-#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
@@ -26,6 +24,8 @@
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/version.h"
+#include "tools/support/command_line/argument_parser.h"
+#include "tools/support/process/interrupt.h"
 
 namespace recordpipe {
 namespace {

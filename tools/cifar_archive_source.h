@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/applications/process/terminal_progress.h"
 #include "recordpipe/file.h"
+#include "tools/support/process/terminal_progress.h"
 
 namespace recordpipe {
 

@@ -7,9 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/command_line/argument_parser.h"
-#include "dataset/applications/process/interrupt.h"
-#include "dataset/applications/process/terminal_progress.h"
 #include "recordpipe/cifar/convert.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
@@ -19,6 +16,9 @@
 #include "recordpipe/sha256.h"
 #include "recordpipe/version.h"
 #include "tools/cifar_archive_source.h"
+#include "tools/support/command_line/argument_parser.h"
+#include "tools/support/process/interrupt.h"
+#include "tools/support/process/terminal_progress.h"
 
 namespace recordpipe {
 namespace {

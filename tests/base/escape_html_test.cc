@@ -1,5 +1,5 @@
 // Tests that escaped text is shown as text in a page, whatever it contains.
-#include "dataset/applications/html/escape_html.h"
+#include "tools/support/html/escape_html.h"
 
 #include <gtest/gtest.h>
 

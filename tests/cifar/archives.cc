@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dataset/applications/cifar/pickle_writer.h"
+#include "dataset/cifar/pickle_writer.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/compression.h"
 #include "tests/support/bytes.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/applications/cifar/pickle.h"
+#include "dataset/cifar/pickle.h"
 #include "recordpipe/error.h"
 #include "tests/cifar/pickles.h"
 #include "tests/support/bytes.h"

@@ -1,5 +1,5 @@
 // Tests batches as Python writes them, and inconsistent batches.
-#include "dataset/applications/cifar/pickle.h"
+#include "dataset/cifar/pickle.h"
 
 #include <algorithm>
 #include <filesystem>

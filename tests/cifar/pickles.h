@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/applications/cifar/pickle.h"
+#include "dataset/cifar/pickle.h"
 #include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/applications/cifar/synthetic_image.h"
-#include "dataset/applications/cifar/tar.h"
+#include "dataset/cifar/synthetic_image.h"
+#include "dataset/cifar/tar.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"

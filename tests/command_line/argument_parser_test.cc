@@ -1,5 +1,5 @@
 // Tests command lines: what is parsed, what is refused, and what the documentation is made of.
-#include "dataset/applications/command_line/argument_parser.h"
+#include "tools/support/command_line/argument_parser.h"
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/applications/command_line/option.h"
+#include "tools/support/command_line/option.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "dataset/applications/cifar/pickle.h"
+#include "dataset/cifar/pickle.h"
 #include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 

@@ -35,7 +35,7 @@ class CheckLayers(unittest.TestCase):
             "dataset/record/reader.cc": '#include "recordpipe/error.h"\n#include "recordpipe/file.h"\n',
             "dataset/example/view.cc": '#include "recordpipe/proto/example.pb.h"\n',
             "proto/example.proto": 'import "recordpipe/proto/feature.proto";\n',
-            "dataset/applications/command_line/option.cc": "#include <CLI/Option.hpp>\n",
+            "tools/support/command_line/option.cc": "#include <CLI/Option.hpp>\n",
             "tools/tfrecord.cc": '#include <fmt/format.h>\n#include "dataset/record/reader.cc"\n',
             "tests/io/file_test.cc": '#include <gtest/gtest.h>\n#include <curl/curl.h>\n'
                                      '#include "recordpipe/file.h"\n'
@@ -105,9 +105,9 @@ class CheckLayers(unittest.TestCase):
                         "spdlog/spdlog.h", "CLI/CLI.hpp"):
             self.expect({"dataset/record/reader.cc": f"#include <{library}>\n"}, "may")
         self.expect({"tools/tfrecord.cc": "#include <CLI/CLI.hpp>\n"},
-                    "only dataset/applications/command_line/")
+                    "only tools/support/command_line/")
         for library in ("spdlog/spdlog.h", "CLI/CLI.hpp", "gtest/gtest.h"):
-            self.expect({"dataset/applications/cifar/archive.cc": f"#include <{library}>\n"}, "may")
+            self.expect({"dataset/cifar/archive.cc": f"#include <{library}>\n"}, "may")
         self.expect({"dataset/io/file.cc": "#include <curl/curl.h>\n"}, "only dataset/http/")
 
     def test_an_unknown_library(self):

@@ -18,9 +18,6 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include "dataset/applications/command_line/argument_parser.h"
-#include "dataset/applications/process/interrupt.h"
-#include "dataset/applications/process/terminal_progress.h"
 #include "dataset/base/one_line.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
@@ -28,6 +25,9 @@
 #include "recordpipe/more_compressions.h"
 #include "recordpipe/object_store/file_system.h"
 #include "recordpipe/version.h"
+#include "tools/support/command_line/argument_parser.h"
+#include "tools/support/process/interrupt.h"
+#include "tools/support/process/terminal_progress.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"

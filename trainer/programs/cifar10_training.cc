@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/model/resnet.h"
+#include "tools/support/process/interrupt.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/trainer/checkpoint/checkpoint.h"
+#include "tools/support/command_line/argument_parser.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/usage_error.h"
 

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "tools/support/process/interrupt.h"
 #include "trainer/parse_number.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/usage_error.h"

@@ -3,7 +3,7 @@
 #include <exception>
 #include <optional>
 
-#include "dataset/applications/process/interrupt.h"
+#include "tools/support/process/interrupt.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/openmp_spinning.h"
 #include "trainer/programs/usage_error.h"

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/cifar_batch.h"
 #include "recordpipe/error.h"
@@ -25,6 +24,7 @@
 #include "recordpipe/trainer/session/training_session.h"
 #include "recordpipe/trainer/session/write_events.h"
 #include "recordpipe/trainer/summary/event_file.h"
+#include "tools/support/process/interrupt.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
+#include "tools/support/command_line/argument_parser.h"
 
 namespace recordpipe {
 

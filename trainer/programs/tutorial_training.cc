@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/cifar/tutorial_batches.h"
@@ -19,6 +18,7 @@
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "recordpipe/trainer/session/write_events.h"
 #include "recordpipe/trainer/summary/event_writer.h"
+#include "tools/support/process/interrupt.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"

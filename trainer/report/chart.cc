@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/trainer/report/axis.h"
+#include "tools/support/html/escape_html.h"
 
 namespace recordpipe {
 namespace {

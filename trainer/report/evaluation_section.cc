@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/html/escape_html.h"
 #include "dataset/base/base64.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/trainer/report/axis.h"
+#include "tools/support/html/escape_html.h"
 
 namespace recordpipe {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/trainer/report/axis.h"
 #include "recordpipe/trainer/report/chart.h"
 #include "recordpipe/trainer/report/evaluation_section.h"
 #include "recordpipe/trainer/report/report_style.h"
+#include "tools/support/html/escape_html.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/applications/process/terminal_progress.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
+#include "tools/support/process/terminal_progress.h"
 
 namespace recordpipe {
 

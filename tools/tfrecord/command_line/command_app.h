@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/file.h"
+#include "tools/support/command_line/argument_parser.h"
 
 namespace recordpipe {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "recordpipe/toolkit/where.h"
+#include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/cifar/cifar_example.h"
+#include "dataset/cifar/cifar_example.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"

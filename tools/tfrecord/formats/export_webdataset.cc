@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/cifar/tar.h"
+#include "dataset/cifar/tar.h"
 #include "recordpipe/atomic_file_set.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/cifar/tar.h"
 #include "dataset/base/lower_case.h"
+#include "dataset/cifar/tar.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/toolkit/files/file_name.h"
 #include "recordpipe/compression.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "dataset/applications/command_line/argument_parser.h"
+#include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/pager.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/applications/command_line/option.h"
 #include "recordpipe/input_files.h"
+#include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
+#include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"
 #include "tools/tfrecord/io/input_progress.h"

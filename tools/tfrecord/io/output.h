@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/applications/command_line/option.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/file.h"
+#include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

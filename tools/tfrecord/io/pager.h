@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "dataset/applications/process/interrupt.h"
+#include "tools/support/process/interrupt.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/example/event_view.h"
+#include "tools/support/command_line/argument_parser.h"
 
 namespace recordpipe {
 

@@ -10,10 +10,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "dataset/applications/command_line/option.h"
 #include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/record_split.h"
 #include "recordpipe/compression.h"
+#include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "dataset/applications/html/escape_html.h"
 #include "dataset/base/base64.h"
 #include "dataset/example/event_view.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/json_text.h"
+#include "tools/support/html/escape_html.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"

@@ -1,4 +1,4 @@
-#include "dataset/applications/process/terminal_progress.h"
+#include "tools/support/process/terminal_progress.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "dataset/applications/command_line/argument_parser.h"
+#include "tools/support/command_line/argument_parser.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "dataset/applications/cifar/binary_batch.h"
+#include "dataset/cifar/binary_batch.h"
 
 #include <array>
 #include <string>

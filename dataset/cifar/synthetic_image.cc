@@ -1,4 +1,4 @@
-#include "dataset/applications/cifar/synthetic_image.h"
+#include "dataset/cifar/synthetic_image.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/applications/cifar/pickle_writer.h"
-#include "dataset/applications/cifar/synthetic_image.h"
-#include "dataset/applications/cifar/tar.h"
 #include "dataset/base/available_cpus.h"
+#include "dataset/cifar/pickle_writer.h"
+#include "dataset/cifar/synthetic_image.h"
+#include "dataset/cifar/tar.h"
 #include "dataset/parallel/for_each.h"
 #include "dataset/parallel/jobs.h"
 #include "recordpipe/atomic_file.h"

@@ -1,4 +1,4 @@
-#include "dataset/applications/process/interrupt.h"
+#include "tools/support/process/interrupt.h"
 
 #include <cerrno>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "dataset/applications/cifar/pickle_writer.h"
+#include "dataset/cifar/pickle_writer.h"
 
 #include <utility>
 

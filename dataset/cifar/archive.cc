@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/applications/cifar/binary_batch.h"
-#include "dataset/applications/cifar/pickle.h"
-#include "dataset/applications/cifar/tar.h"
+#include "dataset/cifar/binary_batch.h"
+#include "dataset/cifar/pickle.h"
+#include "dataset/cifar/tar.h"
 #include "dataset/io/read_ahead.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"

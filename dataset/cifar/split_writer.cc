@@ -1,11 +1,11 @@
-#include "dataset/applications/cifar/split_writer.h"
+#include "dataset/cifar/split_writer.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "dataset/applications/cifar/cifar_example.h"
 #include "dataset/base/available_cpus.h"
+#include "dataset/cifar/cifar_example.h"
 #include "dataset/parallel/for_each.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/record_writer.h"

@@ -1,12 +1,12 @@
 // Implements read_cifar_pickle(), which validates the dict and converts it into a batch, and the
 // Python functions that PickleMachine knows.
-#include "dataset/applications/cifar/pickle.h"
+#include "dataset/cifar/pickle.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "dataset/applications/cifar/pickle_machine.h"
+#include "dataset/cifar/pickle_machine.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "dataset/applications/cifar/cifar_example.h"
+#include "dataset/cifar/cifar_example.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_reader.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/applications/command_line/option.h"
+#include "tools/support/command_line/option.h"
 
 namespace CLI {
 class App;

@@ -1,4 +1,4 @@
-#include "dataset/applications/cifar/tar.h"
+#include "dataset/cifar/tar.h"
 
 #include <algorithm>
 #include <cerrno>

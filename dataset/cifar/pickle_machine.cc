@@ -1,6 +1,6 @@
 // Implements PickleInput and the opcodes of PickleMachine. The stack and the memo are in
 // pickle_stack.cc, the known functions in pickle.cc.
-#include "dataset/applications/cifar/pickle_machine.h"
+#include "dataset/cifar/pickle_machine.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "dataset/applications/command_line/option.h"
+#include "tools/support/command_line/option.h"
 
 #include <utility>
 

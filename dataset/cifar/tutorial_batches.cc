@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dataset/applications/cifar/cifar_example.h"
+#include "dataset/cifar/cifar_example.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/tfrecord_files.h"

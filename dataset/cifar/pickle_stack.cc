@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "dataset/applications/cifar/pickle_machine.h"
+#include "dataset/cifar/pickle_machine.h"
 #include "recordpipe/cifar/cifar_batch.h"
 
 namespace recordpipe {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/applications/cifar/split_writer.h"
 #include "dataset/base/available_cpus.h"
+#include "dataset/cifar/split_writer.h"
 #include "dataset/parallel/jobs.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/data_folder.h"

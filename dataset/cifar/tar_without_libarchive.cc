@@ -1,5 +1,5 @@
 // Tar archives without libarchive (RECORDPIPE_STANDALONE): refused.
-#include "dataset/applications/cifar/tar.h"
+#include "dataset/cifar/tar.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

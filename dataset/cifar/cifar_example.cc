@@ -1,4 +1,4 @@
-#include "dataset/applications/cifar/cifar_example.h"
+#include "dataset/cifar/cifar_example.h"
 
 #include <optional>
 #include <string>
