@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "dataset/rlds/kept_file.h"
 #include "dataset/rlds/step_scan.h"
 #include "recordpipe/atomic_file.h"

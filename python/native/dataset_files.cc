@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
 #include "recordpipe/error.h"

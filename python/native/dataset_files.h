@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/engine/plan_description.h"
+#include "dataset/pipeline/observe/plan_description.h"
 #include "python/native/dataset.h"
 #include "python/native/file_path.h"
 #include "python/native/python_file_system.h"

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/stage.h"
-#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/stage.h"
+#include "dataset/pipeline/plan/stage_context.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "recordpipe/options.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/parallel/service_thread.h"
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
 #include "python/native/dataset_files.h"
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"

@@ -75,7 +75,7 @@ CASES = {
     "own_folders": Case(HERE / "own_folders.cc", ["pipeline", "record"], *PIPELINE, r"one\ntwo\n",
                         headers={"base/error.h": own_header("error"),
                                  "dataset/dataset.h": own_header("dataset"),
-                                 "dataset/pipeline/engine/plan.h": own_header("plan"),
+                                 "dataset/pipeline/plan/plan.h": own_header("plan"),
                                  "internal/ticket.h": own_header("ticket"),
                                  "proto/iterator_state.pb.h": own_header("iterator_state")}),
     "tfds": Case(HERE / "tfds.cc", ["tfds"], PIPELINE[0] | {"JPEG", "PNG"},

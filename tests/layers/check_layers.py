@@ -107,7 +107,7 @@ LIBRARIES = {
                  "dataset/object_store/rs256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/object_store/aws_credentials",
                   "dataset/object_store/google_token",
-                  "dataset/pipeline/engine/chrome_trace",
+                  "dataset/pipeline/observe/chrome_trace",
                   "dataset/tfds/", "dataset/rlds/statistics_file",
                   "dataset/toolkit/files/shard_record", "dataset/toolkit/formats/json_value",
                   "trainer/", "tools/"],

@@ -1,5 +1,5 @@
 // Compares the serialisation of saved iterators with protobuf's.
-#include "dataset/pipeline/engine/iterator_state_codec.h"
+#include "dataset/pipeline/state/iterator_state_codec.h"
 
 #include <cstdint>
 #include <string>

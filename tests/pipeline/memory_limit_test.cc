@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/execute/memory_account.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/range.h"

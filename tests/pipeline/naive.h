@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/epoch.h"
+#include "dataset/pipeline/plan/epoch.h"
 #include "recordpipe/internal/permutation.h"
 #include "recordpipe/internal/ticket.h"
 #include "recordpipe/philox.h"

@@ -21,10 +21,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/plan.h"
-#include "dataset/pipeline/engine/stage.h"
-#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/plan.h"
+#include "dataset/pipeline/plan/stage.h"
+#include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/choose_from_datasets.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"

@@ -1,7 +1,7 @@
 // Tests the guarantees of Plan for every operator: a call that returns fewer tickets than requested
 // gives the reason; the end is sticky; errors repeat until a restart; advance() equals planning and
 // discarding. The plan under test follows a list of steps.
-#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/plan/plan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/plan_state.h"
+#include "dataset/pipeline/state/plan_state.h"
 #include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {

@@ -19,10 +19,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/plan.h"
-#include "dataset/pipeline/engine/producer.h"
-#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/execute/producer.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/plan.h"
+#include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/element_ops.h"
 #include "recordpipe/internal/ticket.h"

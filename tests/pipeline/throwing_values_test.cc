@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/element_buffer.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/element_buffer.h"
+#include "dataset/pipeline/execute/value_store.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/internal/element_ops.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/thread_tuner.h"
+#include "dataset/pipeline/execute/thread_tuner.h"
 #include "dataset/pipeline/operators/prefetch_depth.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"

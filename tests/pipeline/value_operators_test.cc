@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"

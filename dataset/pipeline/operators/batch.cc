@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "dataset/pipeline/engine/lost_sources.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/ref_store.h"
 #include "dataset/pipeline/operators/batching.h"
+#include "dataset/pipeline/plan/lost_sources.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/ref_store.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/element_buffer.h"
-#include "dataset/pipeline/engine/producer.h"
+#include "dataset/pipeline/execute/element_buffer.h"
+#include "dataset/pipeline/execute/producer.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "dataset/pipeline/engine/ref_store.h"
-#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/plan/ref_store.h"
+#include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/internal/functions.h"
 
 namespace recordpipe::internal {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <vector>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/element_buffer.h"
-#include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/pipeline/engine/open_files.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/element_buffer.h"
+#include "dataset/pipeline/plan/open_files.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/internal/fork.h"
 #include "recordpipe/internal/ticket.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "dataset/pipeline/engine/iterator_state.h"
+#include "dataset/pipeline/state/iterator_state.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/url_path.h"

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/pipeline/engine/plan_description.h"
-#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/observe/plan_description.h"
+#include "dataset/pipeline/plan/stage.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record.h"
 #include "recordpipe/record_reader.h"

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/merge.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

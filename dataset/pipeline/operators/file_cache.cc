@@ -8,12 +8,12 @@
 
 #include <cxxabi.h>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/open_files.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/cache_file.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/open_files.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/internal/element_type_name.h"

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/lost_sources.h"
-#include "dataset/pipeline/engine/memory_account.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/open_files.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/memory_account.h"
+#include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/map.h"
+#include "dataset/pipeline/plan/lost_sources.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/open_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/flat_map_rest.h"
 #include "recordpipe/internal/operators.h"

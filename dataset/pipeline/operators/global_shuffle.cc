@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/internal/permutation.h"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/plan.h"
 #include "dataset/pipeline/operators/batching.h"
 #include "dataset/pipeline/operators/measured_elements.h"
+#include "dataset/pipeline/plan/plan.h"
 
 namespace recordpipe::internal {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/memory_account.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/skip_log.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/memory_account.h"
+#include "dataset/pipeline/execute/value_store.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/skip_log.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/parameter.h"

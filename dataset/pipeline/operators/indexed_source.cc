@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {

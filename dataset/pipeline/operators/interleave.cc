@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/executor.h"
-#include "dataset/pipeline/engine/lost_sources.h"
-#include "dataset/pipeline/engine/memory_account.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/open_files.h"
-#include "dataset/pipeline/engine/task_queue.h"
+#include "dataset/pipeline/execute/executor.h"
+#include "dataset/pipeline/execute/memory_account.h"
+#include "dataset/pipeline/execute/task_queue.h"
 #include "dataset/pipeline/operators/map.h"
 #include "dataset/pipeline/operators/open_input.h"
+#include "dataset/pipeline/plan/lost_sources.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/open_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

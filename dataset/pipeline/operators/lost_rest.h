@@ -1,7 +1,7 @@
 // Says how much of a file is lost when damage ends its stream of records.
 #pragma once
 
-#include "dataset/pipeline/engine/skip_log.h"
+#include "dataset/pipeline/plan/skip_log.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {

@@ -1,7 +1,7 @@
 // Applies a function to each element, as map does, for other operators that need the results.
 #pragma once
 
-#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/internal/functions.h"
 
 namespace recordpipe::internal {

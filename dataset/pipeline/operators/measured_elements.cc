@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/pipeline/engine/producer.h"
+#include "dataset/pipeline/execute/producer.h"
 #include "dataset/pipeline/operators/plan_places.h"
 #include "recordpipe/error.h"
 

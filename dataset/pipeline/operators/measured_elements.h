@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/stage.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/value_store.h"
+#include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/internal/functions.h"
 
 namespace recordpipe::internal {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/pipeline/engine/element_buffer.h"
-#include "dataset/pipeline/engine/producer.h"
+#include "dataset/pipeline/execute/element_buffer.h"
+#include "dataset/pipeline/execute/producer.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/plan.h"
-#include "dataset/pipeline/engine/ref_store.h"
-#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/plan/plan.h"
+#include "dataset/pipeline/plan/ref_store.h"
+#include "dataset/pipeline/plan/stage.h"
 
 namespace recordpipe::internal {
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "dataset/parallel/crew.h"
-#include "dataset/pipeline/engine/file_fingerprints.h"
-#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/execute/memory_account.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe::internal {

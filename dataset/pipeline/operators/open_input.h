@@ -7,13 +7,13 @@
 #include <memory>
 #include <vector>
 
-#include "dataset/pipeline/engine/executor.h"
-#include "dataset/pipeline/engine/memory_account.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/plan_state.h"
-#include "dataset/pipeline/engine/stage_context.h"
-#include "dataset/pipeline/engine/task_queue.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/executor.h"
+#include "dataset/pipeline/execute/memory_account.h"
+#include "dataset/pipeline/execute/task_queue.h"
+#include "dataset/pipeline/execute/value_store.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/stage_context.h"
+#include "dataset/pipeline/state/plan_state.h"
 #include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/plan/plan.h"
 
 namespace recordpipe::internal {
 

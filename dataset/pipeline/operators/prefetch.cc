@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "dataset/parallel/service_thread.h"
-#include "dataset/pipeline/engine/executor.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/ring_buffer.h"
-#include "dataset/pipeline/engine/stage_monitor.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/executor.h"
+#include "dataset/pipeline/execute/ring_buffer.h"
+#include "dataset/pipeline/execute/value_store.h"
+#include "dataset/pipeline/observe/stage_monitor.h"
 #include "dataset/pipeline/operators/prefetch_depth.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/stage.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/open_ahead.h"
+#include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe::internal {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

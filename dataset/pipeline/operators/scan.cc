@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "dataset/pipeline/engine/chunk_reader.h"
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/execute/chunk_reader.h"
+#include "dataset/pipeline/execute/value_store.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {

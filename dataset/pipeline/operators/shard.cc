@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/lost_sources.h"
-#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/plan/lost_sources.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

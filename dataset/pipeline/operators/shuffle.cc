@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/operators/plan_places.h"
+#include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/philox.h"

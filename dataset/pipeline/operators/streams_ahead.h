@@ -11,7 +11,7 @@
 #include <string>
 
 #include "dataset/parallel/jobs.h"
-#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe::internal {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/engine/plan_snapshots.h"
-#include "dataset/pipeline/engine/ref_store.h"
+#include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/ref_store.h"
+#include "dataset/pipeline/state/plan_snapshots.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {

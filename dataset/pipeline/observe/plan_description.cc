@@ -1,0 +1,108 @@
+// Converts plans to text, and hashes the text.
+#include "dataset/pipeline/observe/plan_description.h"
+
+namespace recordpipe::internal {
+namespace {
+
+using Detail = PlanDescription::Detail;
+
+bool contains(Detail detail, const PlanParameter& parameter) {
+  if (parameter.kind == Parameter::Kind::not_compared) return false;
+  if (parameter.kind == Parameter::Kind::code) return detail == Detail::compared;
+  return !parameter.is_free || detail == Detail::explained;
+}
+
+std::string operator_text(const PlanDescription& plan, Detail detail) {
+  std::string text = plan.name + "(";
+  bool first = true;
+  for (const PlanParameter& parameter : plan.parameters) {
+    if (!contains(detail, parameter)) continue;
+    if (!first) text += ", ";
+    first = false;
+    text += parameter.name + "=" + parameter.value;
+  }
+  return text + ")";
+}
+
+void append_text(const PlanDescription& plan, size_t indent, Detail detail, std::string& out) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    // Chained operators have the same indentation; only the inputs of zip, concatenate and the like
+    // are indented.
+    append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), detail, out);
+  }
+  if (plan.is_free && detail != Detail::explained) return;
+  out.append(indent, ' ');
+  out += operator_text(plan, detail) + "\n";
+}
+
+void append_not_compared(const PlanDescription& plan, std::vector<std::string>& out) {
+  for (const PlanDescription& input : plan.inputs) append_not_compared(input, out);
+  for (const PlanParameter& parameter : plan.parameters) {
+    if (parameter.kind != Parameter::Kind::not_compared) continue;
+    out.push_back(plan.name + ": " + parameter.value);
+  }
+}
+
+void append_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
+  for (const PlanDescription& input : plan.inputs) append_files(input, out);
+  for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
+}
+
+}  // namespace
+
+std::vector<SourceFile> PlanDescription::source_files() const {
+  std::vector<SourceFile> all;
+  append_files(*this, all);
+  return all;
+}
+
+std::vector<std::string> PlanDescription::not_compared() const {
+  std::vector<std::string> out;
+  append_not_compared(*this, out);
+  return out;
+}
+
+std::string PlanDescription::text(Detail detail) const {
+  std::string out;
+  append_text(*this, 0, detail, out);
+  return out;
+}
+
+uint64_t PlanDescription::hash(Detail detail) const {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : text(detail)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  }
+  return hash;
+}
+
+uint64_t PlanDescription::free_shards() {
+  uint64_t workers = 1;
+  for (PlanDescription* plan = this; plan->is_element_wise || plan->num_shards > 0;
+       plan = &plan->inputs[0]) {
+    if (plan->num_shards == 0) continue;
+    workers *= plan->num_shards;
+    for (PlanParameter& parameter : plan->parameters) {
+      if (parameter.name == "num_shards" || parameter.name == "index") parameter.is_free = true;
+    }
+  }
+  return workers;
+}
+
+std::vector<uint64_t> PlanDescription::free_last_shards() {
+  constexpr uint64_t kMaxWorkers = uint64_t{1} << 32;
+  std::vector<uint64_t> shards;
+  uint64_t workers = 1;
+  for (PlanDescription* plan = this;; plan = &plan->inputs[0]) {
+    if (plan->num_shards > 0 && !plan->drops_remainder) {
+      workers *= plan->num_shards;
+      if (workers > kMaxWorkers) return shards;
+      shards.push_back(plan->num_shards);
+      plan->is_free = true;
+    } else if (!plan->is_element_wise && !plan->is_free) {
+      return shards;
+    }
+  }
+}
+
+}  // namespace recordpipe::internal
