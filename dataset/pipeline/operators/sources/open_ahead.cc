@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/open_ahead.h"
+#include "dataset/pipeline/operators/sources/open_ahead.h"
 
 #include <algorithm>
 #include <utility>

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/operators/batching.h"
-#include "dataset/pipeline/operators/group_plan.h"
-#include "dataset/pipeline/operators/measured_elements.h"
+#include "dataset/pipeline/operators/grouping/batching.h"
+#include "dataset/pipeline/operators/grouping/group_plan.h"
+#include "dataset/pipeline/operators/grouping/measured_elements.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/operators/merge.h"
+#include "dataset/pipeline/operators/several/merge.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

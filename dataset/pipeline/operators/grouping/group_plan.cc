@@ -1,8 +1,8 @@
-#include "dataset/pipeline/operators/group_plan.h"
+#include "dataset/pipeline/operators/grouping/group_plan.h"
 
 #include <algorithm>
 
-#include "dataset/pipeline/operators/plan_places.h"
+#include "dataset/pipeline/operators/order/plan_places.h"
 
 namespace recordpipe::internal {
 

@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/record_producer.h"
+#include "dataset/pipeline/operators/sources/record_producer.h"
 
 #include <exception>
 #include <stop_token>

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/operators/batching.h"
-#include "dataset/pipeline/operators/measured_elements.h"
+#include "dataset/pipeline/operators/grouping/batching.h"
+#include "dataset/pipeline/operators/grouping/measured_elements.h"
 #include "dataset/pipeline/plan/plan.h"
 
 namespace recordpipe::internal {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "dataset/pipeline/execute/chunk_reader.h"
-#include "dataset/pipeline/operators/cache_contents.h"
+#include "dataset/pipeline/operators/execution/cache_contents.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

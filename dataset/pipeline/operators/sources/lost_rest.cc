@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/lost_rest.h"
+#include "dataset/pipeline/operators/sources/lost_rest.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/pipeline/operators/batching.h"
+#include "dataset/pipeline/operators/grouping/batching.h"
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/ref_store.h"

@@ -12,7 +12,7 @@
 
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/merge.h"
+#include "dataset/pipeline/operators/several/merge.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

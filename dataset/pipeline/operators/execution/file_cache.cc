@@ -10,7 +10,7 @@
 
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/cache_file.h"
+#include "dataset/pipeline/operators/execution/cache_file.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"
 #include "dataset/pipeline/state/file_fingerprints.h"

@@ -17,7 +17,7 @@
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/map.h"
+#include "dataset/pipeline/operators/functions/map.h"
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"

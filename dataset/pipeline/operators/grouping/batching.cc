@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/batching.h"
+#include "dataset/pipeline/operators/grouping/batching.h"
 
 #include <algorithm>
 #include <atomic>

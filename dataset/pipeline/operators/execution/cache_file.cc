@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/cache_file.h"
+#include "dataset/pipeline/operators/execution/cache_file.h"
 
 #include <algorithm>
 #include <array>

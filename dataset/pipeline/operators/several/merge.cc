@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/merge.h"
+#include "dataset/pipeline/operators/several/merge.h"
 
 #include <algorithm>
 #include <utility>

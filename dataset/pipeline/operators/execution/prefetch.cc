@@ -16,7 +16,7 @@
 #include "dataset/pipeline/execute/ring_buffer.h"
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/observe/stage_monitor.h"
-#include "dataset/pipeline/operators/prefetch_depth.h"
+#include "dataset/pipeline/operators/execution/prefetch_depth.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

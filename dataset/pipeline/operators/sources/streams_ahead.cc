@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/streams_ahead.h"
+#include "dataset/pipeline/operators/sources/streams_ahead.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 //
 // Elements keep their ids. map uses the plan of its input, so it has random access if the input has
 // it.
-#include "dataset/pipeline/operators/map.h"
+#include "dataset/pipeline/operators/functions/map.h"
 
 #include <optional>
 #include <string>

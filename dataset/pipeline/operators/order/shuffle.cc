@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/operators/plan_places.h"
+#include "dataset/pipeline/operators/order/plan_places.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"

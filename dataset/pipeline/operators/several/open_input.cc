@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/open_input.h"
+#include "dataset/pipeline/operators/several/open_input.h"
 
 #include <span>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/cache_contents.h"
+#include "dataset/pipeline/operators/execution/cache_contents.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "dataset/pipeline/operators/plan_places.h"
+#include "dataset/pipeline/operators/order/plan_places.h"
 
 #include <algorithm>
 

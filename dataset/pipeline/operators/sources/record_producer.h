@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/open_ahead.h"
+#include "dataset/pipeline/operators/sources/open_ahead.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/record.h"
 

@@ -1,10 +1,10 @@
-#include "dataset/pipeline/operators/measured_elements.h"
+#include "dataset/pipeline/operators/grouping/measured_elements.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "dataset/pipeline/execute/producer.h"
-#include "dataset/pipeline/operators/plan_places.h"
+#include "dataset/pipeline/operators/order/plan_places.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe::internal {
