@@ -13,10 +13,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/toolkit/files/convert_plan.h"
-#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/format_names.h"
+#include "dataset/toolkit/jobs/convert_plan.h"
+#include "dataset/toolkit/jobs/convert_records.h"
 #include "python/native/file_work.h"
 #include "python/native/toolkit.h"
 #include "recordpipe/toolkit/resize_images.h"

@@ -11,8 +11,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/file_work.h"
-#include "dataset/toolkit/files/survey.h"
 #include "python/native/file_path.h"
 #include "python/native/python_file_system.h"
 #include "recordpipe/compression.h"

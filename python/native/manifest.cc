@@ -10,8 +10,8 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "dataset/toolkit/files/shard_folder.h"
-#include "dataset/toolkit/files/shard_record.h"
+#include "dataset/toolkit/jobs/shard_folder.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"

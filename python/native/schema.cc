@@ -11,7 +11,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/describe/survey.h"
 #include "python/native/file_work.h"
 #include "recordpipe/toolkit/json_text.h"
 

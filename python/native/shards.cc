@@ -14,9 +14,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/describe/survey_state.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "dataset/toolkit/files/shard_job.h"
-#include "dataset/toolkit/files/survey_state.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"

@@ -13,13 +13,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/file_facts.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/salvage_ahead.h"
 #include "dataset/toolkit/files/scan_file.h"
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/jobs/record_output.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"

@@ -109,7 +109,7 @@ LIBRARIES = {
                   "dataset/object_store/google_token",
                   "dataset/pipeline/observe/chrome_trace",
                   "dataset/tfds/", "dataset/rlds/statistics_file",
-                  "dataset/toolkit/files/shard_record", "dataset/toolkit/formats/json_value",
+                  "dataset/toolkit/jobs/shard_record", "dataset/toolkit/formats/json_value",
                   "trainer/", "tools/"],
     "archive.h": ["dataset/cifar/", "dataset/decompression/", "dataset/toolkit/arrays/npz"],
     "archive_entry.h": ["dataset/cifar/", "dataset/decompression/", "dataset/toolkit/arrays/npz"],

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/scan_file.h"
+#include "dataset/toolkit/jobs/convert_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_writer.h"

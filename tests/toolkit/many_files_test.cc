@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/records_of_files.h"
-#include "dataset/toolkit/files/survey.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"

@@ -1,6 +1,6 @@
 // Tests that splits stay: the expected ones were computed by another implementation, from the
 // formulas in record_split.h.
-#include "dataset/toolkit/files/record_split.h"
+#include "dataset/toolkit/jobs/record_split.h"
 
 #include <functional>
 #include <string>

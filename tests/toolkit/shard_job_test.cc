@@ -1,6 +1,6 @@
 // Tests jobs that make a file from each of many: what is kept of earlier runs, of the same job and
 // of others.
-#include "dataset/toolkit/files/shard_job.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 
 #include <filesystem>
 #include <latch>

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/toolkit/files/convert_plan.h"
-#include "dataset/toolkit/files/convert_records.h"
-#include "dataset/toolkit/files/shard_job.h"
+#include "dataset/toolkit/jobs/convert_plan.h"
+#include "dataset/toolkit/jobs/convert_records.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/internal/url_path.h"

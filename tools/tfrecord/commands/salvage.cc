@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/format_names.h"
-#include "dataset/toolkit/files/record_output.h"
 #include "dataset/toolkit/files/salvage_ahead.h"
-#include "dataset/toolkit/files/shard_job.h"
+#include "dataset/toolkit/jobs/record_output.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/describe/survey.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"

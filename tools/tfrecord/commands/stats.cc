@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/describe/survey.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "tools/tfrecord/command_line/command_app.h"

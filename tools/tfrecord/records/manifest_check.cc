@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/toolkit/files/shard_record.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/io/input_progress.h"

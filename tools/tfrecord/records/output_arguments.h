@@ -10,8 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "dataset/toolkit/files/record_output.h"
-#include "dataset/toolkit/files/record_split.h"
+#include "dataset/toolkit/jobs/record_output.h"
+#include "dataset/toolkit/jobs/record_split.h"
 #include "recordpipe/compression.h"
 #include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"

@@ -1,7 +1,7 @@
 // Prints what a command would do: --dry-run.
 #pragma once
 
-#include "dataset/toolkit/files/convert_plan.h"
+#include "dataset/toolkit/jobs/convert_plan.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/file_name.h"
-#include "dataset/toolkit/files/shard_job.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "dataset/toolkit/files/shard_folder.h"
-#include "dataset/toolkit/files/shard_record.h"
+#include "dataset/toolkit/jobs/shard_folder.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_reader.h"

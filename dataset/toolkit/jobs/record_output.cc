@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/record_output.h"
+#include "dataset/toolkit/jobs/record_output.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/kept_records.h"
+#include "dataset/toolkit/jobs/kept_records.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/record_split.h"
+#include "dataset/toolkit/jobs/record_split.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/job_features.h"
+#include "dataset/toolkit/jobs/job_features.h"
 
 #include <utility>
 

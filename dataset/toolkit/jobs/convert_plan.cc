@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/convert_plan.h"
+#include "dataset/toolkit/jobs/convert_plan.h"
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/count_records.h"

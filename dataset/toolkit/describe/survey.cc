@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/describe/survey.h"
 
 #include <cstdint>
 #include <optional>

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/toolkit/files/survey.h"
+#include "dataset/toolkit/describe/survey.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/survey_state.h"
+#include "dataset/toolkit/describe/survey_state.h"
 
 #include <cstddef>
 #include <cstdint>

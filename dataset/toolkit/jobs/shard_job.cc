@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/shard_job.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 
 #include <algorithm>
 #include <map>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "dataset/toolkit/files/shard_record.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

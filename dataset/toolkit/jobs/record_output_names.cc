@@ -5,7 +5,7 @@
 #include <fnmatch.h>
 
 #include "dataset/toolkit/files/file_name.h"
-#include "dataset/toolkit/files/record_output.h"
+#include "dataset/toolkit/jobs/record_output.h"
 
 namespace recordpipe {
 namespace {

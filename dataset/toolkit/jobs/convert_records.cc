@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/convert_records.h"
+#include "dataset/toolkit/jobs/convert_records.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/count_records.h"
-#include "dataset/toolkit/files/kept_records.h"
 #include "dataset/toolkit/files/many_files.h"
+#include "dataset/toolkit/jobs/kept_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"

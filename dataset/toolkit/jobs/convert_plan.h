@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/toolkit/files/convert_records.h"
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/jobs/convert_records.h"
 
 namespace recordpipe {
 

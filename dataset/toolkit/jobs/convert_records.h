@@ -8,9 +8,9 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/input_records.h"
-#include "dataset/toolkit/files/job_features.h"
-#include "dataset/toolkit/files/record_output.h"
-#include "dataset/toolkit/files/record_split.h"
+#include "dataset/toolkit/jobs/job_features.h"
+#include "dataset/toolkit/jobs/record_output.h"
+#include "dataset/toolkit/jobs/record_split.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {

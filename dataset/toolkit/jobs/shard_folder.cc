@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/shard_folder.h"
+#include "dataset/toolkit/jobs/shard_folder.h"
 
 #include <cstddef>
 #include <functional>

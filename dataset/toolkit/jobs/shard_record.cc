@@ -1,4 +1,4 @@
-#include "dataset/toolkit/files/shard_record.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 
 #include <algorithm>
 #include <charconv>
