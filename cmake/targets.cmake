@@ -128,11 +128,18 @@ endfunction()
 function(recordpipe_sources name)
   cmake_parse_arguments(arg "" "" "HEADERS;SOURCES" ${ARGN})
   target_sources(recordpipe_${name} PRIVATE ${arg_SOURCES})
-  if(arg_HEADERS AND PROJECT_IS_TOP_LEVEL)
+  if(arg_HEADERS)
     list(TRANSFORM arg_HEADERS PREPEND ${recordpipe_public_headers}/recordpipe/)
     file(GLOB headers CONFIGURE_DEPENDS ${arg_HEADERS})
-    target_sources(recordpipe_${name} PUBLIC FILE_SET HEADERS BASE_DIRS
-                   ${recordpipe_public_headers} FILES ${headers})
+    recordpipe_old_paths(old_paths ${headers})
+    if(PROJECT_IS_TOP_LEVEL)
+      target_sources(recordpipe_${name} PUBLIC FILE_SET HEADERS
+                     BASE_DIRS ${recordpipe_public_headers} ${recordpipe_moved}
+                     FILES ${headers} ${old_paths})
+    else()
+      target_include_directories(recordpipe_${name} INTERFACE
+                                 $<BUILD_INTERFACE:${recordpipe_moved}>)
+    endif()
   endif()
 endfunction()
 

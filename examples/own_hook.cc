@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
 #include "recordpipe/image/image_batch.h"
-#include "recordpipe/range.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/range.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/model/network.h"

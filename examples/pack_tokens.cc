@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/file.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace {
 

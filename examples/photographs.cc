@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/image/example_images.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/image/batches/example_images.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 using namespace recordpipe;
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 
 using namespace recordpipe;
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/file.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 
 using namespace recordpipe;
 

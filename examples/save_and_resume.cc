@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/file.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 using namespace recordpipe;
 

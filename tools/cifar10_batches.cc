@@ -17,13 +17,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/version.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/version.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
 #include "tools/support/command_line/argument_parser.h"
 #include "tools/support/process/interrupt.h"
 

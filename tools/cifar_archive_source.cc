@@ -4,11 +4,11 @@
 #include <array>
 #include <string_view>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/cifar/synthetic.h"
-#include "recordpipe/error.h"
 #include "recordpipe/http/download.h"
+#include "recordpipe/io/atomic_file.h"
 
 namespace recordpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tools/support/process/terminal_progress.h"
 
 namespace recordpipe {

@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/version.h"
 #include "recordpipe/cifar/convert.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/sha256.h"
-#include "recordpipe/version.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/io/sha256.h"
+#include "recordpipe/record/record_reader.h"
 #include "tools/cifar_archive_source.h"
 #include "tools/support/command_line/argument_parser.h"
 #include "tools/support/process/interrupt.h"

@@ -1,12 +1,12 @@
 // recordpipe::Error: assembles the message.
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "dataset/base/one_line.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 #include <atomic>
 #include <new>
@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork_block.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork_block.h"
 
 namespace recordpipe::internal {
 

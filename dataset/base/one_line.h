@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/internal/utf8.h"
 
 namespace recordpipe {
 

@@ -1,6 +1,6 @@
 // CRC-32C: the portable implementation, the selection of an implementation for this processor (at
 // the first use in the process), and the combination of CRCs.
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 
 #include <array>
 

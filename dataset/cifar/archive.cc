@@ -15,8 +15,8 @@
 #include "dataset/cifar/pickle.h"
 #include "dataset/cifar/tar.h"
 #include "dataset/io/read_ahead.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 namespace {

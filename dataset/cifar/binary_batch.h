@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

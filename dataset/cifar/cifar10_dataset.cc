@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "dataset/cifar/cifar_example.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/pad_crop_flip.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 namespace {

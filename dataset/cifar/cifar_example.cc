@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/example_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/example_view.h"
 
 namespace recordpipe {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 

@@ -14,13 +14,13 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/cifar/split_writer.h"
 #include "dataset/parallel/jobs.h"
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/progress.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/progress.h"
-#include "recordpipe/sha256.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
 namespace {

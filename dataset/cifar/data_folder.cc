@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/atomic_file.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/cifar/pickle_machine.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

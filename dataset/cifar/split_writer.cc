@@ -7,9 +7,9 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/cifar/cifar_example.h"
 #include "dataset/parallel/for_each.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -13,12 +13,12 @@
 #include "dataset/cifar/tar.h"
 #include "dataset/parallel/for_each.h"
 #include "dataset/parallel/jobs.h"
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "dataset/io/read_ahead.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -1,6 +1,6 @@
 // Tar archives without libarchive (RECORDPIPE_STANDALONE): refused.
 #include "dataset/cifar/tar.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "dataset/cifar/cifar_example.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_flip_color.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 namespace recordpipe {
 namespace {

@@ -16,9 +16,9 @@
 #include <archive_entry.h>
 
 #include "dataset/base/damage_hint.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/more_compressions.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/decompression/more_compressions.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 namespace {

@@ -1,5 +1,5 @@
 // more_compressions.h without libarchive (RECORDPIPE_STANDALONE).
-#include "recordpipe/more_compressions.h"
+#include "recordpipe/decompression/more_compressions.h"
 
 namespace recordpipe {
 

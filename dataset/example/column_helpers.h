@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/internal/example/wanted_features.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/internal/wanted_features.h"
 
 namespace recordpipe {
 

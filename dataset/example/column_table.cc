@@ -1,8 +1,8 @@
 #include <string>
 
 #include "dataset/example/column_helpers.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_columns.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_columns.h"
 
 namespace recordpipe {
 

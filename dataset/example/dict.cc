@@ -1,8 +1,8 @@
-#include "recordpipe/dict.h"
+#include "recordpipe/example/dict.h"
 
 #include <limits>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordpipe/dict_batch.h"
+#include "recordpipe/example/dict_batch.h"
 
 #include <cstring>
 #include <span>
@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

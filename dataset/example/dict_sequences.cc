@@ -1,11 +1,11 @@
-#include "recordpipe/dict_sequences.h"
+#include "recordpipe/example/dict_sequences.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 
 #include <fnmatch.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe {
 

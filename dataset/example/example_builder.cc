@@ -1,11 +1,11 @@
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 
 #include <utility>
 
 #include "dataset/example/feature_name.h"
 #include "dataset/example/wire_writer.h"
-#include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/example/internal/feature_writer.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dataset/example/wire_writer.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
 
 namespace recordpipe {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 

@@ -1,7 +1,7 @@
-#include "recordpipe/example_view.h"
+#include "recordpipe/example/example_view.h"
 
-#include "recordpipe/feature_values.h"
-#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/example/internal/feature_reader.h"
 
 namespace recordpipe {
 namespace {

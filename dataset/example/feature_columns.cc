@@ -1,4 +1,4 @@
-#include "recordpipe/internal/example/feature_columns.h"
+#include "recordpipe/example/internal/feature_columns.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,10 @@
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "dataset/example/tensor_values.h"
-#include "recordpipe/columns.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/example/columns.h"
+#include "recordpipe/example/internal/feature_reader.h"
 
 namespace recordpipe {
 namespace {

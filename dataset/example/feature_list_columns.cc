@@ -8,8 +8,8 @@
 #include "dataset/example/plain_steps.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "dataset/example/tensor_values.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_columns.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_columns.h"
 
 namespace recordpipe {
 namespace {

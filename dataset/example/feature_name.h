@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 namespace {

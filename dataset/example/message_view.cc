@@ -1,4 +1,4 @@
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 #include <algorithm>
 #include <map>
@@ -7,8 +7,8 @@
 #include "dataset/example/event_view.h"
 #include "dataset/example/example_list.h"
 #include "dataset/example/message_fields.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
 
 namespace recordpipe {
 namespace {

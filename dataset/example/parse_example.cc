@@ -1,4 +1,4 @@
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/parse_example.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +12,11 @@
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/example_list.h"
 #include "dataset/example/prefetch_bytes.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/parse_sequence_example.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/example/parse_sequence_example.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 #include <span>
 #include <string_view>
 
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/packed_varints.h"
-#include "recordpipe/internal/example/plain_entry.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/internal/packed_varints.h"
+#include "recordpipe/example/internal/plain_entry.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/example/tensor_proto.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 namespace {

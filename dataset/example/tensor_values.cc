@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "recordpipe/error.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe {
 namespace {

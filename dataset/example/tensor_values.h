@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "recordpipe/internal/example/wanted_features.h"
+#include "recordpipe/example/internal/wanted_features.h"
 
 namespace recordpipe {
 

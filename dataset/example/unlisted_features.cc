@@ -1,9 +1,9 @@
-#include "recordpipe/unlisted_features.h"
+#include "recordpipe/example/unlisted_features.h"
 
 #include <utility>
 
 #include "dataset/base/names_in_words.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

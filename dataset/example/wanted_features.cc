@@ -1,4 +1,4 @@
-#include "recordpipe/internal/example/wanted_features.h"
+#include "recordpipe/example/internal/wanted_features.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/values_buffer.h"
-#include "recordpipe/internal/utf8.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/example/internal/values_buffer.h"
 
 namespace recordpipe {
 namespace {

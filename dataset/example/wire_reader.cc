@@ -1,8 +1,8 @@
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

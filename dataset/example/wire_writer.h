@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 

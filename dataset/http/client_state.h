@@ -6,8 +6,8 @@
 
 #include "dataset/http/loop.h"
 #include "dataset/http/request_limit.h"
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/client.h"
-#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 

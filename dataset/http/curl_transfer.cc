@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dataset/base/lower_case.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

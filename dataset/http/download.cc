@@ -10,9 +10,9 @@
 #include "dataset/http/partial_download.h"
 #include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
 namespace {

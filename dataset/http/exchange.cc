@@ -13,7 +13,7 @@
 #include "dataset/http/client_state.h"
 #include "dataset/http/loop.h"
 #include "dataset/http/transfer.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/client.h"
-#include "recordpipe/internal/fork.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,7 @@
 #include "dataset/http/size.h"
 #include "dataset/http/source.h"
 #include "dataset/http/target.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/url.h"
 
 namespace recordpipe {

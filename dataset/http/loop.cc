@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/parallel/task_context.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 namespace {

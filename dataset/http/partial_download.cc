@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/http/headers.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

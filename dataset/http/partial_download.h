@@ -13,8 +13,8 @@
 #include <stop_token>
 #include <string>
 
-#include "recordpipe/file.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
 

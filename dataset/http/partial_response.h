@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/client.h"
 
 namespace recordpipe {

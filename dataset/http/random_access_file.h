@@ -13,10 +13,10 @@
 
 #include "dataset/http/range_request.h"
 #include "dataset/http/target.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

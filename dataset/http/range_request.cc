@@ -7,7 +7,7 @@
 #include "dataset/http/headers.h"
 #include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 

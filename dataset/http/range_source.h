@@ -9,9 +9,9 @@
 
 #include "dataset/http/target.h"
 #include "dataset/io/byte_budget.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 

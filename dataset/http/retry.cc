@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

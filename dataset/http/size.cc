@@ -2,7 +2,7 @@
 
 #include "dataset/http/headers.h"
 #include "dataset/http/status.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

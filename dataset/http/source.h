@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <curl/curl.h>
 
 #include "dataset/base/lower_case.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

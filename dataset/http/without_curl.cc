@@ -3,10 +3,10 @@
 
 #include "dataset/http/date.h"
 #include "dataset/http/exchange.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dataset/image/color_jitter_implementations.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

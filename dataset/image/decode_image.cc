@@ -8,7 +8,7 @@
 #include "dataset/image/exif.h"
 #include "dataset/image/file_start.h"
 #include "dataset/image/image_decoders.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

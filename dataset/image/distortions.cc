@@ -9,7 +9,7 @@
 #include "dataset/image/channel_sums.h"
 #include "dataset/image/crop_implementations.h"
 #include "dataset/image/size_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/pad_crop_flip.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/decode_image.h"
 
 namespace recordpipe {

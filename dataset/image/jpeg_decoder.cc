@@ -11,7 +11,7 @@
 #include <jpeglib.h>
 
 #include "dataset/image/image_decoders.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <jpeglib.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/encode_jpeg.h"
 
 namespace recordpipe {

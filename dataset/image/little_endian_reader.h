@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dataset/image/channel_sums.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

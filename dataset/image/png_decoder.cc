@@ -9,7 +9,7 @@
 #include <png.h>
 
 #include "dataset/image/image_decoders.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

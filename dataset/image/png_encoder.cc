@@ -8,7 +8,7 @@
 
 #include <png.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/encode_png.h"
 
 namespace recordpipe {

@@ -7,7 +7,7 @@
 #include "dataset/image/filter_table.h"
 #include "dataset/image/resize_implementations.h"
 #include "dataset/image/size_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dataset/image/size_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,9 @@
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,9 @@
-#include "recordpipe/atomic_file_set.h"
+#include "recordpipe/io/atomic_file_set.h"
 
 #include <algorithm>
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 

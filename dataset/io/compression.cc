@@ -1,9 +1,9 @@
 // Detects compressed streams; inflate.cc reads them, deflate.cc writes them.
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 
 #include <cstdint>
 
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/base/internal/endian.h"
 
 namespace recordpipe {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dataset/io/lost_content.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

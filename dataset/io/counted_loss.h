@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

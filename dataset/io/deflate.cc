@@ -8,7 +8,7 @@
 #include "dataset/io/deflate_block.h"
 #include "dataset/io/zlib_parameters.h"
 #include "dataset/io/zstd_sink.h"
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 namespace {

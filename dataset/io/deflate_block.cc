@@ -8,7 +8,7 @@
 
 #include "dataset/io/zlib_parameters.h"
 #include "dataset/io/zstd_sink.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/parallel_deflate.h"
+#include "recordpipe/io/parallel_deflate.h"
 
 namespace recordpipe {
 

@@ -1,9 +1,9 @@
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordpipe/glob.h"
+#include "recordpipe/io/glob.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 
 #include "dataset/io/glob_walk.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

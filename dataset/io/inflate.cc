@@ -12,7 +12,7 @@
 #include "dataset/io/inflate_input.h"
 #include "dataset/io/lost_content.h"
 #include "dataset/io/member_search.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

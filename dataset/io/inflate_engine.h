@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

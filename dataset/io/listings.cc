@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 

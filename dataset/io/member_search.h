@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "recordpipe/parallel_deflate.h"
+#include "recordpipe/io/parallel_deflate.h"
 
 #include <algorithm>
 #include <deque>
@@ -10,8 +10,8 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/io/deflate_block.h"
 #include "dataset/parallel/jobs.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "dataset/io/posix_descriptor.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "dataset/io/bus_error_guard.h"
 #include "dataset/io/posix_descriptor.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

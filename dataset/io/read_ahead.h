@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -1,11 +1,11 @@
 // Computes SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions.
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/sha256.h"
 
 #include <new>
 
 #include <openssl/evp.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

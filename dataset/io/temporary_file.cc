@@ -1,4 +1,4 @@
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/io/temporary_file.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

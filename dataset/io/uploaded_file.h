@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/object_store/fetch.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

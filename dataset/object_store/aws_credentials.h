@@ -7,8 +7,8 @@
 
 #include "dataset/object_store/environment.h"
 #include "dataset/object_store/profile.h"
-#include "recordpipe/file.h"
 #include "recordpipe/http/client.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

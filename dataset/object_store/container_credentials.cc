@@ -4,7 +4,7 @@
 #include "dataset/object_store/aws_credentials.h"
 #include "dataset/object_store/fetch.h"
 #include "dataset/object_store/service_error.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "dataset/object_store/service_error.h"
 #include "dataset/object_store/uri_encode.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <span>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

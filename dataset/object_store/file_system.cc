@@ -14,9 +14,9 @@
 #include "dataset/object_store/s3_store.h"
 #include "dataset/object_store/small_request.h"
 #include "dataset/object_store/upload.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

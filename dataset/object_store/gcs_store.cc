@@ -1,7 +1,7 @@
 #include "dataset/object_store/gcs_store.h"
 
 #include "dataset/object_store/sigv4.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,7 @@
 #include "dataset/object_store/rs256.h"
 #include "dataset/object_store/service_error.h"
 #include "dataset/object_store/uri_encode.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

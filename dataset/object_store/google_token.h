@@ -6,8 +6,8 @@
 #include <string>
 
 #include "dataset/object_store/environment.h"
-#include "recordpipe/file.h"
 #include "recordpipe/http/client.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

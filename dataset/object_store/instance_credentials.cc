@@ -3,8 +3,8 @@
 #include "dataset/object_store/aws_credentials.h"
 #include "dataset/object_store/fetch.h"
 #include "dataset/object_store/service_error.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

@@ -7,8 +7,8 @@
 #include "dataset/object_store/small_request.h"
 #include "dataset/object_store/uri_encode.h"
 #include "dataset/object_store/xml.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

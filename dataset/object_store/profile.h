@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "dataset/object_store/environment.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 

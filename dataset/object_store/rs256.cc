@@ -9,7 +9,7 @@
 #include <openssl/pem.h>
 
 #include "dataset/base/base64.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "dataset/object_store/sigv4.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,7 @@
 #include "dataset/object_store/endpoint.h"
 #include "dataset/object_store/refreshed.h"
 #include "dataset/object_store/store.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 

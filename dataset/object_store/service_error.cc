@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "dataset/object_store/xml.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dataset/object_store/uri_encode.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
 namespace {

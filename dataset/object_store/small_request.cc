@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

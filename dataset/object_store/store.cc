@@ -5,7 +5,7 @@
 #include <span>
 
 #include "dataset/base/base64.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

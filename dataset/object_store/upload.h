@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dataset/object_store/upload_requests.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/object_store/file_system.h"
 
 namespace recordpipe {

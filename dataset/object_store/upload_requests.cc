@@ -7,8 +7,8 @@
 
 #include "dataset/object_store/md5.h"
 #include "dataset/object_store/xml.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include "dataset/object_store/service_error.h"
 #include "dataset/object_store/uri_encode.h"
 #include "dataset/object_store/xml.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/market.h"
-#include "recordpipe/internal/fork.h"
-#include "recordpipe/internal/fork_block.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/base/internal/fork_block.h"
 
 namespace recordpipe::parallel {
 namespace {

@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 #include "dataset/parallel/task_context.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork_block.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork_block.h"
 
 namespace recordpipe::parallel {
 namespace {

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <utility>
 
-#include "recordpipe/internal/call_stop.h"
-#include "recordpipe/internal/work_owner.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/base/internal/work_owner.h"
 
 namespace recordpipe::parallel {
 

@@ -6,8 +6,8 @@
 
 #include "dataset/io/braces.h"
 #include "dataset/record/shard_set.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordpipe/input_files.h"
+#include "recordpipe/record/input_files.h"
 
 #include <algorithm>
 #include <iterator>
@@ -10,9 +10,9 @@
 #include "dataset/io/glob_walk.h"
 #include "dataset/io/listings.h"
 #include "dataset/record/expanded_names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/glob.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/io/glob.h"
 
 namespace recordpipe {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/stop.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "dataset/base/lower_case.h"
-#include "recordpipe/input_files.h"
+#include "recordpipe/record/input_files.h"
 
 namespace recordpipe {
 namespace {

@@ -8,12 +8,12 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "dataset/record/record_framing.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

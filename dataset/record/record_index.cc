@@ -1,4 +1,4 @@
-#include "recordpipe/record_index.h"
+#include "recordpipe/record/record_index.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,9 +8,9 @@
 
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 
 #include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_framing.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

@@ -1,12 +1,12 @@
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_writer.h"
 
 #include <array>
 #include <utility>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "dataset/base/damage_hint.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

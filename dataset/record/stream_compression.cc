@@ -1,4 +1,4 @@
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/record/stream_compression.h"
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "dataset/io/counted_loss.h"
 #include "dataset/record/snappy_source.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

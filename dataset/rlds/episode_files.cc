@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 
 #include "dataset/record/record_framing.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe::rlds {
 namespace {

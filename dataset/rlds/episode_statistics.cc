@@ -10,10 +10,10 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/for_each.h"
 #include "dataset/rlds/statistics_file.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/image/half.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/stop.h"
 
 namespace recordpipe::rlds {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe::rlds {
 

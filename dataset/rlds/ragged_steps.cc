@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/internal/example/plain_entry.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/internal/plain_entry.h"
 
 namespace recordpipe::rlds {
 namespace {

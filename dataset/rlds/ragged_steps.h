@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dict.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/rlds/step_layout.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/rlds/kept_file.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/error.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/io/atomic_file.h"
 
 namespace recordpipe::rlds {
 namespace {

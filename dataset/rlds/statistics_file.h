@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/rlds/episode_statistics.h"
 #include "recordpipe/rlds/steps.h"
 

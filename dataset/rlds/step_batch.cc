@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::rlds {
 namespace {

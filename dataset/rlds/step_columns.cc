@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "dataset/rlds/step_candidate.h"
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe::rlds {
 namespace {

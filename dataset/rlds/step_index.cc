@@ -7,12 +7,12 @@
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "dataset/rlds/kept_file.h"
 #include "dataset/rlds/step_scan.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe::rlds {
 namespace {

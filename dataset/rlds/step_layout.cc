@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "dataset/rlds/ragged_steps.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/internal/example/plain_entry.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/internal/plain_entry.h"
 
 namespace recordpipe::rlds {
 namespace {

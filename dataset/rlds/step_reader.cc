@@ -7,7 +7,7 @@
 #include "dataset/rlds/kept_file.h"
 #include "dataset/rlds/step_columns.h"
 #include "dataset/rlds/step_values.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/rlds/steps.h"
 
 namespace recordpipe::rlds {

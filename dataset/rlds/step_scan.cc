@@ -8,10 +8,10 @@
 #include "dataset/parallel/for_each.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe::rlds {
 namespace {

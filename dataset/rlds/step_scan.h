@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "recordpipe/file.h"
-#include "recordpipe/record_index.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_index.h"
 #include "recordpipe/rlds/step_index.h"
 #include "recordpipe/rlds/step_layout.h"
 

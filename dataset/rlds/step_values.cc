@@ -8,12 +8,12 @@
 #include <type_traits>
 
 #include "dataset/rlds/ragged_steps.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/image/half.h"
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::rlds {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/example_view.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/tensor_proto.h"
 #include "recordpipe/rlds/step_layout.h"
-#include "recordpipe/tensor_proto.h"
 #include "recordpipe/tfds/features.h"
 
 namespace recordpipe::rlds {

@@ -7,7 +7,7 @@
 #include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/plain_columns.h"
 #include "dataset/tfds/sequence_images.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::tfds {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/tfds/splits.h"
 
 namespace recordpipe::tfds {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/dict.h"
+#include "recordpipe/example/dict.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"
 

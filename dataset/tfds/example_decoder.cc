@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dataset/tfds/leaf_decoder.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/tfds/decode.h"
 
 namespace recordpipe::tfds {

@@ -6,7 +6,7 @@
 
 #include "dataset/tfds/feature_parser.h"
 #include "dataset/tfds/trimmed.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::tfds {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "recordpipe/dict.h"
+#include "recordpipe/example/dict.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/tfds/decode.h"
 

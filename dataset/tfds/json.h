@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::tfds {
 

@@ -7,8 +7,8 @@
 #include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/numbers.h"
 #include "dataset/tfds/shapes.h"
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/feature_values.h"
 
 namespace recordpipe::tfds {
 namespace {

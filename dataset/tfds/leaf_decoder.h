@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dict.h"
-#include "recordpipe/example_view.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/example/example_view.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"
 

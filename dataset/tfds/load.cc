@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 namespace recordpipe::tfds {
 

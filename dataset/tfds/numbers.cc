@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "recordpipe/feature_values.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/image/half.h"
 
 namespace recordpipe::tfds {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe::tfds {
 

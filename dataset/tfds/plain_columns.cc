@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/tfds/numbers.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::tfds {
 namespace {

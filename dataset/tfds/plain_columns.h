@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "recordpipe/dict.h"
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/example/parse_example.h"
 #include "recordpipe/tfds/features.h"
 
 namespace recordpipe::tfds {

@@ -8,7 +8,7 @@
 
 #include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/shapes.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::tfds {
 namespace {

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "recordpipe/dict.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/image/batches/image_column.h"
+#include "recordpipe/image/batches/image_spec.h"
 #include "recordpipe/image/image_batch.h"
-#include "recordpipe/image/image_column.h"
-#include "recordpipe/image/image_spec.h"
-#include "recordpipe/philox.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "dataset/tfds/trimmed.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::tfds {
 namespace {

@@ -11,7 +11,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include "recordpipe/columns.h"
+#include "recordpipe/example/columns.h"
 #include "recordpipe/image/image_batch.h"
 
 namespace recordpipe::python {

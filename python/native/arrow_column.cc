@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "dataset/example/feature_name.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 
 namespace recordpipe::python {
 namespace {

@@ -4,8 +4,8 @@
 #include "dataset/example/nearest_float.h"
 #include "python/native/arrow_buffers.h"
 #include "python/native/arrow_column.h"
-#include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/internal/feature_writer.h"
 
 namespace recordpipe::python {
 

@@ -9,8 +9,8 @@
 
 #include "python/native/arrow_buffers.h"
 #include "python/native/arrow_column.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_writer.h"
 
 namespace recordpipe::python {
 namespace {

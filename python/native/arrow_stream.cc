@@ -23,8 +23,8 @@
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
 #include "python/native/unlisted.h"
-#include "recordpipe/error.h"
-#include "recordpipe/iterator.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/iterator.h"
 
 namespace recordpipe::python {
 namespace {

@@ -13,7 +13,7 @@
 #include "dataset/parallel/service_thread.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe::python {
 

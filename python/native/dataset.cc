@@ -6,9 +6,9 @@
 #include "python/native/errors.h"
 #include "python/native/gil.h"
 #include "python/native/sequence_sizes.h"
-#include "recordpipe/choose_from_datasets.h"
-#include "recordpipe/error.h"
-#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/choose_from_datasets.h"
+#include "recordpipe/pipeline/sample_from_datasets.h"
 
 namespace recordpipe::python {
 namespace {

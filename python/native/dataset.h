@@ -22,7 +22,7 @@
 #include "python/native/lease.h"
 #include "python/native/parse_spec.h"
 #include "python/native/python_function.h"
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe::python {
 

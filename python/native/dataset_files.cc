@@ -7,7 +7,7 @@
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

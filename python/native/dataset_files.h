@@ -12,7 +12,7 @@
 #include "python/native/dataset.h"
 #include "python/native/file_path.h"
 #include "python/native/python_file_system.h"
-#include "recordpipe/internal/work_owner.h"
+#include "recordpipe/base/internal/work_owner.h"
 
 namespace recordpipe::python {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "python/native/arrays.h"
-#include "recordpipe/dict.h"
+#include "recordpipe/example/dict.h"
 
 namespace recordpipe::python {
 namespace {

@@ -9,7 +9,7 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
-#include "recordpipe/options.h"
+#include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::python {
 

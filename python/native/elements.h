@@ -11,7 +11,7 @@
 
 #include "python/native/dataset.h"
 #include "python/native/lease.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe::python {
 

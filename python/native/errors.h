@@ -9,7 +9,7 @@
 #include <nanobind/nanobind.h>
 
 #include "python/native/python_object.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 

@@ -19,10 +19,10 @@
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/listed_sizes.h"
-#include "recordpipe/error.h"
-#include "recordpipe/input_files.h"
-#include "recordpipe/internal/call_stop.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/record/input_files.h"
 
 namespace recordpipe::python {
 namespace {

@@ -15,9 +15,9 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "python/native/file_path.h"
 #include "python/native/python_file_system.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::python {
 

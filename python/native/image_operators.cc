@@ -16,9 +16,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/native/dataset.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/image/image_spec.h"
+#include "recordpipe/image/batches/image_spec.h"
 
 namespace recordpipe::python {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "python/native/dataset_files.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

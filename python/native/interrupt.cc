@@ -17,9 +17,9 @@
 
 #include "dataset/parallel/service_thread.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork.h"
-#include "recordpipe/internal/work_owner.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/base/internal/work_owner.h"
 
 namespace recordpipe::python {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "python/native/background_call.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 

@@ -9,8 +9,8 @@
 #include "python/native/interrupt.h"
 #include "python/native/parsed_batch.h"
 #include "python/native/python_object.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe::python {
 

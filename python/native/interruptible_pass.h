@@ -28,8 +28,8 @@
 #include <nanobind/nanobind.h>
 
 #include "python/native/background_call.h"
-#include "recordpipe/internal/work_owner.h"
-#include "recordpipe/iterator.h"
+#include "recordpipe/base/internal/work_owner.h"
+#include "recordpipe/pipeline/iterator.h"
 
 namespace recordpipe::python {
 

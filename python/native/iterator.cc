@@ -13,7 +13,7 @@
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
 #include "python/native/unlisted.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

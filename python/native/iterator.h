@@ -16,9 +16,9 @@
 #include "python/native/interpreter_exit.h"
 #include "python/native/interruptible_pass.h"
 #include "python/native/lease.h"
-#include "recordpipe/internal/fork.h"
-#include "recordpipe/internal/work_owner.h"
-#include "recordpipe/iterator.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/base/internal/work_owner.h"
+#include "recordpipe/pipeline/iterator.h"
 
 namespace recordpipe::python {
 

@@ -17,7 +17,7 @@
 
 #include "python/native/parse_spec.h"
 #include "python/native/parsed_batch.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe::python {
 

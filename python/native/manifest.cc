@@ -15,8 +15,8 @@
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe::python {
 namespace {

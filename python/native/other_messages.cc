@@ -5,8 +5,8 @@
 #include <string>
 #include <variant>
 
-#include "recordpipe/error.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe::python {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/example_schema.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
-#include "recordpipe/record.h"
+#include "recordpipe/example/example_schema.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe::python {
 

@@ -7,7 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/native/arrays.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

@@ -11,8 +11,8 @@
 #include <nanobind/ndarray.h>
 
 #include "python/native/parsed_batch.h"
-#include "recordpipe/example_schema.h"
-#include "recordpipe/unlisted_features.h"
+#include "recordpipe/example/example_schema.h"
+#include "recordpipe/example/unlisted_features.h"
 
 namespace recordpipe::python {
 

@@ -12,12 +12,12 @@
 
 #include "python/native/other_messages.h"
 #include "python/native/python_object.h"
-#include "recordpipe/image/example_images.h"
-#include "recordpipe/image/image_column.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
+#include "recordpipe/image/batches/example_images.h"
+#include "recordpipe/image/batches/image_column.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/rlds/step_batch.h"
 #include "recordpipe/tfds/batch.h"
 

@@ -16,8 +16,8 @@
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/interrupt.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/call_stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
 
 namespace recordpipe::python {
 namespace {

@@ -16,8 +16,8 @@
 #include "dataset/io/byte_budget.h"
 #include "python/native/abandonable_call.h"
 #include "python/native/python_object.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::python {
 

@@ -16,8 +16,8 @@
 #include "python/native/errors.h"
 #include "python/native/file_path.h"
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/call_stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
 
 namespace recordpipe::python {
 namespace {

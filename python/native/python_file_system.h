@@ -15,7 +15,7 @@
 
 #include "python/native/python_file.h"
 #include "python/native/python_object.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::python {
 

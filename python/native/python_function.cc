@@ -10,8 +10,8 @@
 #include "python/native/file_path.h"
 #include "python/native/gil.h"
 #include "python/native/random_generator.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/work_owner.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/work_owner.h"
 
 namespace recordpipe::python {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "python/native/lease.h"
 #include "python/native/python_object.h"
-#include "recordpipe/internal/flat_map_rest.h"
-#include "recordpipe/internal/functions.h"
+#include "recordpipe/pipeline/internal/flat_map_rest.h"
+#include "recordpipe/pipeline/internal/functions.h"
 
 namespace recordpipe::python {
 

@@ -1,7 +1,7 @@
 #include "python/native/python_object.h"
 
 #include "python/native/gil.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::python {
 namespace {

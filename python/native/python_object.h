@@ -8,7 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe::python {
 

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe::python {
 

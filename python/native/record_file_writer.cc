@@ -9,9 +9,9 @@
 
 #include "dataset/example/nearest_float.h"
 #include "python/native/interpreter_exit.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe::python {
 namespace {

@@ -12,9 +12,9 @@
 #include <nanobind/nanobind.h>
 
 #include "python/native/python_file_system.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe::python {
 

@@ -9,9 +9,9 @@
 #include "python/native/dataset_files.h"
 #include "python/native/gil.h"
 #include "python/native/interrupt.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/call_stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::python {
 namespace {

@@ -12,7 +12,7 @@
 #include "python/native/lease.h"
 #include "python/native/parse_spec.h"
 #include "python/native/python_file_system.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/tfds/splits.h"
 
 namespace recordpipe::python {

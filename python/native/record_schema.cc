@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "python/native/schema.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe::python {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "python/native/parse_spec.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe::python {
 

@@ -21,8 +21,8 @@
 #include "python/native/file_work.h"
 #include "python/native/gil.h"
 #include "python/native/schema.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 
 namespace recordpipe::python {

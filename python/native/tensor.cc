@@ -6,8 +6,8 @@
 
 #include <nanobind/ndarray.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe::python {
 namespace {

@@ -25,12 +25,12 @@
 #include "python/native/gil.h"
 #include "python/native/interpreter_exit.h"
 #include "python/native/schema.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/call_stop.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe::python {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <nanobind/stl/string.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe::python {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "recordpipe/unlisted_features.h"
+#include "recordpipe/example/unlisted_features.h"
 
 namespace recordpipe::python {
 

@@ -1,4 +1,4 @@
-"""Philox4x32-10 of arrays of counters, as the C++ library's recordpipe/philox.h."""
+"""Philox4x32-10 of arrays of counters, as the C++ library's recordpipe/base/philox.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 #include <cerrno>
 

@@ -1,5 +1,5 @@
 // Tests that every n yields a permutation of [0, n), with the promised randomness.
-#include "recordpipe/internal/permutation.h"
+#include "recordpipe/base/internal/permutation.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

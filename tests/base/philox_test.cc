@@ -1,4 +1,4 @@
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 #include <vector>
 

@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "trainer/backend/cuda/cuda_backend.h"

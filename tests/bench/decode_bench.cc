@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/example_view.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 namespace {

@@ -18,9 +18,9 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/pad_crop_flip.h"
-#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 using namespace recordpipe;
 

@@ -21,13 +21,13 @@
 
 #include <jpeglib.h>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/example/example_view.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/resized_crop.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 namespace {

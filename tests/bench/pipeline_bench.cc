@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/crc32c.h"
 #include "recordpipe/image/pad_crop_flip.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dataset.h"
 #include "recordpipe/object_store/file_system.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 using namespace recordpipe;
 

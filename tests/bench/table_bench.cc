@@ -19,8 +19,8 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 #include "tests/bench/table_floor.h"
 #include "tests/bench/table_records.h"
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/trainer/backend/variables.h"
 #include "recordpipe/trainer/model/network.h"
 

@@ -39,8 +39,8 @@
 #include <cuda_runtime_api.h>
 #endif
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/bench/trainer_input.h"
 #include "trainer/programs/device.h"

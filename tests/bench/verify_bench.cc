@@ -22,11 +22,11 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe {
 namespace {

@@ -1,5 +1,5 @@
 // Runs the same tests on all implementations of CRC-32C.
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 
 #include <random>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "dataset/cifar/pickle_writer.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

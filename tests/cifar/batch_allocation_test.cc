@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"

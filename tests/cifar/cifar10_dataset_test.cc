@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/image/pad_crop_flip.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"
 #include "tests/support/bytes.h"

@@ -11,11 +11,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_view.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/io/sha256.h"
+#include "recordpipe/record/record_reader.h"
 #include "tests/cifar/archives.h"
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_file_system.h"

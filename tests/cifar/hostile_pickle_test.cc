@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/cifar/pickle.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/cifar/pickles.h"
 #include "tests/support/bytes.h"
 

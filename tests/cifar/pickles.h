@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/cifar/pickle.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

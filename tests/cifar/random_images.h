@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/image/image_batch.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

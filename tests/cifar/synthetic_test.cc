@@ -10,10 +10,10 @@
 
 #include "dataset/cifar/synthetic_image.h"
 #include "dataset/cifar/tar.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/sha256.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

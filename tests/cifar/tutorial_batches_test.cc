@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"

@@ -1,5 +1,5 @@
 // Tests batches of Dicts: each form of stacking, what is refused, and the reuse of memory.
-#include "recordpipe/dict_batch.h"
+#include "recordpipe/example/dict_batch.h"
 
 #include <cstdint>
 #include <numeric>
@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/range.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/range.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

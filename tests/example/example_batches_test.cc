@@ -6,12 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 

@@ -1,4 +1,4 @@
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 
 #include <gtest/gtest.h>
 

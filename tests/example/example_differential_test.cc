@@ -9,7 +9,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"

@@ -1,4 +1,4 @@
-#include "recordpipe/example_view.h"
+#include "recordpipe/example/example_view.h"
 
 #include <cmath>
 #include <limits>
@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/proto/example.pb.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"
 #include "tests/support/expect_error.h"

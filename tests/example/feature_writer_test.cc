@@ -1,5 +1,5 @@
 // Tests that features and feature maps equal protobuf's deterministic serialisation byte for byte.
-#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/example/internal/feature_writer.h"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/example/internal/wire_reader.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/deterministic_bytes.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

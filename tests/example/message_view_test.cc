@@ -1,5 +1,5 @@
 // Compares the kind and the features of a record's message with protobuf's parser.
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/feature_values.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"

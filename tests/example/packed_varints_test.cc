@@ -1,5 +1,5 @@
 // The varints of packed lists, compared with those that WireReader reads.
-#include "recordpipe/internal/example/packed_varints.h"
+#include "recordpipe/example/internal/packed_varints.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 namespace {

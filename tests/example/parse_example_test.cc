@@ -1,5 +1,5 @@
 // Parses handwritten Examples into columns: values and errors for each kind of schema entry.
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/parse_example.h"
 
 #include <limits>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -1,5 +1,5 @@
 // Parses SequenceExamples by another writer (see data/README.md) into columns.
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 
 #include <fstream>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/example/internal/feature_reader.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

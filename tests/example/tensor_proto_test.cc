@@ -1,5 +1,5 @@
 // Reads serialised tensors: written by hand from TensorFlow's tensor.proto, at random, and damaged.
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/example/tensor_proto.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,8 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/parse_example.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/mutator.h"

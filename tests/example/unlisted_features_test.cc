@@ -1,5 +1,5 @@
 // Features that a schema does not name: refused, or counted.
-#include "recordpipe/unlisted_features.h"
+#include "recordpipe/example/unlisted_features.h"
 
 #include <memory>
 #include <string>
@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/decode_image.h"
 
 namespace recordpipe {

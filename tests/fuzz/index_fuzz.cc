@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "recordpipe/error.h"
-#include "recordpipe/record_index.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_index.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

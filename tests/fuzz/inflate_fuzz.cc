@@ -12,9 +12,9 @@
 
 #include "dataset/io/inflate_engine.h"
 #include "dataset/record/snappy_source.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/io/compression.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dataset/io/braces.h"
-#include "recordpipe/error.h"
-#include "recordpipe/input_files.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/input_files.h"
 #include "tests/support/single_file_system.h"
 
 namespace recordpipe {

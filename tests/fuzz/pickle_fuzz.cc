@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dataset/cifar/pickle.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/single_file_system.h"
 

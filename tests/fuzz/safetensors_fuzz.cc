@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/support/single_file_system.h"
 

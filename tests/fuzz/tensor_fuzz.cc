@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/tensor_proto.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "dataset/toolkit/selection/regex.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/toolkit/where.h"
 #include "tests/support/bytes.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/image/golden_values.h"
 
 namespace recordpipe {

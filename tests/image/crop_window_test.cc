@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

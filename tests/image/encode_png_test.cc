@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/philox.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/image_size.h"
-#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe {

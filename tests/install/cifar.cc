@@ -1,9 +1,9 @@
 // Prints the plan of batches from a file, and the error for missing files.
 #include <cstdio>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/convert.h"
-#include "recordpipe/error.h"
 
 using namespace recordpipe;
 

@@ -1,9 +1,9 @@
 // Prints the error of a download that is rejected because of its URL.
 #include <cstdio>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/download.h"
+#include "recordpipe/io/file.h"
 
 int main() {
   try {

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/image/example_images.h"
-#include "recordpipe/image/image_column.h"
+#include "recordpipe/image/batches/example_images.h"
+#include "recordpipe/image/batches/image_column.h"
 
 int main(int count, char** argv) {
   const recordpipe::ImageColumnCollator images(

@@ -1,8 +1,8 @@
 // Prints the error of an object whose bucket has no valid name.
 #include <cstdio>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/object_store/file_system.h"
 
 int main() {

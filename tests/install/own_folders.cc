@@ -5,10 +5,10 @@
 #include <span>
 #include <string_view>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 
 using namespace recordpipe;
 

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/record/record_writer.h"
 #include "recordpipe/rlds/step_batch.h"
 
 int main() {

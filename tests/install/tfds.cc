@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/tfds/load.h"
 
 int main() {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 #include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/record_json.h"
 #include "recordpipe/toolkit/record_selection.h"

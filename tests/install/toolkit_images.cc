@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/resize_images.h"
 

@@ -1,7 +1,7 @@
 // Joins the processes that were started together; here, there is only one.
 #include <cstdio>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 #include "recordpipe/trainer/backend/replicated/replicated_backend.h"

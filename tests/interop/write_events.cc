@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/summary/event_writer.h"
 
 using namespace recordpipe;

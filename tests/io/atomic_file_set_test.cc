@@ -1,5 +1,5 @@
 // Tests sets of files that appear together: all or none, under one lock.
-#include "recordpipe/atomic_file_set.h"
+#include "recordpipe/io/atomic_file_set.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

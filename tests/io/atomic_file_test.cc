@@ -1,5 +1,5 @@
 // Tests that after any failure of AtomicFile, the old file or a complete new one exists.
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

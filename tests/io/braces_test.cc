@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/glob_walk.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/shell.h"
 #include "tests/support/temporary_directory.h"

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/inflate_engine.h"
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -1,5 +1,5 @@
 // Tests gzip, zlib and zstd streams: reading, writing, truncation and damage.
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // Tests the selection of files by patterns, through the FileSystem interface.
-#include "recordpipe/glob.h"
+#include "recordpipe/io/glob.h"
 
 #include <cerrno>
 #include <random>

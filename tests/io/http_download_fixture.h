@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/http/download.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/sha256.h"
 #include "tests/support/bytes.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/http/file_system.h"
-#include "recordpipe/philox.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/http_server.h"

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 namespace {

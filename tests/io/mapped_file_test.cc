@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,6 +1,6 @@
 // Tests streams compressed on several threads: ordinary readers can read them, and their bytes are
 // the same for any number of threads. Also tests failing writes.
-#include "recordpipe/parallel_deflate.h"
+#include "recordpipe/io/parallel_deflate.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/inflate_engine.h"
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

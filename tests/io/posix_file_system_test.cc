@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/single_file_system.h"

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/lost_content.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -1,4 +1,4 @@
-#include "recordpipe/sha256.h"
+#include "recordpipe/io/sha256.h"
 
 #include <span>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

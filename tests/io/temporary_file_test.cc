@@ -1,5 +1,5 @@
 // Tests nameless files: appended data can be read at any position, and no file is left behind.
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/io/temporary_file.h"
 
 #include <csignal>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

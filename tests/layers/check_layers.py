@@ -45,45 +45,8 @@ LAYERS = {
 }
 
 # The public headers are in these folders, apart from their layers' sources, and are included by
-# their path from there: "recordpipe/dataset.h".
+# their path from there: "recordpipe/pipeline/dataset.h".
 PUBLIC = ["dataset/include/", "trainer/include/"]
-# The layers of public headers, by the start of their path below these folders.
-PUBLIC_LAYERS = {
-    "recordpipe/cifar/": "dataset/cifar",
-    "recordpipe/http/": "dataset/http",
-    "recordpipe/object_store/": "dataset/object_store",
-    "recordpipe/image/": "dataset/image",
-    "recordpipe/image/example_images.h": "dataset/image/batches",
-    "recordpipe/image/image_column.h": "dataset/image/batches",
-    "recordpipe/image/image_spec.h": "dataset/image/batches",
-    "recordpipe/internal/example/": "dataset/example",
-    "recordpipe/proto/": "proto",
-    "recordpipe/rlds/": "dataset/rlds",
-    "recordpipe/tfds/": "dataset/tfds",
-    "recordpipe/toolkit/": "dataset/toolkit",
-    "recordpipe/trainer/": "trainer",
-}
-for layer, names in {
-    "dataset/base": "error internal/aligned_allocator internal/call_stop internal/endian internal/fork "
-                    "internal/fork_block internal/permutation internal/url_path internal/utf8 internal/work_owner parameter philox "
-                    "progress stop version",
-    "dataset/checksum": "crc32c",
-    "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
-                  "temporary_file",
-    "dataset/record": "input_files record record_format record_index record_reader record_writer "
-                      "stream_compression",
-    "dataset/decompression": "more_compressions",
-    "dataset/example": "columns dict dict_batch dict_sequences example_builder example_schema example_view feature_values "
-                       "message_view parse_example parse_sequence_example tensor_proto "
-                       "unlisted_features",
-    "dataset/pipeline": "internal/element_ops internal/element_type_name internal/flat_map_rest internal/functions "
-                        "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
-                        "bucket_by_sequence_length cardinality choose_from_datasets chrome_trace "
-                        "collator dataset element from_generator from_vector ignore_errors "
-                        "iterator list_files memory_use options pack_sequences padded_batch range "
-                        "sample_from_datasets statistics tfrecord_files zip",
-}.items():
-    PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})
 # Examples and user-facing programs use the library as users do.
 PUBLIC_ONLY = ["examples/", *PUBLIC]
 
@@ -159,8 +122,8 @@ def layer_of(path):
     """The layer of a file, by its path from the root."""
     public = longest(PUBLIC, path)
     if public:
-        start = longest(PUBLIC_LAYERS, path[len(public):])
-        return PUBLIC_LAYERS.get(start)
+        below = path[len(public):].removeprefix("recordpipe/")
+        path = below if below.startswith(("proto/", "trainer/")) else "dataset/" + below
     folder = longest([layer + "/" for layer in LAYERS], path)
     return folder and folder[:-1]
 

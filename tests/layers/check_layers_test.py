@@ -27,20 +27,20 @@ class CheckLayers(unittest.TestCase):
 
     def test_what_the_tables_allow(self):
         self.expect({
-            "dataset/include/recordpipe/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
-            "dataset/include/recordpipe/file.h": HEADER + '#include "recordpipe/error.h"\n',
-            "dataset/io/posix.h": HEADER + '#include "recordpipe/file.h"\n',
+            "dataset/include/recordpipe/base/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
+            "dataset/include/recordpipe/io/file.h": HEADER + '#include "recordpipe/base/error.h"\n',
+            "dataset/io/posix.h": HEADER + '#include "recordpipe/io/file.h"\n',
             "dataset/io/deflate.cc": '#include <zlib.h>\n#include "dataset/io/posix.h"\n',
             "dataset/http/client.cc": "#include <curl/curl.h>\n",
-            "dataset/record/reader.cc": '#include "recordpipe/error.h"\n#include "recordpipe/file.h"\n',
+            "dataset/record/reader.cc": '#include "recordpipe/base/error.h"\n#include "recordpipe/io/file.h"\n',
             "dataset/example/view.cc": '#include "recordpipe/proto/example.pb.h"\n',
             "proto/example.proto": 'import "recordpipe/proto/feature.proto";\n',
             "tools/support/command_line/option.cc": "#include <CLI/Option.hpp>\n",
             "tools/tfrecord.cc": '#include <fmt/format.h>\n#include "dataset/record/reader.cc"\n',
             "tests/io/file_test.cc": '#include <gtest/gtest.h>\n#include <curl/curl.h>\n'
-                                     '#include "recordpipe/file.h"\n'
+                                     '#include "recordpipe/io/file.h"\n'
                                      '#include "dataset/io/posix.h"\n',
-            "examples/read.cc": '#include "recordpipe/file.h"\n',
+            "examples/read.cc": '#include "recordpipe/io/file.h"\n',
         })
 
     def test_threads(self):
@@ -60,9 +60,9 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_layer_above(self):
         self.expect({
-            "dataset/include/recordpipe/file.h": HEADER,
-            "dataset/base/error.cc": '#include <string>\n#include "recordpipe/file.h"\n',
-        }, "dataset/base/error.cc:2: includes \"recordpipe/file.h\": dataset/base may not know dataset/io")
+            "dataset/include/recordpipe/io/file.h": HEADER,
+            "dataset/base/error.cc": '#include <string>\n#include "recordpipe/io/file.h"\n',
+        }, "dataset/base/error.cc:2: includes \"recordpipe/io/file.h\": dataset/base may not know dataset/io")
         self.expect({
             "dataset/io/posix.h": HEADER,
             "dataset/base/error.cc": '#include "dataset/io/posix.h"\n',
@@ -83,13 +83,13 @@ class CheckLayers(unittest.TestCase):
     def test_public_headers(self):
         private = {"dataset/io/posix.h": HEADER}
         self.expect(private | {
-            "dataset/include/recordpipe/file.h": HEADER + '#include "dataset/io/posix.h"\n',
+            "dataset/include/recordpipe/io/file.h": HEADER + '#include "dataset/io/posix.h"\n',
         }, "only public headers may be included here")
         self.expect(private | {"examples/read.cc": '#include "dataset/io/posix.h"\n'},
                     "only public headers may be included here")
-        public = {"dataset/include/recordpipe/file.h": HEADER}
+        public = {"dataset/include/recordpipe/io/file.h": HEADER}
         self.expect(public | {
-            "dataset/io/file.cc": '#include "dataset/include/recordpipe/file.h"\n',
+            "dataset/io/file.cc": '#include "dataset/include/recordpipe/io/file.h"\n',
         }, "public headers are included as \"recordpipe/...\"")
         self.expect({"dataset/include/recordpipe/unheard_of.h": HEADER}, "in no known layer")
         self.expect({"dataset/io/file.cc": '#include "recordpipe/unheard_of.h"\n'}, "no such file")

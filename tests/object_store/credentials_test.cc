@@ -8,7 +8,7 @@
 #include "dataset/object_store/aws_credentials.h"
 #include "dataset/object_store/fetch.h"
 #include "dataset/object_store/profile.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/object_store/variables.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/object_store/profile.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tests/object_store/variables.h"
 #include "tests/support/expect_error.h"
 

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "dataset/object_store/listing.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/chrome_trace.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/pipeline/chrome_trace.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/support/temporary_directory.h"
 

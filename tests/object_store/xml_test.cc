@@ -9,8 +9,8 @@
 
 #include "dataset/object_store/listing.h"
 #include "dataset/object_store/service_error.h"
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe {

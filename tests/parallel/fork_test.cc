@@ -19,7 +19,7 @@
 #include "dataset/parallel/jobs.h"
 #include "dataset/parallel/market.h"
 #include "dataset/parallel/service_thread.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/parallel/waiting_work.h"
 
 namespace recordpipe::parallel {

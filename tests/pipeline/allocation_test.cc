@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"

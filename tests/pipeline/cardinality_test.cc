@@ -1,6 +1,6 @@
 // Tests Dataset::cardinality(). random_chains_test.cc compares it with the elements of all
 // operators.
-#include "recordpipe/cardinality.h"
+#include "recordpipe/pipeline/cardinality.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/range.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/sample_from_datasets.h"
-#include "recordpipe/tfrecord_files.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/sample_from_datasets.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/pipeline/zip.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe {
 

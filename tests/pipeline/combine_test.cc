@@ -12,11 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/range.h"
-#include "recordpipe/sample_from_datasets.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/sample_from_datasets.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"

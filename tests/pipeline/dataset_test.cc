@@ -1,5 +1,5 @@
 // Tests the semantics of each operator on small inputs.
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

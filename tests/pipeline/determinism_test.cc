@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 

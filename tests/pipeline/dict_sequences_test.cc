@@ -1,5 +1,5 @@
 // Tests bucket_by_sequence_length, pack_sequences and choose_from_datasets of Dicts.
-#include "recordpipe/dict_sequences.h"
+#include "recordpipe/example/dict_sequences.h"
 
 #include <cstdint>
 #include <numeric>
@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/choose_from_datasets.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/choose_from_datasets.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/range.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 #include "tests/support/framed_records.h"
 #include "tests/support/single_file_system.h"
 

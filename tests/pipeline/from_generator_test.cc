@@ -1,5 +1,5 @@
 // Tests elements from functions: their order, the same elements in each pass, and saved states.
-#include "recordpipe/from_generator.h"
+#include "recordpipe/pipeline/from_generator.h"
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"

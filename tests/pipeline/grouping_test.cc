@@ -10,12 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/choose_from_datasets.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/memory_use.h"
-#include "recordpipe/range.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/choose_from_datasets.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/memory_use.h"
+#include "recordpipe/pipeline/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"

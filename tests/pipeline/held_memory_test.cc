@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "recordpipe/file.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

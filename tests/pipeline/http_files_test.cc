@@ -10,10 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/chrome_trace.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/chrome_trace.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"

@@ -9,7 +9,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/proto/iterator_state.pb.h"
 #include "tests/pipeline/sealed_state.h"
 #include "tests/pipeline/trials.h"

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/available_cpus.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/range.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/range.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/execute/memory_account.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/range.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/temporary_directory.h"
 

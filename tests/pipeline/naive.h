@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "dataset/pipeline/plan/epoch.h"
-#include "recordpipe/internal/permutation.h"
-#include "recordpipe/internal/ticket.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/internal/permutation.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::naive {
 

@@ -14,13 +14,13 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/range.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

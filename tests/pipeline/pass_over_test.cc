@@ -14,10 +14,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/range.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 

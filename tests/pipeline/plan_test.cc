@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/state/plan_state.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 namespace {

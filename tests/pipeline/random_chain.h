@@ -15,16 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/choose_from_datasets.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/pad_crop_flip.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/sample_from_datasets.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/choose_from_datasets.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/sample_from_datasets.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/value.h"
 

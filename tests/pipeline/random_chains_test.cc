@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/random_chain.h"
 #include "tests/pipeline/trials.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

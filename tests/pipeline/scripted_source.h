@@ -23,10 +23,10 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/plan.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/element_ops.h"
-#include "recordpipe/internal/ticket.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 #include "tests/pipeline/value.h"
 
 namespace recordpipe::internal {

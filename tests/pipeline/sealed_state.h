@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/proto/iterator_state.pb.h"
 #include "tests/support/bytes.h"
 

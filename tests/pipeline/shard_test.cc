@@ -14,12 +14,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/range.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/range.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"

@@ -14,15 +14,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_generator.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/internal/operators.h"
-#include "recordpipe/pack_sequences.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/internal/operators.h"
+#include "recordpipe/pipeline/pack_sequences.h"
+#include "recordpipe/pipeline/range.h"
 #include "recordpipe/proto/iterator_state.pb.h"
-#include "recordpipe/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/pipeline/sealed_state.h"

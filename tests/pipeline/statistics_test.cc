@@ -1,6 +1,6 @@
 // Tests statistics per operator (elements, time, waiting), the name of the bottleneck, and the
 // timeline.
-#include "recordpipe/statistics.h"
+#include "recordpipe/pipeline/statistics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,9 +18,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/zip.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -1,5 +1,5 @@
 // Tests datasets of the records of files: mapped and streamed, intact and damaged.
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,9 +16,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/list_files.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/list_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

@@ -14,9 +14,9 @@
 
 #include "dataset/pipeline/execute/element_buffer.h"
 #include "dataset/pipeline/execute/value_store.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
-#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe::internal {

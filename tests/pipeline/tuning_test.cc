@@ -6,8 +6,8 @@
 
 #include "dataset/pipeline/execute/thread_tuner.h"
 #include "dataset/pipeline/operators/execution/prefetch_depth.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/cache_codec.h"
-#include "recordpipe/record.h"
+#include "recordpipe/pipeline/cache_codec.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 

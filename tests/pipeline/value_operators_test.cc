@@ -11,8 +11,8 @@
 
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/stage_context.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/expect_error.h"
 

@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

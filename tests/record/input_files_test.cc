@@ -1,5 +1,5 @@
 // Tests which files the names of inputs stand for.
-#include "recordpipe/input_files.h"
+#include "recordpipe/record/input_files.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/empty_files.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

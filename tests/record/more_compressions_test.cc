@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "dataset/record/snappy_source.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

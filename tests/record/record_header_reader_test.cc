@@ -10,10 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"

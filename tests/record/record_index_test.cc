@@ -1,6 +1,6 @@
 // Tests index files: their bytes, rejected files, random access through an index, and whether an
 // index matches its file.
-#include "recordpipe/record_index.h"
+#include "recordpipe/record/record_index.h"
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/rlds/random_episodes.h"
 #include "tests/support/cache_home.h"
 #include "tests/support/expect_error.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/record/record_writer.h"
 #include "recordpipe/rlds/step_layout.h"
 #include "recordpipe/tfds/features.h"
 #include "tests/support/bytes.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/rlds/step_batch.h"
 #include "tests/rlds/random_episodes.h"

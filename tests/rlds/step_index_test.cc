@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "dataset/rlds/kept_file.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/io/atomic_file.h"
 #include "recordpipe/rlds/episode_files.h"
 #include "tests/rlds/random_episodes.h"
 #include "tests/support/cache_home.h"

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "dataset/rlds/step_values.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/internal/wire_reader.h"
 #include "tests/rlds/random_episodes.h"
 #include "tests/support/expect_error.h"
 

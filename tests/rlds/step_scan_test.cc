@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
 #include "tests/rlds/random_episodes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

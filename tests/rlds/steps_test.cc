@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/sample_from_datasets.h"
 #include "recordpipe/rlds/step_batch.h"
-#include "recordpipe/sample_from_datasets.h"
 #include "tests/rlds/random_episodes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -6,9 +6,9 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/expected_values.h"
 

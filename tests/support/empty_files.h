@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {

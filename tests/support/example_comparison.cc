@@ -6,8 +6,8 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_view.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 

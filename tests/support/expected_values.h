@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "recordpipe/columns.h"
-#include "recordpipe/example_schema.h"
+#include "recordpipe/example/columns.h"
+#include "recordpipe/example/example_schema.h"
 #include "recordpipe/proto/feature.pb.h"
 #include "tests/support/bytes.h"
 

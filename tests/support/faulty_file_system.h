@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <variant>
 
-#include "recordpipe/record_format.h"
+#include "recordpipe/record/record_format.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "recordpipe/toolkit/record_scanner.h"
 #include "tests/support/bytes.h"

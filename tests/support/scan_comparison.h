@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {

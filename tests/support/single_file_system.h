@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

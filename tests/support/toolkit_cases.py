@@ -300,7 +300,7 @@ def schema_cases():
             "box": {**box, "share": 1.0}, "image": {**image, "share": 1.0},
             "label": {**label, "values": 1, "share": 1.0}, "words": {**words, "share": 2 / 3}}},
         code={"cpp": """\
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/parse_example.h"
 
 const recordpipe::ExampleSchema schema = {
     {"box", recordpipe::FixedLen{recordpipe::FeatureKind::floats, {4}}},
@@ -341,7 +341,7 @@ sequence_features = {
     "words": tf.io.RaggedFeature(tf.int64),
 }
 """, "cpp": """\
-#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/example/parse_sequence_example.h"
 
 const recordpipe::SequenceExampleSchema schema = {
     .context =
@@ -362,7 +362,7 @@ const recordpipe::SequenceExampleSchema schema = {
                      "none": {"kind": "none", "values": None, "share": 0.0},
                      "x": {"kind": "mixed", "values": 1, "share": 0.5}}, ...: ...},
         code={"cpp": """\
-#include "recordpipe/parse_example.h"
+#include "recordpipe/example/parse_example.h"
 
 const recordpipe::ExampleSchema schema = {
     {"\\"\\\\\\012?é", recordpipe::Ragged{recordpipe::FeatureKind::int64s}},

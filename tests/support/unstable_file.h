@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/single_file_system.h"
 

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/dict_batch.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/dict_batch.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/image/encode_png.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

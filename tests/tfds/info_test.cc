@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/tfds/splits.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

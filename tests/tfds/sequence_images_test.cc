@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/tfds/batch.h"
 #include "recordpipe/tfds/load.h"

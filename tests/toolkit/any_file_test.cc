@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_index.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/support/framed_records.h"
 #include "tests/support/scan_comparison.h"

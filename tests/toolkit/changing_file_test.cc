@@ -18,8 +18,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/toolkit/scan/chunk_scan.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"

@@ -11,9 +11,9 @@
 
 #include "dataset/toolkit/files/scan_file.h"
 #include "dataset/toolkit/jobs/convert_records.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/deterministic_bytes.h"

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/record_json.h"
 
 namespace recordpipe {

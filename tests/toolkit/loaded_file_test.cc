@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/toolkit/files/file_facts.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"

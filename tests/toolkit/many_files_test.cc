@@ -13,8 +13,8 @@
 
 #include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/records_of_files.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "recordpipe/toolkit/record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -13,11 +13,11 @@
 #include <gtest/gtest.h>
 
 #include "dataset/toolkit/scan/scan_input.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_writer.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

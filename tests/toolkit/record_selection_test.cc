@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/where.h"
 

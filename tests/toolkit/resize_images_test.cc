@@ -11,13 +11,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/encode_jpeg.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/image/resize.h"
-#include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/record_selection.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

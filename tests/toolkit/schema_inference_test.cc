@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 

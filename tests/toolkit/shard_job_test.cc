@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 

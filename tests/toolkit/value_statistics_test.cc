@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/toolkit/radix_sort.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "tests/support/bytes.h"
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/example_builder.h"
+#include "recordpipe/example/example_builder.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/model/resnet.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/trainer/backend/backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

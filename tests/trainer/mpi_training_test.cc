@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"

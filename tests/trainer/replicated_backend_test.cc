@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/chrome_trace.h"
+#include "recordpipe/pipeline/chrome_trace.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/training/trainer.h"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 

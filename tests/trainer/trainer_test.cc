@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/philox.h"
 #include "recordpipe/trainer/report/report.h"
 
 namespace recordpipe {

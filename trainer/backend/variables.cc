@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

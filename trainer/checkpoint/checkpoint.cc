@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "trainer/parse_number.h"
 

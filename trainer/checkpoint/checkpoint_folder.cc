@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 #include "trainer/parse_number.h"
 
 namespace recordpipe {

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/atomic_file.h"
 #include "trainer/checkpoint/safetensors_header.h"
 
 namespace recordpipe {

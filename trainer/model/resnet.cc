@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

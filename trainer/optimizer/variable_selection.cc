@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/error.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "tools/support/process/interrupt.h"
 #include "trainer/programs/device.h"

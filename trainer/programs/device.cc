@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/backend/replicated/replicated_backend.h"

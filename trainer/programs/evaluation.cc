@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/error.h"
 #include "recordpipe/trainer/model/model_analyzer.h"
 
 namespace recordpipe {

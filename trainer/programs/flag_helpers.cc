@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/version.h"
+#include "recordpipe/base/version.h"
 #include "trainer/parse_number.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 #include "tools/support/process/interrupt.h"
 #include "trainer/parse_number.h"

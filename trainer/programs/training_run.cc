@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar_batch.h"
-#include "recordpipe/error.h"
+#include "recordpipe/io/atomic_file.h"
 #include "recordpipe/trainer/report/report.h"
 #include "recordpipe/trainer/session/checkpoint_saver_hook.h"
 #include "recordpipe/trainer/session/eval_hook.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/trainer/backend/backend.h"
 #include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"

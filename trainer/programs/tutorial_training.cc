@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/cifar/tutorial_batches.h"
-#include "recordpipe/error.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "recordpipe/trainer/session/write_events.h"
 #include "recordpipe/trainer/summary/event_writer.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 #include "recordpipe/trainer/report/axis.h"
 #include "recordpipe/trainer/report/chart.h"
 #include "recordpipe/trainer/report/evaluation_section.h"

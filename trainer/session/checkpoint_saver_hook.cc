@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {

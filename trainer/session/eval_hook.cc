@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {

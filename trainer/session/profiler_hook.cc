@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/atomic_file.h"
+#include "recordpipe/io/atomic_file.h"
 #include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "recordpipe/trainer/session/share_restored.h"
 #include "recordpipe/trainer/session/step_timer.h"

@@ -1,6 +1,6 @@
 #include "recordpipe/trainer/summary/event.h"
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/proto/event.pb.h"
 #include "recordpipe/trainer/summary/histogram.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dataset/parallel/service_thread.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

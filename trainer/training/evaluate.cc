@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/summary/image_summary.h"
 
 namespace recordpipe {

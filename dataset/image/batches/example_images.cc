@@ -1,11 +1,11 @@
-#include "recordpipe/image/example_images.h"
+#include "recordpipe/image/batches/example_images.h"
 
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

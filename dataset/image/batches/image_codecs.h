@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/resize.h"
-#include "recordpipe/internal/fork.h"
 
 namespace recordpipe::internal {
 

@@ -1,4 +1,4 @@
-#include "recordpipe/image/image_column.h"
+#include "recordpipe/image/batches/image_column.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,8 +7,8 @@
 #include "dataset/base/in_record.h"
 #include "dataset/image/batches/image_pass.h"
 #include "dataset/image/size_text.h"
-#include "recordpipe/element.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/element.h"
 
 namespace recordpipe {
 namespace {

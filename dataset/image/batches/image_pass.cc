@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataset/image/size_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_window.h"
 #include "recordpipe/image/pad_crop_flip.h"
 

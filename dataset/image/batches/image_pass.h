@@ -9,12 +9,12 @@
 #include <span>
 
 #include "dataset/image/batches/image_codecs.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/image/batches/image_spec.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/image_size.h"
-#include "recordpipe/image/image_spec.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/image/resized_crop.h"
-#include "recordpipe/philox.h"
 
 namespace recordpipe::internal {
 

@@ -1,10 +1,10 @@
-#include "recordpipe/image/image_spec.h"
+#include "recordpipe/image/batches/image_spec.h"
 
 #include <utility>
 
 #include "dataset/image/size_text.h"
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 namespace {

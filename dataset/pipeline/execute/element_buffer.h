@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
 
 namespace recordpipe::internal {
 

@@ -16,8 +16,8 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "dataset/pipeline/state/plan_snapshots.h"
 #include "dataset/pipeline/state/plan_state.h"
-#include "recordpipe/internal/element_ops.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

@@ -1,5 +1,5 @@
 // Implements AnyIterator: a pass over a Dataset, computed by an Executor of its last stage.
-#include "recordpipe/iterator.h"
+#include "recordpipe/pipeline/iterator.h"
 
 #include <atomic>
 #include <cstdint>
@@ -19,9 +19,9 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "dataset/pipeline/state/iterator_state.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
-#include "recordpipe/options.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
+#include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::internal {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "recordpipe/memory_use.h"
+#include "recordpipe/pipeline/memory_use.h"
 
 namespace recordpipe::internal {
 

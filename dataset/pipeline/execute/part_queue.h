@@ -15,7 +15,7 @@
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/producer.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dataset/pipeline/observe/stage_monitor.h"
-#include "recordpipe/internal/functions.h"
+#include "recordpipe/pipeline/internal/functions.h"
 
 namespace recordpipe::internal {
 

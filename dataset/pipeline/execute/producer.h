@@ -8,8 +8,8 @@
 
 #include "dataset/pipeline/execute/element_buffer.h"
 #include "dataset/pipeline/execute/memory_account.h"
-#include "recordpipe/internal/element_ops.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

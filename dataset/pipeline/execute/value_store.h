@@ -16,8 +16,8 @@
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/plan/plan.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/internal/element_ops.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

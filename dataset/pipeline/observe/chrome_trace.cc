@@ -1,5 +1,5 @@
 // Keeps events in memory and converts them to JSON at the end.
-#include "recordpipe/chrome_trace.h"
+#include "recordpipe/pipeline/chrome_trace.h"
 
 #include <cerrno>
 

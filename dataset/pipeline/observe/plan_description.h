@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/parameter.h"
 
 namespace recordpipe {
 

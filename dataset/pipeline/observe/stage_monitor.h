@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/chrome_trace.h"
-#include "recordpipe/statistics.h"
+#include "recordpipe/pipeline/chrome_trace.h"
+#include "recordpipe/pipeline/statistics.h"
 
 namespace recordpipe::internal {
 

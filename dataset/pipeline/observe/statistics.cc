@@ -1,5 +1,5 @@
 // Formats the table of the stages.
-#include "recordpipe/statistics.h"
+#include "recordpipe/pipeline/statistics.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

@@ -14,8 +14,8 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/skip_log.h"
 #include "dataset/pipeline/plan/stage_context.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

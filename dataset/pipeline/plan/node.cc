@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dataset/pipeline/observe/stage_monitor.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::internal {
 

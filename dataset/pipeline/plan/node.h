@@ -11,8 +11,8 @@
 #include "dataset/pipeline/observe/plan_description.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "dataset/pipeline/plan/stage_context.h"
-#include "recordpipe/cardinality.h"
-#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/pipeline/cardinality.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
 
 namespace recordpipe::internal {
 

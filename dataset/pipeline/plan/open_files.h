@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "dataset/pipeline/plan/stage_context.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::internal {
 

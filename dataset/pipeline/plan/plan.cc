@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/pipeline/observe/stage_monitor.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::internal {
 

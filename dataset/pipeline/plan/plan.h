@@ -16,7 +16,7 @@
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/plan/epoch.h"
 #include "dataset/pipeline/state/plan_state.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dataset/pipeline/execute/memory_account.h"
-#include "recordpipe/element.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/element.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/ignore_errors.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/ignore_errors.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

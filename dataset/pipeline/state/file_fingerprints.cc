@@ -4,10 +4,10 @@
 #include <set>
 #include <string_view>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "dataset/pipeline/observe/plan_description.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::internal {
 

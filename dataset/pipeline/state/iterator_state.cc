@@ -13,11 +13,11 @@
 
 #include "dataset/parallel/for_each.h"
 #include "dataset/pipeline/state/iterator_state_codec.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/iterator.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/iterator.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "dataset/example/wire_writer.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -1,8 +1,8 @@
 #include <optional>
 #include <string_view>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
 #include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {

@@ -14,8 +14,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {

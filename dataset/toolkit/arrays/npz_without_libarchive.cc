@@ -1,7 +1,7 @@
 // Reading and writing of .npz files without libarchive (RECORDPIPE_STANDALONE): refused.
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {

@@ -7,12 +7,12 @@
 
 #include "dataset/example/nearest_float.h"
 #include "dataset/example/wire_writer.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/internal/feature_writer.h"
+#include "recordpipe/example/internal/wire_reader.h"
 #include "recordpipe/image/half.h"
-#include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/internal/example/wire_reader.h"
-#include "recordpipe/internal/utf8.h"
-#include "recordpipe/parameter.h"
 #include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {

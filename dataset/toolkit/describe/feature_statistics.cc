@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/parameter.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {

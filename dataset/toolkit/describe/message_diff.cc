@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {

@@ -174,11 +174,11 @@ class CodeWriter {
 std::string schema_as_cpp(const InferredSchema& schema) {
   const CodeWriter code(schema, kCpp);
   if (schema.feature_lists.empty()) {
-    return "#include \"recordpipe/parse_example.h\"\n\n"
+    return "#include \"recordpipe/example/parse_example.h\"\n\n"
            "const recordpipe::ExampleSchema schema = {\n" +
            code.features("    ") + "};\n" + code.left_out_names();
   }
-  return "#include \"recordpipe/parse_sequence_example.h\"\n\n"
+  return "#include \"recordpipe/example/parse_sequence_example.h\"\n\n"
          "const recordpipe::SequenceExampleSchema schema = {\n"
          "    .context =\n        {\n" +
          code.features("            ") + "        },\n    .feature_lists =\n        {\n" +

@@ -6,7 +6,7 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/records_of_files.h"
 #include "dataset/toolkit/selection/record_pass.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 namespace {

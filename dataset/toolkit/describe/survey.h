@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/schema_inference.h"

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "dataset/toolkit/radix_sort.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/example/feature_values.h"
 
 namespace recordpipe {
 namespace {

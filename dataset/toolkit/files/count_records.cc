@@ -1,9 +1,9 @@
 #include "dataset/toolkit/files/count_records.h"
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

@@ -7,10 +7,10 @@
 
 #include "dataset/record/record_header_reader.h"
 #include "dataset/toolkit/files/loaded_file.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_index.h"
 
 namespace recordpipe {
 namespace {

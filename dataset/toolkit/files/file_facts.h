@@ -6,9 +6,9 @@
 #include <string>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/distribution.h"
 #include "recordpipe/toolkit/schema_inference.h"
 

@@ -1,6 +1,6 @@
 #include "dataset/toolkit/files/file_identity.h"
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

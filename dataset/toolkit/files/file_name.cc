@@ -2,8 +2,8 @@
 
 #include <initializer_list>
 
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/call_stop.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/stop.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

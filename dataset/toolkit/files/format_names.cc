@@ -5,7 +5,7 @@
 
 #include "dataset/base/lower_case.h"
 #include "dataset/toolkit/files/file_name.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

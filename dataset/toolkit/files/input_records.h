@@ -10,9 +10,9 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/records_of_files.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/record_scanner.h"
 #include "recordpipe/toolkit/record_selection.h"

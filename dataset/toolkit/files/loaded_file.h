@@ -8,7 +8,7 @@
 #include <string>
 
 #include "dataset/io/raw_buffer.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "recordpipe/error.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 namespace {

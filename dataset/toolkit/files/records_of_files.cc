@@ -7,7 +7,7 @@
 #include "dataset/io/read_ahead.h"
 #include "dataset/parallel/jobs.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

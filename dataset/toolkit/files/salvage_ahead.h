@@ -8,8 +8,8 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/scan_file.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe {
 

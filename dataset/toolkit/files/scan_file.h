@@ -10,9 +10,9 @@
 #include <string>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {

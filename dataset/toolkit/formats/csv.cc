@@ -2,7 +2,7 @@
 #include <span>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
 
 namespace recordpipe {

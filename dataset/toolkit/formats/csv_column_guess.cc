@@ -11,7 +11,7 @@
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/number_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
 
 namespace recordpipe {

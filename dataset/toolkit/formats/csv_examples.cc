@@ -7,9 +7,9 @@
 #include "dataset/example/feature_name.h"
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/number_text.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_writer.h"
+#include "recordpipe/example/internal/wire_reader.h"
 #include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 

@@ -11,8 +11,8 @@
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/number_text.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_writer.h"
 
 namespace recordpipe {
 namespace {

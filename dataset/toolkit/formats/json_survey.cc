@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "dataset/base/base64.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/example/feature_values.h"
 
 namespace recordpipe {
 namespace {

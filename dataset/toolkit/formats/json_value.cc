@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/example/nearest_float.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

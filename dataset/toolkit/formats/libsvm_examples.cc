@@ -7,8 +7,8 @@
 
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/number_text.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 
 namespace recordpipe {
 namespace {

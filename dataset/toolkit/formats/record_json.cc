@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/image/encode_jpeg.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/image/resized_crop.h"
-#include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/usual_features.h"
 
 namespace recordpipe {

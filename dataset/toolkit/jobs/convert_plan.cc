@@ -3,8 +3,8 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 namespace {

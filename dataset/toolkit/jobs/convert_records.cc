@@ -13,8 +13,8 @@
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "dataset/toolkit/jobs/kept_records.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"
 #include "recordpipe/toolkit/feature_edit.h"
 

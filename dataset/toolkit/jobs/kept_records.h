@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/io/temporary_file.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {

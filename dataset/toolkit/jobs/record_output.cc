@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "dataset/io/deflate_block.h"
-#include "recordpipe/atomic_file_set.h"
-#include "recordpipe/error.h"
-#include "recordpipe/parallel_deflate.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/atomic_file_set.h"
+#include "recordpipe/io/parallel_deflate.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe {
 namespace {

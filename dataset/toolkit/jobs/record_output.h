@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "dataset/toolkit/files/file_name.h"
-#include "recordpipe/error.h"
-#include "recordpipe/example_view.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/sha256.h"
-#include "recordpipe/version.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/version.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/jobs/shard_record.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

@@ -10,9 +10,9 @@
 #include "dataset/toolkit/files/file_name.h"
 #include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/internal/utf8.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -16,9 +16,9 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/jobs/shard_folder.h"
 #include "dataset/toolkit/jobs/shard_record.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
 namespace {

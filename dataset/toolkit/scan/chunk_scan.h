@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 

@@ -5,9 +5,9 @@
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/record/record_framing.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

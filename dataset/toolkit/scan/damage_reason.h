@@ -7,7 +7,7 @@
 
 #include "dataset/record/record_framing.h"
 #include "dataset/toolkit/scan/scan_input.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/philox.h"
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/io/temporary_file.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {

@@ -24,9 +24,9 @@
 #include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/scan/record_walk.h"
 #include "dataset/toolkit/scan/scan_input.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

@@ -1,6 +1,6 @@
 #include "dataset/toolkit/scan/range_crc.h"
 
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
 

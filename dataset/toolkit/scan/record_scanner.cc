@@ -4,8 +4,8 @@
 
 #include "dataset/toolkit/scan/record_walk.h"
 #include "dataset/toolkit/scan/scan_input.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "dataset/record/record_framing.h"
 #include "dataset/toolkit/scan/damage_reason.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "dataset/toolkit/scan/range_crc.h"
 #include "dataset/toolkit/scan/scan_input.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/record.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 

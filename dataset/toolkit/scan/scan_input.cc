@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dataset/io/lost_content.h"
-#include "recordpipe/crc32c.h"
+#include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
 namespace {

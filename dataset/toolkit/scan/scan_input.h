@@ -11,9 +11,9 @@
 #include <string>
 
 #include "dataset/io/raw_buffer.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_format.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_format.h"
 
 namespace recordpipe {
 

@@ -8,9 +8,9 @@
 #include "dataset/example/feature_name.h"
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/example/feature_reader.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/internal/feature_reader.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "dataset/parallel/in_order.h"
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {

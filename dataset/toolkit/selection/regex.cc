@@ -9,8 +9,8 @@
 #include <re2/re2.h>
 
 #include "dataset/base/one_line.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/utf8.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 
 namespace recordpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include "dataset/toolkit/selection/where_evaluation.h"
 #include "dataset/toolkit/selection/where_notes.h"
 #include "dataset/toolkit/selection/where_parser.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {

@@ -9,9 +9,9 @@
 #include <variant>
 
 #include "dataset/example/nearest_float.h"
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/example/feature_values.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "dataset/toolkit/selection/where_parser.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {

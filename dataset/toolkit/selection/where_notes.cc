@@ -7,7 +7,7 @@
 
 #include "dataset/toolkit/names.h"
 #include "dataset/toolkit/selection/where_evaluation.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/toolkit/number_text.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,6 +1,6 @@
 // Batches of Examples with images: beside each step computed apart, at any number of threads, after
 // a restore, and beside the Python package.
-#include "recordpipe/image/example_images.h"
+#include "recordpipe/image/batches/example_images.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "recordpipe/example_builder.h"
-#include "recordpipe/record_writer.h"
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
+#include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

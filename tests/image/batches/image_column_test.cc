@@ -1,5 +1,5 @@
 // Columns of images: 16 bits, floats, colours, sizes, JPEG files at a part of their size, checks.
-#include "recordpipe/image/image_column.h"
+#include "recordpipe/image/batches/image_column.h"
 
 #include <algorithm>
 #include <cmath>

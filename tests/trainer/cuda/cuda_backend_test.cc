@@ -17,9 +17,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/checkpoint/checkpoint.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"

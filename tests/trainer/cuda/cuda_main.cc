@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 
 int main(int argc, char** argv) {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/expect_error.h"
 #include "trainer/backend/cuda/device/check_cuda.h"
 #include "trainer/backend/cuda/device/device_handles.h"

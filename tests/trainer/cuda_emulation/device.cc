@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
 #include "tests/trainer/cuda_emulation/machine.h"
 #include "trainer/backend/cuda/kernels/launch.h"
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/from_vector.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/model/resnet.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/session/test_session.h"
 #include "tests/trainer/summary/event_files.h"

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/trainer/backend/replicated/replicated_backend.h"
 #include "recordpipe/trainer/summary/histogram.h"

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "recordpipe/crc32c.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/image/image_batch.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/range.h"
+#include "recordpipe/pipeline/range.h"
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "recordpipe/trainer/session/checkpoint_saver_hook.h"

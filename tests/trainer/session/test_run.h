@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/options.h"
+#include "recordpipe/pipeline/options.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/temporary_directory.h"

@@ -1,7 +1,7 @@
 #include "tests/trainer/session/test_session.h"
 
-#include "recordpipe/file.h"
-#include "recordpipe/from_vector.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/from_vector.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/training/trainer.h"

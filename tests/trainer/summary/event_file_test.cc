@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/trainer/summary/event.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

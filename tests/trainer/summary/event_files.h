@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/proto/event.pb.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/message_view.h"
 #include "recordpipe/proto/event.pb.h"
 #include "recordpipe/trainer/summary/histogram.h"
 #include "tests/support/bytes.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/progress.h"
+#include "recordpipe/base/progress.h"
 
 namespace recordpipe {
 

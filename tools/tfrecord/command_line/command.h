@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "tools/support/process/terminal_progress.h"
 

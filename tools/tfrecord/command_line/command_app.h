@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tools/support/command_line/argument_parser.h"
 
 namespace recordpipe {

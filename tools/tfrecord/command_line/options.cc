@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/shown_word.h"

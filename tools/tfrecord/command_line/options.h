@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "recordpipe/toolkit/where.h"
 #include "tools/support/command_line/argument_parser.h"

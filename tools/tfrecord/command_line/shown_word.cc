@@ -1,6 +1,6 @@
 #include "tools/tfrecord/command_line/shown_word.h"
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 

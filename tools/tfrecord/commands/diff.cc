@@ -9,7 +9,7 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/input_records.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/message_diff.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"

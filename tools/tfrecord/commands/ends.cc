@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/io/display.h"

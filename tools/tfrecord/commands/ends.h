@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 #include "tools/tfrecord/records/record_printer.h"

@@ -10,7 +10,7 @@
 
 #include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/input_records.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command_app.h"

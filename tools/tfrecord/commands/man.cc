@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/version.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/version.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"
 #include "tools/tfrecord/command_line/shown_word.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/describe/survey.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"

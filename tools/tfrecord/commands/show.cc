@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/command_line/shown_word.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataset/toolkit/describe/survey.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"

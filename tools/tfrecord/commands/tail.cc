@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/count_records.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/commands/ends.h"

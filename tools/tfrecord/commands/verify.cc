@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"

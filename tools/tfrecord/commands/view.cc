@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/cifar_example.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/stop.h"
 #include "recordpipe/toolkit/numpy.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"

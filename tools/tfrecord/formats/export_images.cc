@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "dataset/toolkit/formats/json_value.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/internal/utf8.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "recordpipe/toolkit/usual_features.h"

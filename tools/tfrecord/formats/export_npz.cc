@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/io/temporary_file.h"
 #include "recordpipe/toolkit/numpy.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/output.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/output.h"

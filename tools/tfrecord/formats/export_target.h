@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/command_line/command.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/csv_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/toolkit/record_json.h"

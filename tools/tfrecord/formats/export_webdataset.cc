@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/tar.h"
-#include "recordpipe/atomic_file_set.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/io/atomic_file_set.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/formats/webdataset.h"

@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/example/example_builder.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/stop.h"
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/io/temporary_file.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/input_progress.h"

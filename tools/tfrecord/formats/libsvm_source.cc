@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/libsvm_examples.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/input_progress.h"

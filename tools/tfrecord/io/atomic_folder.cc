@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

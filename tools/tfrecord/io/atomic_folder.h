@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

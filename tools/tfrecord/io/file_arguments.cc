@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"
 

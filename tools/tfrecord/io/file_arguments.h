@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/input_files.h"
+#include "recordpipe/record/input_files.h"
 #include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 

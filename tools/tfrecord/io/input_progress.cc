@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

@@ -11,9 +11,9 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 #include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"

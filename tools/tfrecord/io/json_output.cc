@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/standard_streams.h"
 

@@ -16,8 +16,8 @@
 
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/format_names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/shown_word.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
 #include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 

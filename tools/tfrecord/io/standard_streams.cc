@@ -17,8 +17,8 @@
 
 #include "dataset/base/one_line.h"
 #include "dataset/io/posix_descriptor.h"
-#include "recordpipe/error.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -11,7 +11,7 @@
 
 #include <iconv.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/shown_word.h"
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/compression.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/text_encoding.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/file.h"
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/io/temporary_file.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 

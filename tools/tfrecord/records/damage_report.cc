@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"

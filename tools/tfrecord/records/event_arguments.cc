@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/names_in_words.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/shown_word.h"
 

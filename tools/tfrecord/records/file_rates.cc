@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/message_view.h"
-#include "recordpipe/stop.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/stop.h"
+#include "recordpipe/checksum/crc32c.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <string>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
 

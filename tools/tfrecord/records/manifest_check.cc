@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/jobs/shard_record.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/io/input_progress.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"

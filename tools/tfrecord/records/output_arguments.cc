@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/format_names.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"

@@ -12,7 +12,7 @@
 
 #include "dataset/toolkit/jobs/record_output.h"
 #include "dataset/toolkit/jobs/record_split.h"
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/standard_streams.h"
 #include "tools/tfrecord/text/text_table.h"

@@ -1,6 +1,6 @@
 #include "tools/tfrecord/records/record_cursor.h"
 
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 #include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/where.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/internal/url_path.h"
-#include "recordpipe/stop.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/base/stop.h"
 #include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {

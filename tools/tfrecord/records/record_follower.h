@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_index.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/where.h"
 #include "tools/tfrecord/command_line/command.h"
 

@@ -8,9 +8,9 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/base/in_record.h"
 #include "dataset/toolkit/selection/record_pass.h"
-#include "recordpipe/error.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_writer.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/record_json.h"
 #include "recordpipe/toolkit/where.h"

@@ -5,7 +5,7 @@
 
 #include "dataset/toolkit/files/file_name.h"
 #include "dataset/toolkit/jobs/shard_job.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"

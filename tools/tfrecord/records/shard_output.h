@@ -10,7 +10,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/jobs/shard_record.h"
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"
 

@@ -21,8 +21,8 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/json_util.h>
 
-#include "recordpipe/error.h"
-#include "recordpipe/example_builder.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
 
 namespace recordpipe {
 namespace {

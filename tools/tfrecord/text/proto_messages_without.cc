@@ -1,5 +1,5 @@
 // show --proto in programs that are built without Protocol Buffers, as those of wheels: refused.
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "tools/tfrecord/text/proto_messages.h"
 
 namespace recordpipe {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/internal/utf8.h"
-#include "recordpipe/parameter.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"

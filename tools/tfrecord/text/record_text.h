@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/record_json.h"
 
 namespace recordpipe {

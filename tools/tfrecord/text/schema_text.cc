@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/parameter.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/text_table.h"

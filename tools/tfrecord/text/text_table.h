@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "tools/tfrecord/text/text_style.h"
 
 namespace recordpipe {

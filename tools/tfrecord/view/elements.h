@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/message_view.h"
-#include "recordpipe/record.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/distribution.h"
 #include "tools/tfrecord/view/image_finder.h"
 

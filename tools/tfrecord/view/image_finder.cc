@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/toolkit/names.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"

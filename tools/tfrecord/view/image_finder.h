@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 
 namespace recordpipe {

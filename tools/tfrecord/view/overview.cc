@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/error.h"
-#include "recordpipe/feature_values.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"

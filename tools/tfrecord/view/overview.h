@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/distribution.h"
 #include "recordpipe/toolkit/schema_inference.h"
 

@@ -8,9 +8,9 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/toolkit/names.h"
-#include "recordpipe/sha256.h"
+#include "recordpipe/base/version.h"
+#include "recordpipe/io/sha256.h"
 #include "recordpipe/toolkit/json_text.h"
-#include "recordpipe/version.h"
 #include "tools/support/html/escape_html.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"

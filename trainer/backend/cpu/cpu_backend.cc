@@ -7,7 +7,7 @@
 #include <omp.h>
 
 #include "dataset/base/available_cpus.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cpu/cpu_runner.h"
 
 namespace recordpipe {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/trace_phases.h"
 #include "trainer/backend/cpu/layers/batch_norm_layer.h"
 #include "trainer/backend/cpu/layers/conv2d_layer.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/internal/aligned_allocator.h"
+#include "recordpipe/base/internal/aligned_allocator.h"
 #include "recordpipe/trainer/backend/variables.h"
 
 namespace recordpipe {

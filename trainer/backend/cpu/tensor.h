@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "recordpipe/internal/aligned_allocator.h"
+#include "recordpipe/base/internal/aligned_allocator.h"
 #include "recordpipe/trainer/model/network.h"
 #include "trainer/backend/cpu/onednn.h"
 

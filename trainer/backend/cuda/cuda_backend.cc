@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
 #include "trainer/backend/cuda/cuda_variables.h"
 #include "trainer/backend/cuda/device/device.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::cuda {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/kernels/kernels.h"
 
 namespace recordpipe::cuda {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {

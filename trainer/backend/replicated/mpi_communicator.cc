@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

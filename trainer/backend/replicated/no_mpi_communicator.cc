@@ -1,5 +1,5 @@
 // Replaces mpi_communicator.cc in a build without MPI.
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 
 namespace recordpipe {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/checksum/crc32c.h"
 #include "trainer/backend/replicated/flat_slot.h"
 
 namespace recordpipe {

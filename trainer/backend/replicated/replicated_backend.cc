@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/replicated/flat_slot.h"
 #include "trainer/backend/replicated/replica_runner.h"
 

@@ -22,7 +22,7 @@
 
 #include "recordpipe/cifar/cifar_batch.h"
 #include "recordpipe/cifar/data_folder.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

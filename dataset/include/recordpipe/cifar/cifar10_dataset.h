@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/normalization.h"
+#include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe {
 

@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "recordpipe/base/progress.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
-#include "recordpipe/progress.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

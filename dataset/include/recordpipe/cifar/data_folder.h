@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/atomic_file.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/atomic_file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

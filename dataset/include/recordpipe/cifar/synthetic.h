@@ -11,8 +11,8 @@
 #include <stop_token>
 #include <string>
 
-#include "recordpipe/file.h"
-#include "recordpipe/progress.h"
+#include "recordpipe/base/progress.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/url.h"
 
 namespace recordpipe {

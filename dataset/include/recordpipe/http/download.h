@@ -22,10 +22,10 @@
 #include <optional>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/base/progress.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/retry.h"
-#include "recordpipe/progress.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/retry.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

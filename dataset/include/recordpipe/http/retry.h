@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/client.h"
 
 namespace recordpipe {

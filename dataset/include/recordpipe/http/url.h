@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 

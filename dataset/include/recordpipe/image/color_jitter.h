@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <span>
 
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
 
 namespace recordpipe {
 

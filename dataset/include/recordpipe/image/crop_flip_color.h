@@ -13,10 +13,10 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/image_size.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

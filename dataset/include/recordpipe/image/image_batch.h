@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "recordpipe/base/internal/aligned_allocator.h"
+#include "recordpipe/base/parameter.h"
 #include "recordpipe/image/half.h"
-#include "recordpipe/internal/aligned_allocator.h"
-#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "recordpipe/base/parameter.h"
 #include "recordpipe/image/crop_window.h"
-#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

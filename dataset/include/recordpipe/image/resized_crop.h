@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
+#include "recordpipe/base/philox.h"
 #include "recordpipe/image/image_size.h"
 #include "recordpipe/image/resize.h"
-#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

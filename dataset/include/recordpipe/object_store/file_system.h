@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe {
 

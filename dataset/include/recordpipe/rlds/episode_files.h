@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/rlds/step_index.h"
 
 namespace recordpipe::rlds {

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/rlds/steps.h"
 
 namespace recordpipe::rlds {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/rlds/steps.h"
 #include "recordpipe/tfds/info.h"
 #include "recordpipe/tfds/splits.h"

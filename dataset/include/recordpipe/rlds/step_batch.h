@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/dict_batch.h"
-#include "recordpipe/image/image_column.h"
-#include "recordpipe/image/image_spec.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/example/dict_batch.h"
+#include "recordpipe/image/batches/image_column.h"
+#include "recordpipe/image/batches/image_spec.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/rlds/steps.h"
 
 namespace recordpipe::rlds {

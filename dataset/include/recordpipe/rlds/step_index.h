@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/rlds/step_layout.h"
 
 namespace recordpipe::rlds {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/example_view.h"
+#include "recordpipe/example/example_view.h"
 
 namespace recordpipe::rlds {
 

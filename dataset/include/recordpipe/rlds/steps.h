@@ -24,9 +24,9 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/rlds/episode_files.h"
 #include "recordpipe/tfds/features.h"
 

@@ -22,14 +22,14 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/dict_batch.h"
-#include "recordpipe/element.h"
-#include "recordpipe/image/example_images.h"
-#include "recordpipe/image/image_column.h"
-#include "recordpipe/image/image_spec.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/parse_example.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/dict_batch.h"
+#include "recordpipe/example/parse_example.h"
+#include "recordpipe/image/batches/example_images.h"
+#include "recordpipe/image/batches/image_column.h"
+#include "recordpipe/image/batches/image_spec.h"
+#include "recordpipe/pipeline/element.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/features.h"
 

@@ -26,10 +26,10 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dict.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/example/dict.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/parameter.h"
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/tfds/features.h"
 
 namespace recordpipe::tfds {

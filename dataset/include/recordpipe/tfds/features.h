@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
-#include "recordpipe/tensor_proto.h"
+#include "recordpipe/example/tensor_proto.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::tfds {
 

@@ -13,11 +13,11 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/dataset.h"
-#include "recordpipe/dict.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/example/dict.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/tfds/decode.h"
 #include "recordpipe/tfds/info.h"
 #include "recordpipe/tfds/splits.h"

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/file.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/json_examples.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/value_statistics.h"
 
 namespace recordpipe {

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/internal/feature_writer.h"
 
 namespace recordpipe {
 

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 

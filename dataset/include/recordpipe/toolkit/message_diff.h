@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
-#include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/temporary_file.h"
+#include "recordpipe/example/internal/feature_writer.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/io/temporary_file.h"
 
 namespace recordpipe {
 

@@ -16,8 +16,8 @@
 #include <stop_token>
 #include <variant>
 
-#include "recordpipe/file.h"
-#include "recordpipe/internal/fork.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/message_view.h"
-#include "recordpipe/record.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {

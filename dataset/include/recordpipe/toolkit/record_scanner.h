@@ -26,12 +26,12 @@
 #include <string>
 #include <variant>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/io/compression.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/stream_compression.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {

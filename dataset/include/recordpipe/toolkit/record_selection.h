@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/philox.h"
-#include "recordpipe/record.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/where.h"
 

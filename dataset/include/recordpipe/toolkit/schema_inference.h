@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "recordpipe/example_view.h"
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/example_view.h"
+#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/message_view.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/distribution.h"
 #include "recordpipe/toolkit/schema_inference.h"
 

@@ -49,8 +49,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/message_view.h"
-#include "recordpipe/record.h"
+#include "recordpipe/example/message_view.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 

@@ -7,7 +7,7 @@
 //
 // Saved state: the number of elements that this pass has returned. A restored iterator fills an
 // empty cache from the first element.
-#include "recordpipe/cache.h"
+#include "recordpipe/pipeline/cache.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,8 +18,8 @@
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/operators/execution/cache_contents.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

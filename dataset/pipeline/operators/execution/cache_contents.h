@@ -12,8 +12,8 @@
 #include "dataset/pipeline/execute/element_buffer.h"
 #include "dataset/pipeline/plan/open_files.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/internal/fork.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/base/internal/fork.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

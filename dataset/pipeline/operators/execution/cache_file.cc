@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "dataset/pipeline/state/iterator_state.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/url_path.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/endian.h"
+#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -22,10 +22,10 @@
 #include "dataset/pipeline/observe/plan_description.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record.h"
-#include "recordpipe/record_reader.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record.h"
+#include "recordpipe/record/record_reader.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe::internal {
 

@@ -14,10 +14,10 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/internal/element_type_name.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/internal/element_type_name.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -85,7 +85,7 @@ class FileCacheWork final : public Work {
 // is restored to its middle, has a failing element (as in tf.data), or finds another process or
 // iterator writing the file; the next pass looks for the file again.
 //
-// recordpipe/cache.h says which files are refused.
+// recordpipe/pipeline/cache.h says which files are refused.
 //
 // Saved state: the number of elements that this pass has returned.
 class FileCachePlan final : public Plan {

@@ -18,8 +18,8 @@
 #include "dataset/pipeline/observe/stage_monitor.h"
 #include "dataset/pipeline/operators/execution/prefetch_depth.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

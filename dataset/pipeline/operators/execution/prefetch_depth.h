@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "recordpipe/options.h"
+#include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::internal {
 

@@ -10,7 +10,7 @@
 
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/ref_store.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -11,7 +11,7 @@
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -21,9 +21,9 @@
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/flat_map_rest.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/flat_map_rest.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -1,7 +1,7 @@
 // ignore_errors: skips failed elements, up to a limit (IgnoreErrorsOptions).
 //
 // Saved state: the numbers of elements seen and skipped in this pass, and the input's position.
-#include "recordpipe/ignore_errors.h"
+#include "recordpipe/pipeline/ignore_errors.h"
 
 #include <exception>
 #include <optional>
@@ -13,9 +13,9 @@
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/skip_log.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
-#include "recordpipe/parameter.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/parameter.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

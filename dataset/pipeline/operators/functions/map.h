@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/internal/functions.h"
+#include "recordpipe/pipeline/internal/functions.h"
 
 namespace recordpipe::internal {
 

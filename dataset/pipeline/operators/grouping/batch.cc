@@ -12,8 +12,8 @@
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/ref_store.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "dataset/pipeline/plan/ref_store.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/internal/functions.h"
+#include "recordpipe/pipeline/internal/functions.h"
 
 namespace recordpipe::internal {
 

@@ -3,7 +3,7 @@
 // Elements keep their order within a bucket. A batch is yielded when its bucket is full; at the
 // end, the buckets that are not empty are yielded in the order of their lengths. Saved state: see
 // group_plan.h.
-#include "recordpipe/bucket_by_sequence_length.h"
+#include "recordpipe/pipeline/bucket_by_sequence_length.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,8 +15,8 @@
 #include "dataset/pipeline/operators/grouping/group_plan.h"
 #include "dataset/pipeline/operators/grouping/measured_elements.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

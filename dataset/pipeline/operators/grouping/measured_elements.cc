@@ -5,7 +5,7 @@
 
 #include "dataset/pipeline/execute/producer.h"
 #include "dataset/pipeline/operators/order/plan_places.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::internal {
 namespace {

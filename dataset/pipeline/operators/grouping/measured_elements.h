@@ -13,7 +13,7 @@
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/internal/functions.h"
+#include "recordpipe/pipeline/internal/functions.h"
 
 namespace recordpipe::internal {
 

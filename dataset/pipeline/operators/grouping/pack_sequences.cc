@@ -4,7 +4,7 @@
 // all its features. If none has, a new row is opened; if too many are open, the oldest is yielded
 // first. A row is yielded when one of its features is full; at the end, all others follow, the
 // oldest first. Saved state: see group_plan.h.
-#include "recordpipe/pack_sequences.h"
+#include "recordpipe/pipeline/pack_sequences.h"
 
 #include <algorithm>
 #include <functional>
@@ -16,8 +16,8 @@
 #include "dataset/pipeline/operators/grouping/group_plan.h"
 #include "dataset/pipeline/operators/grouping/measured_elements.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

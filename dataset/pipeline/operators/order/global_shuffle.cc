@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
-#include "recordpipe/internal/permutation.h"
-#include "recordpipe/philox.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/permutation.h"
+#include "recordpipe/base/philox.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/dataset.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

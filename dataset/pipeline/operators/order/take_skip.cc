@@ -13,7 +13,7 @@
 
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

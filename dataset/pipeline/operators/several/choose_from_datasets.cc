@@ -14,8 +14,8 @@
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/several/merge.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/error.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/pipeline/internal/element_ops.h"
 
 namespace recordpipe::internal {
 namespace {

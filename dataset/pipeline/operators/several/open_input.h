@@ -14,7 +14,7 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/stage_context.h"
 #include "dataset/pipeline/state/plan_state.h"
-#include "recordpipe/internal/ticket.h"
+#include "recordpipe/pipeline/internal/ticket.h"
 
 namespace recordpipe::internal {
 

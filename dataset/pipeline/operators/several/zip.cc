@@ -13,7 +13,7 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/ref_store.h"
 #include "dataset/pipeline/state/plan_snapshots.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

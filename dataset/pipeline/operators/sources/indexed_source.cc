@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -1,11 +1,11 @@
 // list_files: an indexed source whose plan has the files of its elements.
-#include "recordpipe/list_files.h"
+#include "recordpipe/pipeline/list_files.h"
 
 #include <memory>
 #include <utility>
 
-#include "recordpipe/input_files.h"
-#include "recordpipe/internal/operators.h"
+#include "recordpipe/pipeline/internal/operators.h"
+#include "recordpipe/record/input_files.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "recordpipe/compression.h"
+#include "recordpipe/io/compression.h"
 
 namespace recordpipe::internal {
 namespace {

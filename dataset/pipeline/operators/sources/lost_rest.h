@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dataset/pipeline/plan/skip_log.h"
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::internal {
 

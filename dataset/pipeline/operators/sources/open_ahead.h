@@ -15,7 +15,7 @@
 #include "dataset/parallel/crew.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/record_reader.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::internal {
 

@@ -1,9 +1,9 @@
-#include "recordpipe/range.h"
+#include "recordpipe/pipeline/range.h"
 
 #include <memory>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {

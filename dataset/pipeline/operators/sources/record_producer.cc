@@ -4,7 +4,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "recordpipe/stop.h"
+#include "recordpipe/base/stop.h"
 
 namespace recordpipe::internal {
 namespace {

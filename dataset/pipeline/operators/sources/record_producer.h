@@ -15,7 +15,7 @@
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/sources/open_ahead.h"
 #include "dataset/pipeline/plan/stage.h"
-#include "recordpipe/record.h"
+#include "recordpipe/record/record.h"
 
 namespace recordpipe::internal {
 

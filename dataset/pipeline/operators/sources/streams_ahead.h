@@ -12,7 +12,7 @@
 
 #include "dataset/parallel/jobs.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 
 namespace recordpipe::internal {
 

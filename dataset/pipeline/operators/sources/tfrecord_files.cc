@@ -1,6 +1,6 @@
 // tfrecord_files: reads records by index from files that are mapped or read in ranges, and in
 // sequence from streams.
-#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 
 #include <algorithm>
 #include <exception>
@@ -23,11 +23,11 @@
 #include "dataset/pipeline/plan/open_files.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
-#include "recordpipe/error.h"
-#include "recordpipe/input_files.h"
-#include "recordpipe/internal/call_stop.h"
-#include "recordpipe/record_format.h"
-#include "recordpipe/stream_compression.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/record/input_files.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace internal {

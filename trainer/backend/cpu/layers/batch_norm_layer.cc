@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "trainer/backend/cpu/kernels.h"
 

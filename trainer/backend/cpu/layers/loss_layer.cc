@@ -1,6 +1,6 @@
 #include "trainer/backend/cpu/layers/loss_layer.h"
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/backend.h"
 
 namespace recordpipe::cuda {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/device/check_cuda.h"
 #include "trainer/backend/cuda/device/device_handles.h"
 

@@ -1,5 +1,5 @@
 // The layers with one kernel forward and one backward: pooling and local response normalisation.
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/kernels/kernels.h"
 #include "trainer/backend/cuda/layers/layer.h"
 

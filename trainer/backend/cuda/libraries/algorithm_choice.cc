@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 
 namespace recordpipe::cuda {
 namespace {

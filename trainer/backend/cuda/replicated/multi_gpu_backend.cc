@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
 #include "trainer/backend/cuda/device/device.h"
 #include "trainer/backend/cuda/replicated/multi_gpu_variables.h"

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <nccl.h>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cuda/replicated/replica_exchange.h"
 

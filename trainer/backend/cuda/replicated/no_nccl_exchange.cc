@@ -1,5 +1,5 @@
 // Replaces nccl_exchange.cc in a build without NCCL.
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/replicated/replica_exchange.h"
 
 namespace recordpipe::cuda {

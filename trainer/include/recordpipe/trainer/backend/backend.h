@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/chrome_trace.h"
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/pipeline/chrome_trace.h"
 #include "recordpipe/trainer/backend/variables.h"
 #include "recordpipe/trainer/model/network.h"
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "recordpipe/chrome_trace.h"
+#include "recordpipe/pipeline/chrome_trace.h"
 
 namespace recordpipe {
 

@@ -19,8 +19,8 @@
 #include <optional>
 #include <string>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/backend/variables.h"
 
 namespace recordpipe {

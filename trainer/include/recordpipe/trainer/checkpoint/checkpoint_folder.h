@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/error.h"
-#include "recordpipe/file.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/report/run_report.h"
 #include "recordpipe/trainer/training/trainer.h"
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/report/run_report.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/chrome_trace.h"
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/pipeline/chrome_trace.h"
 #include "recordpipe/trainer/session/session_hook.h"
 #include "recordpipe/trainer/session/step_timer.h"
 

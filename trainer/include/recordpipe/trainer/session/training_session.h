@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/dataset.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/optimizer/learning_rate.h"
 #include "recordpipe/trainer/session/session_hook.h"

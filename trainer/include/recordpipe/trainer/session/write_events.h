@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "recordpipe/file.h"
-#include "recordpipe/record_writer.h"
+#include "recordpipe/io/file.h"
+#include "recordpipe/record/record_writer.h"
 
 namespace recordpipe {
 

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/file.h"
+#include "recordpipe/io/file.h"
 #include "recordpipe/trainer/summary/event.h"
 #include "recordpipe/trainer/summary/event_file.h"
 

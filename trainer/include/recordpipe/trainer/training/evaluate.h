@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/trainer/backend/backend.h"
 #include "recordpipe/trainer/training/confusion_matrix.h"
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/error.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/trainer/backend/backend.h"
 #include "recordpipe/trainer/optimizer/learning_rate.h"
