@@ -1,0 +1,74 @@
+#include "python/native/toolkit/schema.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "dataset/toolkit/describe/survey.h"
+#include "python/native/toolkit/file_work.h"
+#include "recordpipe/toolkit/json_text.h"
+
+namespace recordpipe::python {
+namespace {
+
+// (minimum, maximum); None if nothing was counted.
+nb::object range(uint64_t min, uint64_t max) {
+  if (min > max) return nb::none();
+  return nb::make_tuple(min, max);
+}
+
+nb::str kind_of(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
+
+nb::tuple survey_schema(const SharedFiles& files, const std::vector<FilePath>& given,
+                        const Reading& reading, const std::optional<std::string>& where,
+                        std::optional<uint64_t> limit, size_t threads, const nb::object& progress) {
+  SurveyOptions options = survey_options(reading, where, limit, threads);
+  const Inputs inputs = find_inputs(files, given);
+  InferredSchema schema;
+  run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
+    schema = infer_schema(work, inputs.paths, std::move(options));
+  });
+  return to_python(schema);
+}
+
+}  // namespace
+
+nb::tuple to_python(const InferredSchema& schema) {
+  nb::dict kinds;
+  for (size_t i = 0; i < schema.by_kind.size(); ++i) {
+    if (schema.by_kind[i] == 0) continue;
+    kinds[text(to_string(static_cast<MessageKind>(i)))] = schema.by_kind[i];
+  }
+  nb::dict features;
+  for (const auto& [name, feature] : schema.features) {
+    features[text(name)] =
+        nb::make_tuple(kind_of(feature), feature.with_list(),
+                       range(feature.min_values, feature.max_values), schema.fixed_values(feature));
+  }
+  nb::dict lists;
+  for (const auto& [name, list] : schema.feature_lists) {
+    lists[text(name)] = nb::make_tuple(
+        kind_of(list.step), list.records, range(list.step.min_values, list.step.max_values),
+        range(list.min_steps, list.max_steps), schema.fixed_values(list));
+  }
+  const auto kind = schema.kind();
+  const bool has_code = kind != MessageKind::example_list;
+  return nb::make_tuple(
+      schema.records, text(kind ? to_string(*kind) : "mixed"), kinds, schema.with_features(),
+      features, lists, schema.left_out, schema.undecided.count, text(schema.undecided.first),
+      text(has_code ? schema_as_cpp(schema) : ""), text(has_code ? schema_as_python(schema) : ""));
+}
+
+void define_schema(nb::module_& module) {
+  module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+             nb::arg().none(), nb::arg(), nb::arg().none());
+}
+
+}  // namespace recordpipe::python
