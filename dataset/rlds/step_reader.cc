@@ -159,7 +159,7 @@ struct NumberedSteps {
 Dataset<Step> steps(std::shared_ptr<const StepReader> reader) {
   std::vector<Parameter> parameters = reader->parameters();
   using Values = internal::Indexed<Step, NumberedSteps>;
-  return Dataset<Step>(
+  return internal::DatasetNode::source<Step>(
       internal::indexed("steps", std::move(parameters),
                         std::make_shared<const Values>(NumberedSteps{std::move(reader)}),
                         internal::element_ops<Step>()));

@@ -15,13 +15,13 @@ Dataset<Record> records(const Info& info, const std::vector<ExampleRange>& range
     std::vector<CountedRecordFile> files;
     const std::vector<FileRange> parts = file_ranges({range}, info);
     for (const FileRange& part : parts) files.push_back({part.path, part.records});
-    Dataset<Record> of_range = tfrecord_files(file_system, std::move(files), options);
+    Dataset<Record> of_range = listed_tfrecord_files(file_system, std::move(files), options);
     if (parts.front().begin > 0) of_range = of_range.skip(parts.front().begin);
     if (parts.back().end < parts.back().records) of_range = of_range.take(range.end - range.begin);
     all = all ? all->concatenate(of_range) : of_range;
   }
   return all ? *std::move(all)
-             : tfrecord_files(file_system, std::vector<CountedRecordFile>(), options);
+             : listed_tfrecord_files(file_system, std::vector<CountedRecordFile>(), options);
 }
 
 Dataset<Dict> load(const std::string& folder, std::string_view split, const ExampleOptions& options,

@@ -191,7 +191,7 @@ class Driver {
       twins.push_back(twin_of(script));
     }
     has_errors_ = may_fail;
-    node_ = op.dataset(datasets[0], datasets[1]).node();
+    node_ = DatasetNode::of(op.dataset(datasets[0], datasets[1]));
     twin_.emplace(op.twin(twins[0], twins[1]));
     constexpr size_t kChunkSizes[] = {1, 3, 64};
     context_ = make_stage_context(
@@ -506,9 +506,9 @@ TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
 TEST(Prefetch, SavesAPlaceBeforeAnErrorThatIsNoneInTheMiddleOfAGroup) {
   const auto context = make_stage_context({.threads = 1, .chunk_size = 3});
   const auto every_third = [&](const Script& script) {
-    const auto source =
-        Dataset<Value>(std::make_shared<ScriptedNode>(script, std::make_shared<TicketLedger>()));
-    return source.shard(3, 0).prefetch(2).node();
+    const auto source = DatasetNode::source<Value>(
+        std::make_shared<ScriptedNode>(script, std::make_shared<TicketLedger>()));
+    return DatasetNode::of(source.shard(3, 0).prefetch(2));
   };
   const NodePtr failing = every_third({.size = 11, .error = "lost connection", .seed = 1});
   const Stage failing_stage = failing->make_stage(context);

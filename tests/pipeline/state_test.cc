@@ -263,7 +263,8 @@ TEST(IteratorState, TheCodeOfAFunctionIsComparedUnlessToldOtherwise) {
   const auto changed = source.map(Coded{{"2e"}});
   EXPECT_THAT(dataset.explain(), HasSubstr("map(name=odd)\n"));
   EXPECT_NE(dataset.plan_hash(), changed.plan_hash());
-  EXPECT_THAT(internal::not_compared(dataset.batch(2).node()), ElementsAre("map: model"));
+  EXPECT_THAT(internal::not_compared(internal::DatasetNode::of(dataset.batch(2))),
+              ElementsAre("map: model"));
   Iterator<int> saving = dataset.iterate();
   saving.next();
   const std::string state = saving.state();

@@ -70,7 +70,7 @@ class TfrecordFiles : public ::testing::Test {
 TEST_F(TfrecordFiles, NumbersOfRecordsThatAreKnown) {
   const std::vector<CountedRecordFile> files = {
       {write("a", 0, 5), 5}, {write("b", 1, 0), 0}, {write("c", 2, 7), 7}};
-  const Dataset<Record> counted = tfrecord_files(posix_file_system(), files);
+  const Dataset<Record> counted = listed_tfrecord_files(posix_file_system(), files);
   EXPECT_EQ(texts(counted), expected({5, 0, 7}));
   EXPECT_EQ(texts(counted.global_shuffle(3)),
             texts(tfrecord_files({files[0].path, files[1].path, files[2].path}).global_shuffle(3)));
@@ -81,7 +81,7 @@ TEST_F(TfrecordFiles, NumbersOfRecordsThatAreKnown) {
 
 TEST_F(TfrecordFiles, AnotherNumberOfRecordsThanIsKnown) {
   const std::vector<CountedRecordFile> files = {{write("a", 0, 5), 5}, {write("b", 1, 3), 4}};
-  const Dataset<Record> counted = tfrecord_files(posix_file_system(), files);
+  const Dataset<Record> counted = listed_tfrecord_files(posix_file_system(), files);
   for (const size_t threads : {1, 3}) {
     const auto records = counted.with_options({.threads = threads});
     std::vector<std::string> before;

@@ -148,7 +148,7 @@ TEST(Unbatch, MakesChunksOfElements) {
   const auto context = internal::make_stage_context({.threads = 1, .chunk_size = 50});
   for (const size_t batch_size : {1, 7, 1000}) {
     const auto elements = from_vector(numbers(10)).batch(batch_size).unbatch();
-    EXPECT_EQ(elements.node()->make_stage(context).chunk_size, 50u);
+    EXPECT_EQ(internal::DatasetNode::of(elements)->make_stage(context).chunk_size, 50u);
   }
 }
 

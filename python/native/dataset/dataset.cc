@@ -8,29 +8,31 @@
 #include "python/native/interpreter/gil.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/choose_from_datasets.h"
+#include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/sample_from_datasets.h"
 
 namespace recordpipe::python {
 namespace {
 
 Dataset<PythonObject> mapped(const Dataset<PythonObject>& input,
-                             std::unique_ptr<internal::MapFunction> function,
+                             std::unique_ptr<extension::MapFunction> function,
                              std::optional<uint64_t> seed = {}) {
-  return input.with<PythonObject>(internal::map(input.node(), std::move(function),
-                                                internal::element_ops<PythonObject>(), seed));
+  return extension::dataset<PythonObject>(
+      input, extension::map(extension::node(input), std::move(function),
+                            extension::element_ops<PythonObject>(), seed));
 }
 
 PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, PythonFunction collect) {
-  return PythonDataset(
-      vectors.with<PythonObject>(internal::map(vectors.node(), python_collate(std::move(collect)),
-                                               internal::element_ops<PythonObject>(), {})));
+  return PythonDataset(extension::dataset<PythonObject>(
+      vectors, extension::map(extension::node(vectors), python_collate(std::move(collect)),
+                              extension::element_ops<PythonObject>(), {})));
 }
 
 using Objects = std::vector<PythonObject>;
 
-std::unique_ptr<internal::BatchFunction> collect_objects() {
+std::unique_ptr<extension::BatchFunction> collect_objects() {
   using Collator = VectorCollator<PythonObject>;
-  return std::make_unique<internal::Collate<PythonObject, Collator>>(Collator());
+  return std::make_unique<extension::Collate<PythonObject, Collator>>(Collator());
 }
 
 DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : DropRemainder::no; }
@@ -143,9 +145,11 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
   }
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) {
     // Bytes, perhaps: of interleave(tfrecords), or of a function that unpacks records.
-    return PythonDataset(objects->with<Record>(internal::map(objects->node(), python_to_records(),
-                                                             internal::element_ops<Record>(), {})),
-                         std::move(spec));
+    return PythonDataset(
+        extension::dataset<Record>(*objects,
+                                   extension::map(extension::node(*objects), python_to_records(),
+                                                  extension::element_ops<Record>(), {})),
+        std::move(spec));
   }
   if (!std::holds_alternative<Dataset<Record>>(elements_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
@@ -185,10 +189,12 @@ PythonDataset PythonDataset::bucket_by_sequence_length(const std::string& featur
                                                        std::optional<size_t> most) const {
   const FeatureSizes length(pending_spec(), {feature});
   const auto batches = [&]<class T>(const Dataset<T>& records) {
-    return records.template with<ParsedBatch>(internal::bucket_by_sequence_length(
-        records.node(), std::make_unique<internal::Measure<T, FeatureSizes>>(length, 1), buckets,
-        most, std::make_unique<internal::Collate<T, ParseCollator>>(spec_->collator),
-        internal::element_ops<ParsedBatch>()));
+    return extension::dataset<ParsedBatch>(
+        records, extension::bucket_by_sequence_length(
+                     extension::node(records),
+                     std::make_unique<extension::Measure<T, FeatureSizes>>(length, 1), buckets,
+                     most, std::make_unique<extension::Collate<T, ParseCollator>>(spec_->collator),
+                     extension::element_ops<ParsedBatch>()));
   };
   return PythonDataset(visit_drawn_records(batches), spec_);
 }
@@ -198,10 +204,12 @@ PythonDataset PythonDataset::bucket_by_sequence_length(PythonFunction length,
                                                        std::optional<size_t> most,
                                                        SharedObject stack) const {
   const Dataset<PythonObject> input = objects();
-  return collected(input.with<Objects>(internal::bucket_by_sequence_length(
-                       input.node(), python_sizes(std::move(length), 1), buckets, most,
-                       collect_objects(), internal::element_ops<Objects>())),
-                   {std::move(stack), {}});
+  return collected(
+      extension::dataset<Objects>(
+          input, extension::bucket_by_sequence_length(
+                     extension::node(input), python_sizes(std::move(length), 1), buckets, most,
+                     collect_objects(), extension::element_ops<Objects>())),
+      {std::move(stack), {}});
 }
 
 PythonDataset PythonDataset::pack_sequences(const std::vector<std::string>& features,
@@ -225,10 +233,12 @@ PythonDataset PythonDataset::pack_sequences(PythonFunction sizes,
                                             const std::vector<size_t>& lengths,
                                             const PackOptions& options, SharedObject pack) const {
   const Dataset<PythonObject> input = objects();
-  return collected(input.with<Objects>(internal::pack_sequences(
-                       input.node(), python_sizes(std::move(sizes), lengths.size()), lengths,
-                       options, collect_objects(), internal::element_ops<Objects>())),
-                   {std::move(pack), {}});
+  return collected(
+      extension::dataset<Objects>(
+          input, extension::pack_sequences(
+                     extension::node(input), python_sizes(std::move(sizes), lengths.size()),
+                     lengths, options, collect_objects(), extension::element_ops<Objects>())),
+      {std::move(pack), {}});
 }
 
 PythonDataset PythonDataset::map(PythonFunction function) const {
@@ -237,28 +247,30 @@ PythonDataset PythonDataset::map(PythonFunction function) const {
 
 PythonDataset PythonDataset::map_with_random(PythonFunction function, uint64_t seed) const {
   const Dataset<PythonObject> input = objects();
-  const uint64_t key = derive_key(seed, internal::random_operators(input.node()));
+  const uint64_t key = derive_key(seed, extension::random_operators(extension::node(input)));
   return PythonDataset(mapped(input, python_random_map(std::move(function), key), seed));
 }
 
 PythonDataset PythonDataset::flat_map(PythonFunction function) const {
   const Dataset<PythonObject> input = objects();
-  return PythonDataset(input.with<PythonObject>(internal::flat_map(
-      input.node(), python_flat_map(std::move(function)), flat_map_result(), rest_of_flat_map)));
+  return PythonDataset(extension::dataset<PythonObject>(
+      input, extension::flat_map(extension::node(input), python_flat_map(std::move(function)),
+                                 flat_map_result(), rest_of_flat_map)));
 }
 
 PythonDataset PythonDataset::filter(PythonFunction predicate) const {
   const Dataset<PythonObject> input = objects();
-  return PythonDataset(input.with<PythonObject>(
-      internal::filter(input.node(), python_filter(std::move(predicate)))));
+  return PythonDataset(extension::dataset<PythonObject>(
+      input, extension::filter(extension::node(input), python_filter(std::move(predicate)))));
 }
 
 PythonDataset PythonDataset::interleave(PythonFunction function, size_t cycle_length,
                                         size_t block_length) const {
   const Dataset<PythonObject> input = objects();
-  return PythonDataset(input.with<PythonObject>(internal::interleave(
-      input.node(), python_interleave(std::move(function)), internal::element_ops<PythonObject>(),
-      "interleave", cycle_length, block_length)));
+  return PythonDataset(extension::dataset<PythonObject>(
+      input, extension::interleave(extension::node(input), python_interleave(std::move(function)),
+                                   extension::element_ops<PythonObject>(), "interleave",
+                                   cycle_length, block_length)));
 }
 
 PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction function) const {
@@ -296,15 +308,17 @@ PythonDataset PythonDataset::zip(const std::vector<PythonDataset>& datasets, Sha
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "zip needs at least one dataset"});
   }
   using Members = std::vector<PythonObject>;
-  static const internal::TupleOps ops{internal::element_ops<Members>(),
-                                      [](void* tuple, size_t index) -> void* {
-                                        Members& members = *static_cast<Members*>(tuple);
-                                        if (members.size() <= index) members.resize(index + 1);
-                                        return &members[index];
-                                      }};
-  std::vector<internal::NodePtr> inputs;
-  for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects().node());
-  return collected(datasets.front().objects().with<Members>(internal::zip(std::move(inputs), ops)),
+  static const extension::TupleOps ops{extension::element_ops<Members>(),
+                                       [](void* tuple, size_t index) -> void* {
+                                         Members& members = *static_cast<Members*>(tuple);
+                                         if (members.size() <= index) members.resize(index + 1);
+                                         return &members[index];
+                                       }};
+  std::vector<extension::NodePtr> inputs;
+  for (const PythonDataset& dataset : datasets)
+    inputs.push_back(extension::node(dataset.objects()));
+  return collected(extension::dataset<Members>(datasets.front().objects(),
+                                               extension::zip(std::move(inputs), ops)),
                    {std::move(collect), {}});
 }
 
@@ -374,9 +388,11 @@ PythonDataset PythonDataset::computed() const {
 }
 
 Dataset<PythonObject> PythonDataset::objects() const {
-  const auto converted = [](const auto& elements, std::unique_ptr<internal::MapFunction> function) {
-    return elements.template with<PythonObject>(internal::map(
-        elements.node(), std::move(function), internal::element_ops<PythonObject>(), {}));
+  const auto converted = [](const auto& elements,
+                            std::unique_ptr<extension::MapFunction> function) {
+    return extension::dataset<PythonObject>(
+        elements, extension::map(extension::node(elements), std::move(function),
+                                 extension::element_ops<PythonObject>(), {}));
   };
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) return *objects;
   if (!spec_) return converted(std::get<Dataset<Record>>(elements_), records_to_python());

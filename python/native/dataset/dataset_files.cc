@@ -8,6 +8,7 @@
 #include "python/native/interpreter/gil.h"
 #include "python/native/toolkit/file_work.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 namespace {
@@ -26,7 +27,7 @@ bool has_same_file(FileSystem& a, FileSystem& b, const std::string& path) {
 
 std::vector<internal::SourceFile> sources_of(const PythonDataset& dataset) {
   return dataset.visit(
-      [](const auto& elements) { return elements.node()->describe().source_files(); });
+      [](const auto& elements) { return extension::node(elements)->describe().source_files(); });
 }
 
 // Without the GIL.

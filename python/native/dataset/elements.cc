@@ -9,6 +9,7 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interrupt.h"
+#include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::python {
@@ -55,7 +56,7 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
     : epoch_(epoch), spec_(dataset.spec()) {
   if (dataset.rows()) {
     dataset.visit_drawn([&]<class T>(const Dataset<T>& rows) {
-      node_ = rows.node();
+      node_ = extension::node(rows);
       convert_ = [this](void* element) {
         return parsed([&](ParsedBatch& row) {
           spec_->collator.set(row, 0, std::move(*static_cast<T*>(element)));
@@ -64,7 +65,7 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
     });
   } else {
     dataset.visit([&]<class T>(const Dataset<T>& elements) {
-      node_ = elements.node();
+      node_ = extension::node(elements);
       if constexpr (std::is_same_v<T, Record>) {
         convert_ = [](void* element) -> nb::object {
           const Record& record = *static_cast<Record*>(element);
@@ -104,7 +105,7 @@ uint64_t Elements::size() { return opened()->size; }
 nb::list Elements::get(const std::vector<uint64_t>& numbers) {
   const std::shared_ptr<Opened> opened = this->opened();
   std::unique_ptr<Worker> worker;  // is dropped after an error
-  internal::Failures failures;
+  extension::Failures failures;
   {
     const GilRelease no_gil;
     worker = opened->plan(numbers);

@@ -12,6 +12,7 @@
 #include "python/native/dataset/dataset.h"
 #include "python/native/iterate/lease.h"
 #include "recordpipe/base/internal/fork.h"
+#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 
@@ -37,7 +38,7 @@ class Elements {
   // Makes a row of a batch. Needs the GIL.
   nb::object parsed(const std::function<void(ParsedBatch&)>& set);
 
-  internal::NodePtr node_;                            // outlives the stage
+  extension::NodePtr node_;                           // outlives the stage
   std::function<nb::object(void* element)> convert_;  // makes a Python object; needs the GIL
   const uint64_t epoch_;
   const std::shared_ptr<const ParseSpec> spec_;

@@ -45,6 +45,7 @@
 #include "recordpipe/base/internal/call_stop.h"
 #include "recordpipe/base/version.h"
 #include "recordpipe/decompression/more_compressions.h"
+#include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/from_generator.h"
 #include "recordpipe/pipeline/list_files.h"
 #include "recordpipe/pipeline/range.h"
@@ -90,10 +91,10 @@ PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& p
                         size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
   if (cycle_length == 1) {
-    return PythonDataset(tfrecord_files(files.shared, strings(paths), options));
+    return PythonDataset(listed_tfrecord_files(files.shared, strings(paths), options));
   }
   const auto open = [shared = files.shared, options](std::string path) {
-    return tfrecord_files(shared, {std::move(path)}, options);
+    return listed_tfrecord_files(shared, {std::move(path)}, options);
   };
   return PythonDataset(
       list_files(*files, strings(paths)).interleave(open, cycle_length, block_length));
@@ -121,10 +122,10 @@ PythonDataset from_list(const nb::list& list, const std::string& contents) {
   for (const nb::handle value : list) values.emplace_back(nb::borrow(value));
   std::vector<Parameter> parameters{{"elements", values.size()}};
   if (!contents.empty()) parameters.emplace_back("contents", contents);
-  using Values = internal::Indexed<PythonObject, std::vector<PythonObject>>;
-  return PythonDataset(Dataset<PythonObject>(internal::indexed(
+  using Values = extension::Indexed<PythonObject, std::vector<PythonObject>>;
+  return PythonDataset(extension::source<PythonObject>(extension::indexed(
       "from_list", std::move(parameters), std::make_shared<const Values>(std::move(values)),
-      internal::element_ops<PythonObject>())));
+      extension::element_ops<PythonObject>())));
 }
 
 [[noreturn]] void throw_python_exception() {

@@ -12,12 +12,13 @@
 #include "python/native/values/random_generator.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/work_owner.h"
+#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 namespace {
 
-using internal::Failures;
-using internal::MapFunction;
+using extension::Failures;
+using extension::MapFunction;
 using internal::Ticket;
 
 // The note of an exception: where the element comes from.
@@ -33,7 +34,7 @@ template <class Visit, class OriginOf>
 void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failures,
                 const OriginOf& origin_of_element, const Visit& visit) {
   const GilScope gil;
-  internal::for_each_good(count, failures, [&](size_t i) {
+  extension::for_each_good(count, failures, [&](size_t i) {
     if (internal::works_in_vain()) throw_cancelled();
     try {
       visit(i);
@@ -82,7 +83,7 @@ const PythonDataset* dataset_in(const nb::object& returned, nb::object& native) 
 // What the function of flat_map has returned for an element.
 struct FlatMapResult {
   std::vector<PythonObject> elements;
-  internal::FlatMapRest rest;
+  extension::FlatMapRest rest;
 
   friend uint64_t heap_bytes(const FlatMapResult& result) {
     return recordpipe::heap_bytes(result.elements);
@@ -115,10 +116,10 @@ class PythonFlatMap final : public MapFunction {
   std::vector<Parameter> parameters() const override { return function_.parameters(); }
 
  private:
-  static internal::FlatMapRest rest_of(const Dataset<PythonObject>& elements) {
+  static extension::FlatMapRest rest_of(const Dataset<PythonObject>& elements) {
     const GilRelease no_gil;
     // A pass knows the epoch of its dataset.
-    return {.dataset = elements.node(),
+    return {.dataset = extension::node(elements),
             .epoch = elements.with_options({.threads = 1}).iterate().epoch()};
   }
 
@@ -203,7 +204,7 @@ class PythonInterleave final : public MapFunction {
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {
     auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<internal::NodePtr*>(outputs);
+    auto* const out = static_cast<extension::NodePtr*>(outputs);
     visit_each(
         tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
         [&](size_t i) {
@@ -218,7 +219,7 @@ class PythonInterleave final : public MapFunction {
             throw nb::python_error();
           }
           require_not_replaced(*dataset);
-          out[i] = dataset->objects().node();
+          out[i] = extension::node(dataset->objects());
         });
   }
   std::vector<Parameter> parameters() const override { return function_.parameters(); }
@@ -227,7 +228,7 @@ class PythonInterleave final : public MapFunction {
   PythonFunction function_;
 };
 
-class PythonFilter final : public internal::Predicate {
+class PythonFilter final : public extension::Predicate {
  public:
   explicit PythonFilter(PythonFunction predicate) : predicate_(std::move(predicate)) {}
 
@@ -248,7 +249,7 @@ class PythonFilter final : public internal::Predicate {
   PythonFunction predicate_;
 };
 
-class PythonSizes final : public internal::MeasureFunction {
+class PythonSizes final : public extension::MeasureFunction {
  public:
   PythonSizes(PythonFunction function, size_t count)
       : function_(std::move(function)), count_(count) {}
@@ -406,7 +407,7 @@ std::unique_ptr<MapFunction> python_random_map(PythonFunction function, uint64_t
   });
 }
 
-std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate) {
+std::unique_ptr<extension::Predicate> python_filter(PythonFunction predicate) {
   return std::make_unique<PythonFilter>(std::move(predicate));
 }
 
@@ -414,21 +415,21 @@ std::unique_ptr<MapFunction> python_flat_map(PythonFunction function) {
   return std::make_unique<PythonFlatMap>(std::move(function));
 }
 
-const internal::ElementOps& flat_map_result() {
-  static const internal::VectorOps vector{
-      internal::element_ops<PythonObject>(),
+const extension::ElementOps& flat_map_result() {
+  static const extension::VectorOps vector{
+      extension::element_ops<PythonObject>(),
       [](const void* result) { return static_cast<const FlatMapResult*>(result)->elements.size(); },
       [](void* result, size_t size) { static_cast<FlatMapResult*>(result)->elements.resize(size); },
       [](void* result) -> void* { return static_cast<FlatMapResult*>(result)->elements.data(); }};
-  static const internal::ElementOps ops = [] {
-    internal::ElementOps of_result = internal::element_ops<FlatMapResult>();
+  static const extension::ElementOps ops = [] {
+    extension::ElementOps of_result = extension::element_ops<FlatMapResult>();
     of_result.vector = &vector;
     return of_result;
   }();
   return ops;
 }
 
-internal::FlatMapRest* rest_of_flat_map(void* result) {
+extension::FlatMapRest* rest_of_flat_map(void* result) {
   return &static_cast<FlatMapResult*>(result)->rest;
 }
 
@@ -444,7 +445,7 @@ int64_t to_integer(nb::handle number) {
   return value;
 }
 
-std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function, size_t count) {
+std::unique_ptr<extension::MeasureFunction> python_sizes(PythonFunction function, size_t count) {
   return std::make_unique<PythonSizes>(std::move(function), count);
 }
 

@@ -11,8 +11,7 @@
 
 #include "python/native/iterate/lease.h"
 #include "python/native/values/python_object.h"
-#include "recordpipe/pipeline/internal/flat_map_rest.h"
-#include "recordpipe/pipeline/internal/functions.h"
+#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 
@@ -55,37 +54,37 @@ class NewIterators {
 int64_t to_integer(nb::handle number);
 
 // function(element) -> element.
-std::unique_ptr<internal::MapFunction> python_map(PythonFunction function);
+std::unique_ptr<extension::MapFunction> python_map(PythonFunction function);
 // function(element, numpy.random.Generator) -> element. The generator draws from the element's own
 // random numbers; `key` comes from derive_key.
-std::unique_ptr<internal::MapFunction> python_random_map(PythonFunction function, uint64_t key);
+std::unique_ptr<extension::MapFunction> python_random_map(PythonFunction function, uint64_t key);
 // predicate(element) -> bool.
-std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate);
+std::unique_ptr<extension::Predicate> python_filter(PythonFunction predicate);
 // function(element) -> iterable of elements, for flat_map: those of a recordpipe.Dataset are read
 // on by the pipeline.
-std::unique_ptr<internal::MapFunction> python_flat_map(PythonFunction function);
+std::unique_ptr<extension::MapFunction> python_flat_map(PythonFunction function);
 // The type of its outputs, and what belongs to one of them.
-const internal::ElementOps& flat_map_result();
-internal::FlatMapRest* rest_of_flat_map(void* result);
+const extension::ElementOps& flat_map_result();
+extension::FlatMapRest* rest_of_flat_map(void* result);
 // function(element) -> recordpipe.Dataset, for interleave; its elements become Python objects.
-std::unique_ptr<internal::MapFunction> python_interleave(PythonFunction function);
+std::unique_ptr<extension::MapFunction> python_interleave(PythonFunction function);
 // function(element) -> a length, or as many lengths as `count`.
-std::unique_ptr<internal::MeasureFunction> python_sizes(PythonFunction function, size_t count);
+std::unique_ptr<extension::MeasureFunction> python_sizes(PythonFunction function, size_t count);
 // function(list of elements) -> batch.
-std::unique_ptr<internal::MapFunction> python_collate(PythonFunction function);
+std::unique_ptr<extension::MapFunction> python_collate(PythonFunction function);
 
 // element -> (element, path, number of the record in the file); Error{unsupported} for an element
 // that comes from no record.
-std::unique_ptr<internal::MapFunction> python_with_origin();
+std::unique_ptr<extension::MapFunction> python_with_origin();
 // bytes -> Record; TypeError for other objects.
-std::unique_ptr<internal::MapFunction> python_to_records();
+std::unique_ptr<extension::MapFunction> python_to_records();
 
 // Conversions of elements to Python objects.
-std::unique_ptr<internal::MapFunction> records_to_python();
-std::unique_ptr<internal::MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
-                                                         std::shared_ptr<LeasePool> pool,
-                                                         bool single);
-std::unique_ptr<internal::MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,
-                                                        std::shared_ptr<LeasePool> pool);
+std::unique_ptr<extension::MapFunction> records_to_python();
+std::unique_ptr<extension::MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
+                                                          std::shared_ptr<LeasePool> pool,
+                                                          bool single);
+std::unique_ptr<extension::MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,
+                                                         std::shared_ptr<LeasePool> pool);
 
 }  // namespace recordpipe::python

@@ -14,6 +14,7 @@
 #include "python/native/interpreter/interpreter_exit.h"
 #include "python/native/interpreter/interrupt.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 namespace {
@@ -53,8 +54,8 @@ PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint6
   const GilRelease no_gil;
   computed.visit([&](const auto& elements) {
     plan_hash_ = elements.plan_hash();
-    node_ = elements.node();
-    not_compared_ = internal::not_compared(node_);
+    node_ = extension::node(elements);
+    not_compared_ = extension::not_compared(node_);
     // computed() has made batches of steps.
     if constexpr (!std::is_same_v<decltype(elements), const Dataset<rlds::Step>&>) {
       auto pass = elements.iterate({.epoch = epoch});

@@ -18,6 +18,7 @@
 #include "python/native/iterate/lease.h"
 #include "recordpipe/base/internal/fork.h"
 #include "recordpipe/base/internal/work_owner.h"
+#include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/iterator.h"
 
 namespace recordpipe::python {
@@ -102,7 +103,7 @@ class PythonIterator {
   nb::object convert_;
   nb::object at_first_;
   nb::object unread_;  // was taken; its conversion has failed
-  internal::NodePtr node_;
+  extension::NodePtr node_;
   uint64_t plan_hash_ = 0;
   uint64_t checked_write_ = 0;  // with the GIL
   std::vector<std::string> not_compared_;

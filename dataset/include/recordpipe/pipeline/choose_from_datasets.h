@@ -22,10 +22,10 @@ Dataset<T> choose_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 const Dataset<int64_t>& choices,
                                 StopOnEmptyDataset stop_on_empty = StopOnEmptyDataset::yes) {
   std::vector<internal::NodePtr> inputs;
-  for (const Dataset<T>& dataset : datasets) inputs.push_back(dataset.node());
-  internal::NodePtr node =
-      internal::choose(std::move(inputs), choices.node(), stop_on_empty == StopOnEmptyDataset::yes);
-  return datasets.front().template with<T>(std::move(node));
+  for (const Dataset<T>& dataset : datasets) inputs.push_back(internal::DatasetNode::of(dataset));
+  internal::NodePtr node = internal::choose(std::move(inputs), internal::DatasetNode::of(choices),
+                                            stop_on_empty == StopOnEmptyDataset::yes);
+  return internal::DatasetNode::with<T>(datasets.front(), std::move(node));
 }
 
 }  // namespace recordpipe

@@ -83,12 +83,32 @@ using Enumerated = std::pair<int64_t, T>;
 inline constexpr size_t kMaxShards = size_t{1} << 16;
 
 template <Element T>
+class Dataset;
+
+namespace internal {
+// The nodes of Datasets, for operators (pipeline/extension.h).
+struct DatasetNode {
+  template <class T>
+  static const NodePtr& of(const Dataset<T>& dataset) {
+    return dataset.node_;
+  }
+  // A Dataset of `node` with the options and the epoch of `input`.
+  template <class U, class T>
+  static Dataset<U> with(const Dataset<T>& input, NodePtr node) {
+    return Dataset<U>(std::move(node), input.options_, input.epoch_);
+  }
+  template <class T>
+  static Dataset<T> source(NodePtr node) {
+    return Dataset<T>(std::move(node), {}, 0);
+  }
+};
+}  // namespace internal
+
+// Made by sources: tfrecord_files(), from_vector(), range(), from_generator(), list_files(), ...
+template <Element T>
 class Dataset {
  public:
   using value_type = T;
-
-  explicit Dataset(internal::NodePtr node, const PipelineOptions& options = {}, uint64_t epoch = 0)
-      : node_(std::move(node)), options_(options), epoch_(epoch) {}
 
   // Applies function(T) -> U to each element, in parallel; results are in input order. The function
   // is called as const and concurrently, so it must be thread-safe. It may take T by value, T&& or
@@ -383,14 +403,6 @@ class Dataset {
   // ignored.
   Dataset epoch(uint64_t epoch) const { return Dataset(node_, options_, epoch); }
 
-  // For implementing operators: node() returns the plan node of this Dataset; with() returns a
-  // Dataset of `node` with this Dataset's options and epoch.
-  const internal::NodePtr& node() const { return node_; }
-  template <class U>
-  Dataset<U> with(internal::NodePtr node) const {
-    return Dataset<U>(std::move(node), options_, epoch_);
-  }
-
   // Lists the operators in data-flow order, one per line.
   std::string explain() const { return internal::explain(node_); }
   // Returns a hash of the operators and their parameters, and of the parameters() of functions.
@@ -418,6 +430,16 @@ class Dataset {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  friend struct internal::DatasetNode;
+
+  Dataset(internal::NodePtr node, const PipelineOptions& options, uint64_t epoch)
+      : node_(std::move(node)), options_(options), epoch_(epoch) {}
+
+  template <class U>
+  Dataset<U> with(internal::NodePtr node) const {
+    return internal::DatasetNode::with<U>(*this, std::move(node));
+  }
+
   template <class U, class F>
   static auto make_map(F function) {
     return std::make_unique<internal::Map<T, U, F>>(std::move(function));
@@ -427,7 +449,7 @@ class Dataset {
   struct OpenDataset {
     F function;
     internal::NodePtr operator()(T&& value) const {
-      return std::invoke(function, std::move(value)).node();
+      return internal::DatasetNode::of(std::invoke(function, std::move(value)));
     }
     std::vector<Parameter> parameters() const { return internal::parameters_of(function); }
   };

@@ -46,7 +46,7 @@ using generated_t = typename std::invoke_result_t<generator_of_t<F>&>::value_typ
 template <GeneratorFactory F>
 Dataset<generated_t<F>> from_generator(F factory) {
   using T = generated_t<F>;
-  return Dataset<T>(internal::from_generator(
+  return internal::DatasetNode::source<T>(internal::from_generator(
       std::make_unique<internal::Generate<T, F>>(std::move(factory)), internal::element_ops<T>()));
 }
 

@@ -16,9 +16,9 @@ template <Element T>
 requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
   std::vector<Parameter> parameters{{"elements", values.size()}};
   using Values = internal::Indexed<T, std::vector<T>>;
-  return Dataset<T>(internal::indexed("from_vector", std::move(parameters),
-                                      std::make_shared<const Values>(std::move(values)),
-                                      internal::element_ops<T>()));
+  return internal::DatasetNode::source<T>(internal::indexed(
+      "from_vector", std::move(parameters), std::make_shared<const Values>(std::move(values)),
+      internal::element_ops<T>()));
 }
 
 }  // namespace recordpipe

@@ -23,10 +23,10 @@ Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,
                                 StopOnEmptyDataset stop_on_empty = StopOnEmptyDataset::no) {
   std::vector<internal::NodePtr> inputs;
-  for (const Dataset<T>& dataset : datasets) inputs.push_back(dataset.node());
+  for (const Dataset<T>& dataset : datasets) inputs.push_back(internal::DatasetNode::of(dataset));
   internal::NodePtr node = internal::sample(std::move(inputs), std::move(weights), seed,
                                             stop_on_empty == StopOnEmptyDataset::yes);
-  return datasets.front().template with<T>(std::move(node));
+  return internal::DatasetNode::with<T>(datasets.front(), std::move(node));
 }
 
 }  // namespace recordpipe

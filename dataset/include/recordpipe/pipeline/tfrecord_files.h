@@ -62,10 +62,11 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options = {});
 
-// The same with a FileSystem that the Dataset and its iterators keep. `paths` are files: none is
-// taken for a folder or a pattern, and no request is made for them here.
-Dataset<Record> tfrecord_files(std::shared_ptr<FileSystem> file_system,
-                               std::vector<std::string> paths, RecordReadOptions options = {});
+// The records of files that were found before: no path is taken for a folder or a pattern, and no
+// request is made here. The Dataset and its iterators keep the FileSystem.
+Dataset<Record> listed_tfrecord_files(std::shared_ptr<FileSystem> file_system,
+                                      std::vector<std::string> paths,
+                                      RecordReadOptions options = {});
 
 // A file, and the number of its records, which is known from elsewhere: a manifest, for example.
 struct CountedRecordFile {
@@ -75,7 +76,7 @@ struct CountedRecordFile {
 // The same for such files. Throws Error{corrupted}, with the path and both numbers, when the first
 // record of a plain file with another number of records is needed. The numbers of compressed files
 // and pipes are not compared.
-Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
-                               RecordReadOptions options = {});
+Dataset<Record> listed_tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
+                                      RecordReadOptions options = {});
 
 }  // namespace recordpipe

@@ -13,8 +13,9 @@ namespace recordpipe {
 // fails, the tuple fails. Supports random access if all inputs do.
 template <Element T, Element... Ts>
 Dataset<std::tuple<T, Ts...>> zip(const Dataset<T>& first, const Dataset<Ts>&... others) {
-  return first.template with<std::tuple<T, Ts...>>(
-      internal::zip({first.node(), others.node()...}, internal::tuple_ops<T, Ts...>()));
+  return internal::DatasetNode::with<std::tuple<T, Ts...>>(
+      first, internal::zip({internal::DatasetNode::of(first), internal::DatasetNode::of(others)...},
+                           internal::tuple_ops<T, Ts...>()));
 }
 
 }  // namespace recordpipe

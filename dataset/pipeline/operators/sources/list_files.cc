@@ -18,7 +18,7 @@ Dataset<std::string> list_files(FileSystem& file_system, std::vector<std::string
   std::vector<Parameter> parameters{{"files", paths.size()}};
   internal::SourceFiles files{&file_system, paths};
   using Values = internal::Indexed<std::string, std::vector<std::string>>;
-  return Dataset<std::string>(internal::indexed(
+  return internal::DatasetNode::source<std::string>(internal::indexed(
       "list_files", std::move(parameters), std::make_shared<const Values>(std::move(paths)),
       internal::element_ops<std::string>(), std::move(files)));
 }

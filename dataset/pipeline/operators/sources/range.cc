@@ -33,7 +33,7 @@ Dataset<int64_t> range(int64_t begin, int64_t end, int64_t step) {
                                : static_cast<uint64_t>(begin) - static_cast<uint64_t>(end);
   const bool any = up ? begin < end : begin > end;
   const Progression numbers{begin, step, any ? (distance - 1) / stride + 1 : 0};
-  return Dataset<int64_t>(
+  return internal::DatasetNode::source<int64_t>(
       internal::indexed("range", {{"begin", begin}, {"end", end}, {"step", step}},
                         std::make_shared<const internal::Indexed<int64_t, Progression>>(numbers),
                         internal::element_ops<int64_t>()));

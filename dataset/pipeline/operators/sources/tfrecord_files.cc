@@ -530,8 +530,8 @@ Dataset<Record> record_files(std::shared_ptr<FileSystem> file_system,
         {.kind = ErrorKind::invalid_argument,
          .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
   }
-  return Dataset<Record>(std::make_shared<RecordNode>(std::move(file_system), std::move(paths),
-                                                      std::move(counts), std::move(options)));
+  return DatasetNode::source<Record>(std::make_shared<RecordNode>(
+      std::move(file_system), std::move(paths), std::move(counts), std::move(options)));
 }
 
 }  // namespace
@@ -547,13 +547,13 @@ Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string>
                                 find_input_files(file_system, paths), {}, std::move(options));
 }
 
-Dataset<Record> tfrecord_files(std::shared_ptr<FileSystem> file_system,
-                               std::vector<std::string> paths, RecordReadOptions options) {
+Dataset<Record> listed_tfrecord_files(std::shared_ptr<FileSystem> file_system,
+                                      std::vector<std::string> paths, RecordReadOptions options) {
   return internal::record_files(std::move(file_system), std::move(paths), {}, std::move(options));
 }
 
-Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
-                               RecordReadOptions options) {
+Dataset<Record> listed_tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
+                                      RecordReadOptions options) {
   std::vector<std::string> paths;
   std::vector<uint64_t> counts;
   for (CountedRecordFile& file : files) {
