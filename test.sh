@@ -23,7 +23,7 @@ cmake --build --preset "$preset" --parallel "$(nproc)"
 status=0
 jobs=$(nproc)
 # Many tests of programs wait: for servers, signals or other processes.
-[[ "$preset" == *san ]] || jobs=$((2 * jobs))
+[[ "$preset" == *san ]] || jobs=$((3 * jobs))
 ctest --preset "$preset" --parallel "$jobs" "$@" || status=$?
 python3 -B tests/list_skipped.py "build/$preset/Testing/Temporary/LastTest.log"
 exit "$status"

@@ -75,7 +75,7 @@ function(recordpipe_test name)
         ${rest})
     endforeach()
   else()
-    recordpipe_command_test(${name} COMMAND ${name} COST 10 ENVIRONMENT ${arg_ENVIRONMENT}
+    recordpipe_command_test(${name} COMMAND ${name} ENVIRONMENT ${arg_ENVIRONMENT}
                             ${rest})
   endif()
 endfunction()
@@ -85,22 +85,21 @@ endfunction()
 function(recordpipe_plain_threads_test name)
   if(RECORDPIPE_TBB AND NOT RECORDPIPE_SANITIZE)
     list(JOIN ARGN ":" tests)
-    recordpipe_command_test(${name}.plain_threads COMMAND ${name} --gtest_filter=${tests} COST 10
+    recordpipe_command_test(${name}.plain_threads COMMAND ${name} --gtest_filter=${tests}
                             ENVIRONMENT RECORDPIPE_TEST_THREADS=plain)
   endif()
 endfunction()
 
 # recordpipe_command_test(NAME COMMAND ... COST SECONDS LABELS ... ENVIRONMENT NAME=VALUE...
-# PROPERTIES NAME VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher COST
-# first (default: 1), so that no long test runs alone at the end.
+# PROPERTIES NAME VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher
+# COST first, so that no long test runs alone at the end; without it, those that took longer before.
 function(recordpipe_command_test name)
   cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES;LABELS" ${ARGN})
-  if(NOT arg_COST)
-    set(arg_COST 1)
-  endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES COST ${arg_COST} LABELS "${arg_LABELS}"
-                       ${arg_PROPERTIES})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
   if(arg_ENVIRONMENT)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
