@@ -24,7 +24,7 @@ nb::object range(uint64_t min, uint64_t max) {
   return nb::make_tuple(min, max);
 }
 
-nb::str kind_of(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
+nb::str kind_text(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
 
 nb::tuple survey_schema(const SharedFiles& files, const std::vector<FilePath>& given,
                         const Reading& reading, const std::optional<std::string>& where,
@@ -49,13 +49,13 @@ nb::tuple to_python(const InferredSchema& schema) {
   nb::dict features;
   for (const auto& [name, feature] : schema.features) {
     features[text(name)] =
-        nb::make_tuple(kind_of(feature), feature.with_list(),
+        nb::make_tuple(kind_text(feature), feature.with_list(),
                        range(feature.min_values, feature.max_values), schema.fixed_values(feature));
   }
   nb::dict lists;
   for (const auto& [name, list] : schema.feature_lists) {
     lists[text(name)] = nb::make_tuple(
-        kind_of(list.step), list.records, range(list.step.min_values, list.step.max_values),
+        kind_text(list.step), list.records, range(list.step.min_values, list.step.max_values),
         range(list.min_steps, list.max_steps), schema.fixed_values(list));
   }
   const auto kind = schema.kind();
