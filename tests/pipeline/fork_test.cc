@@ -95,7 +95,7 @@ TEST(Fork, WhileFilesAreOpenedAhead) {
   const auto store = std::make_shared<SlowStore>(framed({"a", "bc"}));
   std::vector<std::string> paths;
   for (int i = 0; i < 200; ++i) paths.push_back("store://" + std::to_string(i));
-  const auto sizes = tfrecord_files(store, paths).map([](const Record& record) {
+  const auto sizes = listed_tfrecord_files(store, paths).map([](const Record& record) {
     return static_cast<int64_t>(record.data.size());
   });
   Iterator<int64_t> parents = sizes.iterate();

@@ -187,7 +187,8 @@ class Driver {
     for (int i = 0; i < 2; ++i) {
       Script script{.size = random_.below(60), .seed = random_()};
       if (may_fail && random_.below(2) == 0) script.error = "the source failed";
-      datasets.emplace_back(std::make_shared<ScriptedNode>(script, ledger_));
+      datasets.push_back(
+          DatasetNode::source<Value>(std::make_shared<ScriptedNode>(script, ledger_)));
       twins.push_back(twin_of(script));
     }
     has_errors_ = may_fail;

@@ -414,10 +414,10 @@ TEST_F(TfrecordFiles, AFileSystemMayBelongToTheDatasetAndSayThatItCannotMap) {
   bool is_destroyed = false;
   {
     // No name is taken for a pattern or a folder.
-    auto records =
-        tfrecord_files(std::make_shared<Remote>(
-                           std::string(std::istreambuf_iterator<char>(file), {}), is_destroyed),
-                       {"*", "b/"});
+    auto records = listed_tfrecord_files(
+        std::make_shared<Remote>(std::string(std::istreambuf_iterator<char>(file), {}),
+                                 is_destroyed),
+        {"*", "b/"});
     const std::vector<std::string> once = expected({100});
     std::vector<std::string> twice = once;
     twice.insert(twice.end(), once.begin(), once.end());
