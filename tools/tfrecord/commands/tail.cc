@@ -43,7 +43,7 @@ std::deque<KeptRecord> last_of_all(RecordPrinter& printer, const EndInput& input
 }
 
 // Prints the last records that are there, then each that is appended, and once there are any, a
-// note of what was named and they don't have. Returns by an exception only.
+// note of names that they don't have. Returns by an exception only.
 [[noreturn]] void follow(RecordPrinter& printer, const EndInput& input) {
   RecordFollower follower(input.context, input.path, input.reading);
   std::deque<RecordFollower::Entry> last;
