@@ -14,7 +14,7 @@ class FileSystem:
 
 class ParseSpec: ...
 
-_Identity = tuple[str, str, list[str]]  # of function_identity.py
+_Identity = tuple[str, str, list[str]]  # of _plan/function_identity.py
 
 class Dataset:
     def parse(self, spec: ParseSpec, /) -> Dataset: ...

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._plan.image_operators import (
+    channel_values,
+    known_image_dtype,
+    known_layout,
+    scale_of,
+)
+from recordpipe._plan.plan import Source
 from recordpipe.dataset import Dataset
-from recordpipe.image import channel_values, known_image_dtype, known_layout, scale_of
-from recordpipe.plan import Source
 
 __all__ = ["cifar10_batches"]
 

@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe import arrow
-from recordpipe.batch_operators import BatchOperators
-from recordpipe.execution_operators import ExecutionOperators
+from recordpipe._plan import arrow
+from recordpipe._plan.batch_operators import BatchOperators
+from recordpipe._plan.execution_operators import ExecutionOperators
+from recordpipe._plan.function_operators import FunctionOperators
+from recordpipe._plan.image_operators import ImageOperators
+from recordpipe._plan.order_operators import OrderOperators
+from recordpipe._plan.parse_operators import ParseOperators, features_of
+from recordpipe._plan.random_access import ElementAccess, FileAccess, access_of
+from recordpipe._plan.step_operators import StepOperators
 from recordpipe.features import Feature
-from recordpipe.function_operators import FunctionOperators
 from recordpipe.html import html_repr, text_repr
-from recordpipe.image import ImageOperators
 from recordpipe.iterator import Iterator, iterate
-from recordpipe.order_operators import OrderOperators
-from recordpipe.parse_operators import ParseOperators, features_of
-from recordpipe.random_access import ElementAccess, FileAccess, access_of
-from recordpipe.steps import StepOperators
 
 __all__ = ["Dataset"]
 

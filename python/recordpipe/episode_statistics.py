@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordpipe import _native as native
+from recordpipe._plan.step_operators import Features, chosen_features, episodes_of
 from recordpipe.dataset import Dataset
 from recordpipe.progress import Progress, reported
-from recordpipe.steps import Features, chosen_features, episodes_of
 
 __all__ = ["EpisodeStatistics", "StepStatistics", "episode_statistics"]
 

@@ -25,10 +25,10 @@ from typing import Any
 
 import grain
 
+from recordpipe._plan.plan import sharded
+from recordpipe._plan.random_access import FileAccess
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
-from recordpipe.plan import sharded
-from recordpipe.random_access import FileAccess
 from recordpipe.sources import tfrecords
 
 __all__ = ["IterDataset", "RecordSource", "source"]

@@ -18,7 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recordpipe.execution_operators import WithOptions
+from recordpipe._plan.execution_operators import WithOptions
+from recordpipe._plan.found_features import skipping_errors
+from recordpipe._plan.parse_operators import ParseOperator, features_of
+from recordpipe._plan.plan import Plan
+from recordpipe._plan.source_plans import Tfrecords
 from recordpipe.features import (
     Feature,
     FixedLenFeature,
@@ -26,12 +30,8 @@ from recordpipe.features import (
     ListFeature,
     RaggedFeature,
 )
-from recordpipe.found_features import skipping_errors
 from recordpipe.iterator import Iterator
-from recordpipe.parse_operators import ParseOperator, features_of
-from recordpipe.plan import Plan
 from recordpipe.ragged import Ragged
-from recordpipe.source_plans import Tfrecords
 
 __all__ = ["html_repr", "text_repr"]
 

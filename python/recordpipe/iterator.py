@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recordpipe import _native
+from recordpipe._plan.execution_operators import chosen_epoch
+from recordpipe._plan.plan import Plan
 from recordpipe.errors import InvalidArgumentError
-from recordpipe.execution_operators import chosen_epoch
-from recordpipe.plan import Plan
 
 __all__ = ["Iterator", "iterate"]
 

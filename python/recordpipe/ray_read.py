@@ -12,9 +12,9 @@ import ray.data
 from ray.data import Datasource, ReadTask
 from ray.data.block import BlockMetadata
 
+from recordpipe._plan.found_features import Unseen, checked_unseen, found_features
 from recordpipe.dataset import Dataset
 from recordpipe.features import Feature, ListFeature, known_compression
-from recordpipe.found_features import Unseen, checked_unseen, found_features
 from recordpipe.inputs import FoundFiles, Paths, absolute_path, found_files
 from recordpipe.schema import Schema, schema
 from recordpipe.sources import tfrecords

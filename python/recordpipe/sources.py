@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe.dataset import Dataset
-from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on
-from recordpipe.inputs import Paths, paths_of
-from recordpipe.plan import checked_plan
-from recordpipe.source_plans import (
+from recordpipe._plan.plan import checked_plan
+from recordpipe._plan.source_plans import (
     ChooseFromDatasets,
     FromGenerator,
     FromList,
@@ -22,6 +18,10 @@ from recordpipe.source_plans import (
     Tfrecords,
     Zip,
 )
+from recordpipe.dataset import Dataset
+from recordpipe.features import known_compression
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import Paths, paths_of
 
 _python_range = range
 

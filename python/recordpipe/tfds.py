@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._plan.source_plans import Tfds
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import path_of
-from recordpipe.source_plans import Tfds
 
 __all__ = ["TfdsFeature", "TfdsInfo", "TfdsSplit", "tfds", "tfds_info"]
 

@@ -26,10 +26,10 @@ import torch.utils.data
 from recordpipe import _native
 from recordpipe import dataset as _dataset
 from recordpipe import ragged as _ragged
+from recordpipe._plan.execution_operators import WithOptions
+from recordpipe._plan.plan import sharded
 from recordpipe.errors import Error, _carry
-from recordpipe.execution_operators import WithOptions
 from recordpipe.iterator import Iterator as _Pass
-from recordpipe.plan import sharded
 
 __all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "global_state"]
 

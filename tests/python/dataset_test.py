@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import recordpipe as rp
-from recordpipe import plan
+from recordpipe._plan import plan
 from support import FilesTest
 
 

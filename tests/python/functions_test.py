@@ -25,7 +25,7 @@ import warnings
 import numpy as np
 import recordpipe as rp
 import rlds
-from recordpipe import function_identity
+from recordpipe._plan import function_identity
 
 NUMBERS = rp.from_list(range(20))
 

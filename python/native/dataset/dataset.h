@@ -7,7 +7,7 @@
 // The rule "parse fuses into batch": parse() computes nothing. It is a ParseSpec beside the
 // records, which image operators change, and which becomes the collator of batch(). Where no
 // batch() follows, computed() applies it to one record at a time. (The other rule for plans, "a
-// shard that comes last", is in recordpipe/plan.py.)
+// shard that comes last", is in recordpipe/_plan/plan.py.)
 #pragma once
 
 #include <cstddef>

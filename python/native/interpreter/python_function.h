@@ -16,7 +16,7 @@
 namespace recordpipe::python {
 
 // What identifies a function in the plan, so that a state of another one is refused; "" is left
-// out. Made by python/recordpipe/function_identity.py.
+// out. Made by python/recordpipe/_plan/function_identity.py.
 struct FunctionIdentity {
   std::string name;
   std::string code;                       // a fingerprint

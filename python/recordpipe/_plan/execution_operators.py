@@ -6,8 +6,8 @@ import os
 from dataclasses import KW_ONLY
 from typing import Self
 
+from recordpipe._plan.plan import Count, Execution, OrderOperator, Plan
 from recordpipe.inputs import path_of
-from recordpipe.plan import Count, Execution, OrderOperator, Plan
 
 __all__ = ["ExecutionOperators", "IgnoreErrors", "WithOptions", "chosen_epoch"]
 

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from recordpipe import _native as native
-from recordpipe.function_identity import identity_of
-from recordpipe.plan import Count, Function, Integer, Operator, Plan
+from recordpipe._plan.function_identity import identity_of
+from recordpipe._plan.plan import Count, Function, Integer, Operator, Plan
 
 __all__ = ["Filter", "FunctionOperators", "Map"]
 

@@ -7,8 +7,8 @@ same operators or of changed ones: pickles, sharded(), map_episode(), Arrow's st
 
 Two rules decide what operators become:
 
-- "parse fuses into batch" (python/native/dataset/dataset.h): parse() computes nothing, and a batch()
-  behind it, or behind operators that only order elements, parses its rows itself.
+- "parse fuses into batch" (python/native/dataset/dataset.h): parse() computes nothing, and a
+  batch() behind it, or behind operators that only order elements, parses its rows itself.
 - "a shard that comes last" (Lowered) is behind the parsing of rows, not before it.
 """
 

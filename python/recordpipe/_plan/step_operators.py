@@ -16,10 +16,10 @@ from dataclasses import KW_ONLY, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 from recordpipe import _native as native
-from recordpipe.function_operators import Map
-from recordpipe.plan import Operator, Plan, Source
+from recordpipe._plan.function_operators import Map
+from recordpipe._plan.plan import Operator, Plan, Source
+from recordpipe._plan.source_plans import Tfds
 from recordpipe.progress import Progress, reported
-from recordpipe.source_plans import Tfds
 
 __all__ = ["Features", "StepOperators", "chosen_features", "episodes_of"]
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._plan.execution_operators import IgnoreErrors, WithOptions
+from recordpipe._plan.plan import Operator, Plan
 from recordpipe.errors import _make
-from recordpipe.execution_operators import IgnoreErrors, WithOptions
 from recordpipe.features import Feature, ListFeature
 from recordpipe.iterator import Iterator
-from recordpipe.plan import Operator, Plan
 from recordpipe.schema import Schema
 
 __all__ = [

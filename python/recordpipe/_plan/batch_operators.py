@@ -8,11 +8,11 @@ from dataclasses import field
 from typing import Any, Self
 
 from recordpipe import _native as native
-from recordpipe import stack
-from recordpipe.function_identity import named
-from recordpipe.grouping import BucketBySequenceLength, PackSequences, PaddedBatch
-from recordpipe.parse_operators import features_of, ragged_features
-from recordpipe.plan import Count, Operator, Plan
+from recordpipe._plan import stack
+from recordpipe._plan.function_identity import named
+from recordpipe._plan.grouping import BucketBySequenceLength, PackSequences, PaddedBatch
+from recordpipe._plan.parse_operators import features_of, ragged_features
+from recordpipe._plan.plan import Count, Operator, Plan
 
 __all__ = ["BatchOperators"]
 

@@ -7,15 +7,15 @@ from dataclasses import field
 from typing import Any, ClassVar, Self
 
 from recordpipe import _native as native
-from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
-from recordpipe.found_features import (
+from recordpipe._plan.found_features import (
     FoundFeatures,
     Unseen,
     checked_unseen,
     find_features,
     list_features,
 )
-from recordpipe.plan import Operator, Plan
+from recordpipe._plan.plan import Operator, Plan
+from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
 
 __all__ = ["ParseOperator", "ParseOperators", "features_of", "ragged_features"]
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordpipe import _native as native
-from recordpipe import stack
-from recordpipe.function_identity import Identity, identity_of, named
-from recordpipe.plan import Count, Counts, Lengths, Operator
+from recordpipe._plan import stack
+from recordpipe._plan.function_identity import Identity, identity_of, named
+from recordpipe._plan.plan import Count, Counts, Lengths, Operator
 from recordpipe.ragged import Ragged, padding_for
 
 __all__ = ["BucketBySequenceLength", "PackSequences", "PaddedBatch"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Self
 
-from recordpipe.plan import (
+from recordpipe._plan.plan import (
     Count,
     Integer,
     Lowered,

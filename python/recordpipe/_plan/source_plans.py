@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._plan.function_identity import identity_of
+from recordpipe._plan.plan import Plan, Source, merged
 from recordpipe.filesystem import files_on
-from recordpipe.function_identity import identity_of
-from recordpipe.plan import Plan, Source, merged
 
 __all__ = [
     "ChooseFromDatasets",

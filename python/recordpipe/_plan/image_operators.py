@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from recordpipe import _native as native
-from recordpipe.plan import Count, Operator, Plan
+from recordpipe._plan.plan import Count, Operator, Plan
 
 __all__ = ["ImageOperator", "ImageOperators", "channel_values", "known_image_dtype", "known_layout"]
 

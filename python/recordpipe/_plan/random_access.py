@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from recordpipe import _native
-from recordpipe.execution_operators import chosen_epoch
-from recordpipe.plan import Execution, Plan
-from recordpipe.source_plans import Tfds
-from recordpipe.stack import unstack
+from recordpipe._plan.execution_operators import chosen_epoch
+from recordpipe._plan.plan import Execution, Plan
+from recordpipe._plan.source_plans import Tfds
+from recordpipe._plan.stack import unstack
 
 __all__ = ["ElementAccess", "FileAccess", "access_of"]
 

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from recordpipe.stored_attributes import (
+from recordpipe._plan.stored_attributes import (
     DESCRIPTORS,
     IS_HEAP_TYPE,
     has_name,

@@ -1,0 +1,1 @@
+"""What a Dataset is made of: sources and operators, and what they become."""
