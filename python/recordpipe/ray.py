@@ -21,9 +21,9 @@ from typing import Any
 
 import ray
 
-from recordpipe.ray_read import read_tfrecords
-from recordpipe.ray_shuffle import ShuffleReport, global_shuffle
-from recordpipe.ray_write import write_tfrecords
+from recordpipe._ray.read import read_tfrecords
+from recordpipe._ray.shuffle import ShuffleReport, global_shuffle
+from recordpipe._ray.write import write_tfrecords
 
 __all__ = ["Executor", "ShuffleReport", "global_shuffle", "read_tfrecords", "write_tfrecords"]
 

@@ -3,7 +3,7 @@
 import unittest
 
 import numpy as np
-from recordpipe.philox import philox4x32, random_keys
+from recordpipe._ray.philox import philox4x32, random_keys
 
 # Random123's kat_vectors, philox4x32 with 10 rounds: counter, key, result.
 VECTORS = [

@@ -11,7 +11,7 @@ import recordpipe as rp
 import recordpipe.ray as rpr
 import records
 from ray_test_case import RayTest
-from recordpipe import ray_read
+from recordpipe._ray import read as ray_read
 from recordpipe.inputs import FoundFiles
 
 
@@ -176,7 +176,7 @@ class Writing(RayTest):
         class Context:
             task_idx = 3
 
-        from recordpipe.ray_write import _RecordSink
+        from recordpipe._ray.write import _RecordSink
 
         sink = _RecordSink(str(self.folder / "out"), "", {}, None)
         block = pa.table({"id": [1, 2]})

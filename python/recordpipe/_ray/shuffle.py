@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
 
+from recordpipe._ray.philox import random_keys
+from recordpipe._ray.read import RecordSource, batch_size, blocks_of, shared_files
+from recordpipe._ray.write import make_folder
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths, absolute_path, file_path_of, whole_number
-from recordpipe.philox import random_keys
-from recordpipe.ray_read import RecordSource, batch_size, blocks_of, shared_files
-from recordpipe.ray_write import make_folder
 from recordpipe.sources import tfrecords
 from recordpipe.writer import Writer, shard_paths
 

@@ -1,0 +1,1 @@
+"""Ray Data: what recordpipe.ray offers."""
