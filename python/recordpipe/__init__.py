@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from recordpipe import grain as grain
     from recordpipe import ray as ray
     from recordpipe import torch as torch
-    from recordpipe.conversion import (
+    from recordpipe._tools.conversion import (
         ConvertPlan,
         ConvertReport,
         SkippedRecord,
@@ -90,8 +90,8 @@ if TYPE_CHECKING:
         convert,
         convert_to_dir,
     )
-    from recordpipe.manifest import ManifestFile, ManifestReport, verify_manifest
-    from recordpipe.reports import (
+    from recordpipe._tools.manifest import ManifestFile, ManifestReport, verify_manifest
+    from recordpipe._tools.reports import (
         DamagedRegion,
         FileIndex,
         FileInfo,
@@ -101,9 +101,9 @@ if TYPE_CHECKING:
         SalvageReport,
         VerifyReport,
     )
-    from recordpipe.shard_jobs import FailedShard, ShardJobReport, WrittenShard
-    from recordpipe.shards import ShardResult, map_shards
-    from recordpipe.statistics import (
+    from recordpipe._tools.shard_jobs import FailedShard, ShardJobReport, WrittenShard
+    from recordpipe._tools.shards import ShardResult, map_shards
+    from recordpipe._tools.statistics import (
         BytesStats,
         Distribution,
         FeatureStats,
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         Stats,
         stats,
     )
-    from recordpipe.toolkit import index, info, salvage, salvage_to_dir, verify
+    from recordpipe._tools.toolkit import index, info, salvage, salvage_to_dir, verify
 __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
@@ -206,7 +206,7 @@ __all__ = [
 
 if not TYPE_CHECKING:
     # These take as long to import as the rest together, and a program that trains needs none.
-    _WHOLE_FILES = (
+    _TOOLS = (
         "conversion",
         "manifest",
         "reports",
@@ -221,10 +221,10 @@ if not TYPE_CHECKING:
         """Imports what works on whole files, and the adapters, at the first use."""
         import importlib
 
-        if name in _ADAPTERS or name in _WHOLE_FILES:
+        if name in _ADAPTERS:
             return importlib.import_module(f"recordpipe.{name}")
         if name in __all__:
-            for module in map(importlib.import_module, map("recordpipe.{}".format, _WHOLE_FILES)):
+            for module in map(importlib.import_module, map("recordpipe._tools.{}".format, _TOOLS)):
                 if getattr(vars(module).get(name), "__module__", None) == module.__name__:
                     return globals().setdefault(name, vars(module)[name])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

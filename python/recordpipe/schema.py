@@ -30,7 +30,7 @@ from recordpipe.inputs import (
 from recordpipe.progress import Progress, reported, task_check
 
 if TYPE_CHECKING:
-    from recordpipe.shards import Executor
+    from recordpipe._tools.shards import Executor
 
 __all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
 
@@ -301,7 +301,7 @@ def schema(
     how = reading(input_compression, max_record_size, check_crc, kind)
     where = where_text(where)
     if executor is not None:
-        from recordpipe.shards import merge_files
+        from recordpipe._tools.shards import merge_files
 
         require_no_limit(limit)
         merge = native.SchemaMerge(where)

@@ -24,7 +24,7 @@
 namespace recordpipe::python {
 namespace {
 
-// The options of convert() (recordpipe/conversion.py), which sets all of them.
+// The options of convert() (recordpipe/_tools/conversion.py), which sets all of them.
 struct ConvertArguments {
   std::optional<std::string> compression;
   std::optional<int> level;

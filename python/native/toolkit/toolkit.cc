@@ -65,7 +65,7 @@ nb::object sizes_of(const std::optional<KeptFacts::Sizes>& sizes) {
   return nb::make_tuple(sizes->least, sizes->median, sizes->most, sizes->is_exact);
 }
 
-// The arguments of FileInfo._of() (recordpipe/reports.py).
+// The arguments of FileInfo._of() (recordpipe/_tools/reports.py).
 nb::tuple facts_of(const KeptFacts& kept) {
   const FileFacts& facts = kept.facts;
   const nb::object compression =
@@ -121,7 +121,7 @@ class Damage {
                 }};
   }
 
-  // The arguments of FileReport._of() (recordpipe/reports.py).
+  // The arguments of FileReport._of() (recordpipe/_tools/reports.py).
   nb::tuple to_python(const std::string& path, const std::optional<ScanTotals>& totals,
                       const std::optional<Error>& error) const {
     nb::list regions;

@@ -1,5 +1,5 @@
-// The toolkit's functions on files, for Python: what recordpipe/toolkit.py, statistics.py and
-// conversion.py make values of.
+// The toolkit's functions on files, for Python: what toolkit.py, statistics.py and conversion.py
+// of recordpipe/_tools make values of.
 #pragma once
 
 #include <nanobind/nanobind.h>

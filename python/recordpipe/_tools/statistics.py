@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from recordpipe import _native as native
+from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.features import feature_names, where_text
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -26,7 +27,6 @@ from recordpipe.inputs import (
 )
 from recordpipe.progress import Progress, reported, task_check
 from recordpipe.schema import ValueKind, shown_name
-from recordpipe.shards import Executor, merge_files
 
 __all__ = [
     "BytesStats",

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, Paths, checked_threads, paths_of
 from recordpipe.progress import Progress, reported, task_check
-from recordpipe.shards import Executor, merge_files
 
 __all__ = ["ManifestFile", "ManifestReport", "verify_manifest"]
 

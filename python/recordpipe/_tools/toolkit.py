@@ -8,6 +8,9 @@ import os
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._tools.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
+from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
+from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -20,9 +23,6 @@ from recordpipe.inputs import (
     reading,
 )
 from recordpipe.progress import Progress, reported, task_check
-from recordpipe.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
-from recordpipe.shard_jobs import Counts, ShardJobReport, run_shard_job
-from recordpipe.shards import Executor, merge_files
 
 __all__ = ["index", "info", "salvage", "salvage_to_dir", "verify"]
 

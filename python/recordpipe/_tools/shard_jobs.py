@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._tools.shards import Executor, OnError, map_files
 from recordpipe.errors import BusyError, DataLossError, Error
 from recordpipe.errors import _make as _make_error
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, file_path_of
 from recordpipe.progress import Progress, reported, task_check
-from recordpipe.shards import Executor, OnError, map_files
 
 __all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
+from recordpipe._tools.shards import Executor
+from recordpipe._tools.table_conversion import convert_tables, names_tables
 from recordpipe.features import feature_name, feature_names, known_compression, where_text
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -29,9 +32,6 @@ from recordpipe.inputs import (
     whole_number,
 )
 from recordpipe.progress import Progress, reported
-from recordpipe.shard_jobs import Counts, ShardJobReport, run_shard_job
-from recordpipe.shards import Executor
-from recordpipe.table_conversion import convert_tables, names_tables
 
 __all__ = [
     "ConvertPlan",

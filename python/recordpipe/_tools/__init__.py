@@ -1,0 +1,1 @@
+"""Functions on whole files: what the tfrecord command does."""
