@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._notebook.html import html_repr, text_repr
 from recordpipe._plan import arrow
 from recordpipe._plan.batch_operators import BatchOperators
 from recordpipe._plan.execution_operators import ExecutionOperators
@@ -27,7 +28,6 @@ from recordpipe._plan.parse_operators import ParseOperators, features_of
 from recordpipe._plan.random_access import ElementAccess, FileAccess, access_of
 from recordpipe._plan.step_operators import StepOperators
 from recordpipe.features import Feature
-from recordpipe.html import html_repr, text_repr
 from recordpipe.iterator import Iterator, iterate
 
 __all__ = ["Dataset"]
@@ -176,5 +176,5 @@ class Dataset(
         return text_repr(self)
 
     def _repr_html_(self) -> str:
-        """A table of the first elements, for notebooks; see :mod:`recordpipe.html`."""
+        """A table of the first elements, for notebooks."""
         return html_repr(self)
