@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 import recordpipe as rp  # noqa: E402
 import records  # noqa: E402
 import tfds_sets as sets  # noqa: E402
-from recordpipe._notebook.html import encode_png  # noqa: E402
+from recordpipe._notebook.cells import encode_png  # noqa: E402
 
 PAGE = ROOT / "docs/tfds.md"
 LENGTHS, VALIDATION = (30, 0, 40, 10, 27), 9  # of the files of "train"; of "val"

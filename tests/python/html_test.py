@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 import recordpipe as rp
 import records
-from recordpipe._notebook.html import encode_png
+from recordpipe._notebook.cells import encode_png
 from support import FilesTest
 
 TAGS = {

@@ -6,7 +6,7 @@ import numpy as np
 import recordpipe as rp
 import records
 import tfds_sets as sets
-from recordpipe._notebook.html import encode_png
+from recordpipe._notebook.cells import encode_png
 from support import FilesTest
 
 LENGTHS = (2, 0, 3, 1, 2, 4, 0, 1)

@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import records
-from recordpipe._notebook.html import encode_png
+from recordpipe._notebook.cells import encode_png
 
 MODULE = "tensorflow_datasets.core.features"
 FILES = {

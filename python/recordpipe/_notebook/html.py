@@ -7,17 +7,13 @@ may be slow or have effects, so what follows parse() is not run; the plan below 
 
 from __future__ import annotations
 
-import base64
-import html
 import os
 import stat
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from recordpipe._notebook.cells import Cells, cut, escaped, quiet
 from recordpipe._plan.execution_operators import WithOptions
 from recordpipe._plan.found_features import skipping_errors
 from recordpipe._plan.parse_operators import ParseOperator, features_of
@@ -39,12 +35,6 @@ _ROWS = 5
 _COLUMNS = 24
 _ROW_BYTES = 16 << 20  # no further row is read after so many bytes
 _MEMORY = 1 << 30  # of the pipeline that reads the rows
-_IMAGE_BYTES = 256 << 10  # of one image file that a page carries
-_PAGE_BYTES = 2 << 20  # of all of them
-_THUMBNAIL = 96  # pixels, of the longer side
-_TEXT = 60  # characters of a cell
-_BINARY = 32  # of bytes that are no text
-_VALUES = 6  # of a list
 _PLAN_LINES = 40
 _PLAN_COLUMNS = 160
 
@@ -92,20 +82,20 @@ def html_repr(plan: Plan) -> str:
     except Exception as error:
         table = _failure("the first records can't be shown", error)
     try:
-        lines = f"<pre>{_escaped(chr(10).join(_plan(plan)), lines=True)}</pre>"
+        lines = f"<pre>{escaped(chr(10).join(_plan(plan)), lines=True)}</pre>"
     except Exception as error:
         lines = _failure("the plan can't be shown", error)
     return f'{_STYLE}<div class="recordpipe">{table}{lines}</div>'
 
 
 def _failure(what: str, error: Exception) -> str:
-    text = _escaped(_cut(f"{what}: {type(error).__name__}: {error}", 500))
+    text = escaped(cut(f"{what}: {type(error).__name__}: {error}", 500))
     return f'<div class="failed">{text}</div>'
 
 
 def _plan(plan: Plan) -> list[str]:
     lines = [
-        _cut(line, _PLAN_COLUMNS) for line in plan._lowered.elements.explain().rstrip().splitlines()
+        cut(line, _PLAN_COLUMNS) for line in plan._lowered.elements.explain().rstrip().splitlines()
     ]
     if len(lines) <= _PLAN_LINES:
         return lines
@@ -113,15 +103,12 @@ def _plan(plan: Plan) -> list[str]:
     return [*lines[:half], f"... {len(lines) - 2 * half} more operators ...", *lines[-half:]]
 
 
-# The rows
-
-
 def _table(plan: Plan) -> str:
     if not isinstance(plan._source, Tfrecords):
         return ""
     for path in plan._source.paths:
         if reason := _why_not_read(path):
-            return _quiet(f"the first records are not shown: {reason}", "div")
+            return quiet(f"the first records are not shown: {reason}", "div")
     parsers = [each for each in plan._operators if isinstance(each, ParseOperator)][:1]
     records = plan._first(0)._with(parsers)
     rows, error = _first_rows(skipping_errors(records, plan._operators))
@@ -137,19 +124,19 @@ def _table(plan: Plan) -> str:
         columns = [(name, _describe(features.get(name))) for name in names[:_COLUMNS]]
         parts = [
             f'<div class="scroll">{_rows(columns, rows)}</div>',
-            _quiet("; ".join(notes), "div"),
+            quiet("; ".join(notes), "div"),
         ]
     if error is not None:
         parts.append(_failure(f"record {len(rows)}", error))
     elif not rows:
-        parts.append(_quiet("no records", "div"))
+        parts.append(quiet("no records", "div"))
     return "".join(parts)
 
 
 def _rows(columns: list[tuple[str, str]], rows: list[dict[str, Any]]) -> str:
     """Returns the table; a column has a name and a type."""
-    cells = _Cells()
-    head = "".join(f"<th>{_escaped(_cut(name))}<br>{_quiet(kind)}</th>" for name, kind in columns)
+    cells = Cells()
+    head = "".join(f"<th>{escaped(cut(name))}<br>{quiet(kind)}</th>" for name, kind in columns)
     body = (
         "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name, _ in columns) + "</tr>"
         for row in rows
@@ -218,110 +205,3 @@ def _describe(feature: Feature | ListFeature | None) -> str:
     if isinstance(feature, FixedLenFeature) and not shape:
         return str(dtype)
     return f"{dtype} [{', '.join(str(size) for size in shape)}]"
-
-
-# The cells
-
-
-class _Cells:
-    """Makes the HTML of values, up to a number of bytes of images."""
-
-    def __init__(self) -> None:
-        self._left = _PAGE_BYTES
-
-    def of(self, value: Any) -> str:
-        if isinstance(value, bytes):
-            return self._bytes(value)
-        if isinstance(value, Ragged):
-            rows = [self.of(row) for row in value[:_VALUES]]
-            return "<br>".join(rows) + _more(len(value), len(rows), "steps")
-        array = np.asarray(value)
-        if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] in (1, 3) and array.size:
-            return self._pixels(array)
-        if array.ndim == 0:
-            item = array.item()
-            return self._bytes(item) if isinstance(item, bytes) else _escaped(_number(array[()]))
-        if array.dtype == object:
-            items = [self.of(item) for item in array.ravel()[:_VALUES].tolist()]
-            return ", ".join(items) + _more(array.size, len(items), "values")
-        text = ", ".join(_number(item, 4) for item in array.ravel()[:_VALUES])
-        if array.ndim == 1:
-            return _escaped(text) + _more(array.size, _VALUES, "values")
-        more = ", ..." if array.size > _VALUES else ""
-        return _escaped(text + more) + " " + _quiet(_dimensions(array))
-
-    def _bytes(self, value: bytes) -> str:
-        for magic, name in ((b"\xff\xd8\xff", "jpeg"), (b"\x89PNG\r\n\x1a\n", "png")):
-            if value.startswith(magic):
-                if len(value) <= min(_IMAGE_BYTES, self._left):
-                    return self._image(value, name)
-                return _quiet(f"{name.upper()} of {len(value):,} bytes")
-        if len(value) <= 4 * _TEXT:
-            try:
-                return _escaped(_cut(value.decode()))
-            except UnicodeDecodeError:
-                pass
-        start = _cut(repr(value[:_TEXT])[2:-1], _BINARY)
-        return f"{_escaped(start)} {_quiet(f'{len(value):,} bytes')}"
-
-    def _pixels(self, array: npt.NDArray[np.uint8]) -> str:
-        step = -(-max(array.shape[:2]) // _THUMBNAIL)
-        image = encode_png(array[::step, ::step])
-        if len(image) > self._left:
-            return _quiet(_dimensions(array))
-        return self._image(image, "png", "pixels")
-
-    def _image(self, image: bytes, name: str, of_class: str = "") -> str:
-        self._left -= len(image)
-        data = base64.b64encode(image).decode()
-        return f'<img class="{of_class}" alt="{name}" src="data:image/{name};base64,{data}">'
-
-
-def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """Returns a PNG of pixels [height, width, 1 or 3]."""
-    height, width, channels = pixels.shape
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        checked = kind + data
-        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    rows = pixels.reshape(height, width * channels)
-    filtered = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)  # filter 0: none
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(filtered.tobytes(), 1))
-        + chunk(b"IEND", b"")
-    )
-
-
-def _number(item: Any, digits: int = 6) -> str:
-    return f"{item:.{digits}g}" if isinstance(item, np.floating) else _cut(str(item))
-
-
-def _dimensions(array: npt.NDArray[Any]) -> str:
-    return " x ".join(map(str, array.shape))
-
-
-def _quiet(text: str, tag: str = "span") -> str:
-    return f'<{tag} class="quiet">{_escaped(text)}</{tag}>'
-
-
-def _more(count: int, shown: int, what: str) -> str:
-    return " " + _quiet(f"... {count:,} {what}") if count > shown else ""
-
-
-def _cut(text: str, length: int = _TEXT) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."
-
-
-def _escaped(text: str, lines: bool = False) -> str:
-    """Returns HTML of any text: no markup, and no control or direction characters."""
-    visible = "".join(
-        char
-        if char.isprintable() or (lines and char == "\n")
-        else char.encode("unicode_escape").decode()
-        for char in text
-    )
-    return html.escape(visible)
