@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cases that the command shares with the Python package: support/toolkit_cases.py."""
+"""Runs the cases that the command shares with the Python package: support/toolkit_cases/."""
 import json
 import unittest
 

@@ -1,4 +1,4 @@
-"""Runs the cases that the package shares with the command: tests/support/toolkit_cases.py."""
+"""Runs the cases that the package shares with the command: tests/support/toolkit_cases/."""
 
 import base64
 import dataclasses
