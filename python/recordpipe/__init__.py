@@ -81,15 +81,15 @@ if TYPE_CHECKING:
     from recordpipe import grain as grain
     from recordpipe import ray as ray
     from recordpipe import torch as torch
-    from recordpipe._tools.conversion import (
+    from recordpipe._tools.conversion import convert
+    from recordpipe._tools.conversion_reports import (
         ConvertPlan,
         ConvertReport,
         SkippedRecord,
         SkippedRegion,
         WrittenFile,
-        convert,
-        convert_to_dir,
     )
+    from recordpipe._tools.folder_conversion import convert_to_dir
     from recordpipe._tools.manifest import ManifestFile, ManifestReport, verify_manifest
     from recordpipe._tools.reports import (
         DamagedRegion,
@@ -208,6 +208,8 @@ if not TYPE_CHECKING:
     # These take as long to import as the rest together, and a program that trains needs none.
     _TOOLS = (
         "conversion",
+        "conversion_reports",
+        "folder_conversion",
         "manifest",
         "reports",
         "shard_jobs",

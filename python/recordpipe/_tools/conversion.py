@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from recordpipe import _native as native
-from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
-from recordpipe._tools.shards import Executor
+from recordpipe._tools.conversion_reports import (
+    ConvertPlan,
+    ConvertReport,
+    SkippedRecord,
+    SkippedRegion,
+    WrittenFile,
+)
 from recordpipe._tools.table_conversion import convert_tables, names_tables
 from recordpipe.features import feature_name, feature_names, known_compression, where_text
 from recordpipe.filesystem import files_on
@@ -24,7 +24,6 @@ from recordpipe.inputs import (
     checked_threads,
     file_path_of,
     files_of,
-    found_files,
     limit_of,
     path_of,
     paths_of,
@@ -33,129 +32,7 @@ from recordpipe.inputs import (
 )
 from recordpipe.progress import Progress, reported
 
-__all__ = [
-    "ConvertPlan",
-    "ConvertReport",
-    "SkippedRecord",
-    "SkippedRegion",
-    "WrittenFile",
-    "convert",
-    "convert_to_dir",
-]
-
-
-@dataclass(frozen=True)
-class WrittenFile:
-    """A file that was written.
-
-    Attributes:
-        path: of the file.
-        records: their number.
-        bytes: the size of the file.
-        split: the name of its split; empty if there are none.
-    """
-
-    path: str
-    records: int
-    bytes: int
-    split: str = ""
-
-
-@dataclass(frozen=True)
-class SkippedRegion:
-    """Damaged bytes that ``skip_corrupt=True`` skipped.
-
-    Attributes:
-        path: of the input.
-        begin: the offset of the first of these bytes, in the (decompressed) content.
-        end: the offset behind the last of these bytes.
-        reason: what is wrong at ``begin``.
-        hint: what to do; may be empty.
-    """
-
-    path: str
-    begin: int
-    end: int
-    reason: str
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class SkippedRecord:
-    """A record whose image can't be resized, that ``skip_corrupt=True`` skipped.
-
-    Attributes:
-        path: of the input.
-        offset: of the record, in the (decompressed) content.
-        reason: what is wrong with the image.
-    """
-
-    path: str
-    offset: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class ConvertPlan:
-    """What ``dry_run=True`` says that :func:`convert` would do.
-
-    Attributes:
-        inputs: the number of source files.
-        bytes: their size.
-        records: the number of their records; None if indexes and headers can't tell.
-        read_twice: the sources that are read twice, the first time for the number of records (at
-            most to ``limit``).
-        outputs: the files that are written; with ``max_bytes``, a pattern of their names.
-    """
-
-    inputs: int
-    bytes: int | None
-    records: int | None
-    read_twice: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ConvertReport:
-    """What :func:`convert` wrote.
-
-    Attributes:
-        files: the files, in the order of the records.
-        records_read: the number of records that were read.
-        regions_skipped: the number of damaged regions that were skipped.
-        bytes_skipped: the size of these regions, in the (decompressed) content.
-        skipped: the first 10,000 of these regions.
-        records_skipped: the number of records whose image can't be resized.
-        skipped_records: the first 10,000 of these records.
-        plan: with ``dry_run=True``, what would be done; then there are no files.
-        compressed_bytes_skipped: how many bytes of compressed files can't be decompressed. The
-            records in them are lost, too, and in no other count.
-    """
-
-    files: tuple[WrittenFile, ...]
-    records_read: int
-    regions_skipped: int = 0
-    bytes_skipped: int = 0
-    skipped: tuple[SkippedRegion, ...] = ()
-    records_skipped: int = 0
-    skipped_records: tuple[SkippedRecord, ...] = ()
-    plan: ConvertPlan | None = None
-    compressed_bytes_skipped: int = 0
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths of the files."""
-        return [file.path for file in self.files]
-
-    @property
-    def records(self) -> int:
-        """The number of records that were written."""
-        return sum(file.records for file in self.files)
-
-    @property
-    def bytes(self) -> int:
-        """The size of all files that were written."""
-        return sum(file.bytes for file in self.files)
+__all__ = ["convert", "part_features", "set_selection"]
 
 
 def convert(
@@ -380,7 +257,7 @@ def convert(
         arguments.tmp_dir = path_of(tmp_dir)
     elif filesystem is not None or "://" in target:
         arguments.tmp_dir = tempfile.gettempdir()
-    _set_selection(arguments, where, sample, limit, select, drop, rename, resize, images)
+    set_selection(arguments, where, sample, limit, select, drop, rename, resize, images)
     if sample_count is not None:
         arguments.sample_count = whole_number("sample_count", sample_count)
     arguments.seed = whole_number("seed", seed)
@@ -388,7 +265,7 @@ def convert(
     arguments.skip_corrupt = skip_corrupt
     arguments.no_clobber = no_clobber
     arguments.threads = checked_threads(threads)
-    part = _part.get()
+    part = part_features.get()
     arguments.is_part = part is not None
     given = (
         *files_of(sources, recursive, filesystem),
@@ -421,10 +298,10 @@ def convert(
 
 # Of a job that converts each file by itself, while it converts one: takes what is known of the
 # features of the file, which may lack some that the job names.
-_part: ContextVar[list[bytes] | None] = ContextVar("_part", default=None)
+part_features: ContextVar[list[bytes] | None] = ContextVar("part_features", default=None)
 
 
-def _set_selection(
+def set_selection(
     arguments: native.ConvertArguments,
     where: str | None = None,
     sample: float | None = None,
@@ -456,112 +333,6 @@ def _convert_tables(
     with reported(progress, "convert") as function:
         written, read = convert_tables(sources, target, options, filesystem, function)
     return ConvertReport((WrittenFile(*written),), read)
-
-
-def convert_to_dir(
-    sources: Paths,
-    folder: str | os.PathLike[str],
-    *,
-    recursive: bool = False,
-    filesystem: Any = None,
-    executor: Executor | None = None,
-    resume: bool = False,
-    keep_going: bool = False,
-    no_clobber: bool = False,
-    progress: Progress = False,
-    **options: Any,
-) -> ShardJobReport:
-    """Writes the records of each file anew, to a file of the same name in ``folder``.
-
-        with ProcessPoolExecutor() as processes:
-            rp.convert_to_dir("raw/*.gz", "train", compression="zstd", executor=processes)
-
-    Each output appears when it is whole, and is a task of ``executor``. Beside the outputs,
-    .shards/NAME.json says what each was made from: the job (all options), the input and its size
-    and time of modification, records, bytes, CRC-32C. When all are there, these become the lines of
-    manifest.jsonl, which :func:`verify_manifest` and ``tfrecord verify --manifest`` check; with
-    ``keep_going``, an input that failed has a line with an "error". A task that an executor runs
-    twice makes the same bytes under the same name. Two jobs can't use a folder at a time
-    (BusyError), except on other file systems, which have no locks: there, they do the work twice.
-
-    Args:
-        sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``. All files have
-            different names.
-        folder: of the outputs; made if it is missing. Workers on other machines must have it, and
-            ``sources``, under the same paths: in an object store, or a shared file system.
-        recursive: True reads the folders below a folder, too, and makes the same folders below
-            ``folder``: "in/a/x" of "in" becomes "a/x".
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
-        executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
-            for each core.
-        resume: keeps the outputs that an earlier run has made from the same inputs with the same
-            options; a damaged input that has failed, and has not changed, fails again without being
-            read.
-        keep_going: goes on after a file that failed; its error is in the report.
-        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
-        options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
-            itself. A file may lack a feature that they name; if all files do, NotFoundError says so
-            when all outputs are written. ``compression``: default that of each input; if it is
-            given, names get its extension. ``seed``: of each file, one that is derived from it and
-            from the output's name. ``threads``: default: one.
-    """
-    compression = known_compression(options.pop("compression", None)) or None
-    seed = whole_number("seed", options.pop("seed", 0))
-    if refused := {"shards", "max_bytes"} & options.keys():
-        raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
-    options = {"threads": 1, **options, "compression": compression}
-    how = {name: value for name, value in options.items() if name not in ("threads", "tmp_dir")}
-    return run_shard_job(
-        functools.partial(_convert_file, options, seed, filesystem),
-        found_files(sources, recursive, filesystem),
-        folder,
-        filesystem=filesystem,
-        operation="convert " + json.dumps([seed, how], sort_keys=True, default=list),
-        compression=compression,
-        executor=executor,
-        resume=resume,
-        keep_going=keep_going,
-        no_clobber=no_clobber,
-        progress=progress,
-        activity="convert",
-        check=functools.partial(_require_found, options),
-    )
-
-
-def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:
-    names = ("where", "sample", "limit", "select", "drop", "rename", "resize", "images")
-    arguments = native.ConvertArguments()
-    _set_selection(arguments, **{name: options[name] for name in names if name in options})
-    native.require_found_in_any(arguments, files, are_all)
-
-
-def _convert_file(
-    options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
-) -> tuple[Counts, bytes]:
-    if options["compression"] is None:
-        name = re.sub(r"(?<=.)\.(gz|gzip|zlib|zst|zstd)$", "", name)
-        how = reading(options.get("input_compression"), 2**30)
-        kept = native.compression_of_shard(files_on(filesystem), source, None, how)
-        options = {**options, "compression": kept}
-    derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
-    seed = int.from_bytes(derived.digest(), "little")
-    features: list[bytes] = []
-    token = _part.set(features)
-    try:
-        report = convert(source, target, filesystem=filesystem, seed=seed, **options)
-    finally:
-        _part.reset(token)
-    counts = (
-        report.records,
-        report.regions_skipped,
-        report.bytes_skipped,
-        report.compressed_bytes_skipped,
-    )
-    return counts, b"".join(features)
 
 
 def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:

@@ -1,0 +1,127 @@
+"""convert_to_dir: converts each file by itself, as ``tfrecord convert --to-dir``."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe._tools.conversion import convert, part_features, set_selection
+from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
+from recordpipe._tools.shards import Executor
+from recordpipe.features import known_compression
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import Paths, found_files, reading, whole_number
+from recordpipe.progress import Progress
+
+__all__ = ["convert_to_dir"]
+
+
+def convert_to_dir(
+    sources: Paths,
+    folder: str | os.PathLike[str],
+    *,
+    recursive: bool = False,
+    filesystem: Any = None,
+    executor: Executor | None = None,
+    resume: bool = False,
+    keep_going: bool = False,
+    no_clobber: bool = False,
+    progress: Progress = False,
+    **options: Any,
+) -> ShardJobReport:
+    """Writes the records of each file anew, to a file of the same name in ``folder``.
+
+        with ProcessPoolExecutor() as processes:
+            rp.convert_to_dir("raw/*.gz", "train", compression="zstd", executor=processes)
+
+    Each output appears when it is whole, and is a task of ``executor``. Beside the outputs,
+    .shards/NAME.json says what each was made from: the job (all options), the input and its size
+    and time of modification, records, bytes, CRC-32C. When all are there, these become the lines of
+    manifest.jsonl, which :func:`verify_manifest` and ``tfrecord verify --manifest`` check; with
+    ``keep_going``, an input that failed has a line with an "error". A task that an executor runs
+    twice makes the same bytes under the same name. Two jobs can't use a folder at a time
+    (BusyError), except on other file systems, which have no locks: there, they do the work twice.
+
+    Args:
+        sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
+            shards ("train@64"), or several; see ``help(recordpipe.inputs)``. All files have
+            different names.
+        folder: of the outputs; made if it is missing. Workers on other machines must have it, and
+            ``sources``, under the same paths: in an object store, or a shared file system.
+        recursive: True reads the folders below a folder, too, and makes the same folders below
+            ``folder``: "in/a/x" of "in" becomes "a/x".
+        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
+            for each core.
+        resume: keeps the outputs that an earlier run has made from the same inputs with the same
+            options; a damaged input that has failed, and has not changed, fails again without being
+            read.
+        keep_going: goes on after a file that failed; its error is in the report.
+        no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
+            itself. A file may lack a feature that they name; if all files do, NotFoundError says so
+            when all outputs are written. ``compression``: default that of each input; if it is
+            given, names get its extension. ``seed``: of each file, one that is derived from it and
+            from the output's name. ``threads``: default: one.
+    """
+    compression = known_compression(options.pop("compression", None)) or None
+    seed = whole_number("seed", options.pop("seed", 0))
+    if refused := {"shards", "max_bytes"} & options.keys():
+        raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
+    options = {"threads": 1, **options, "compression": compression}
+    how = {name: value for name, value in options.items() if name not in ("threads", "tmp_dir")}
+    return run_shard_job(
+        functools.partial(_convert_file, options, seed, filesystem),
+        found_files(sources, recursive, filesystem),
+        folder,
+        filesystem=filesystem,
+        operation="convert " + json.dumps([seed, how], sort_keys=True, default=list),
+        compression=compression,
+        executor=executor,
+        resume=resume,
+        keep_going=keep_going,
+        no_clobber=no_clobber,
+        progress=progress,
+        activity="convert",
+        check=functools.partial(_require_found, options),
+    )
+
+
+def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:
+    names = ("where", "sample", "limit", "select", "drop", "rename", "resize", "images")
+    arguments = native.ConvertArguments()
+    set_selection(arguments, **{name: options[name] for name in names if name in options})
+    native.require_found_in_any(arguments, files, are_all)
+
+
+def _convert_file(
+    options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
+) -> tuple[Counts, bytes]:
+    if options["compression"] is None:
+        name = re.sub(r"(?<=.)\.(gz|gzip|zlib|zst|zstd)$", "", name)
+        how = reading(options.get("input_compression"), 2**30)
+        kept = native.compression_of_shard(files_on(filesystem), source, None, how)
+        options = {**options, "compression": kept}
+    derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
+    seed = int.from_bytes(derived.digest(), "little")
+    features: list[bytes] = []
+    token = part_features.set(features)
+    try:
+        report = convert(source, target, filesystem=filesystem, seed=seed, **options)
+    finally:
+        part_features.reset(token)
+    counts = (
+        report.records,
+        report.regions_skipped,
+        report.bytes_skipped,
+        report.compressed_bytes_skipped,
+    )
+    return counts, b"".join(features)
