@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe._plan.image_operators import (
+from recordpipe._plan.image_common import (
     channel_values,
     known_image_dtype,
     known_layout,

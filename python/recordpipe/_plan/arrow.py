@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from recordpipe import _native
-from recordpipe._plan.image_operators import ImageOperator
+from recordpipe._plan.image_common import ImageOperator
 from recordpipe._plan.parse_operators import ParseOperator
 from recordpipe._plan.plan import Plan, with_inputs
 from recordpipe.errors import _make
