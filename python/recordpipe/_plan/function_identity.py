@@ -18,7 +18,6 @@ import argparse
 import collections
 import enum
 import functools
-import hashlib
 import logging
 import operator
 import pathlib
@@ -30,6 +29,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from recordpipe._plan.function_packages import (
+    BUILTINS,
+    FOREIGN,
+    called_by,
+    is_of_user,
+    package_of,
+)
 from recordpipe._plan.stored_attributes import (
     DESCRIPTORS,
     IS_HEAP_TYPE,
@@ -40,26 +46,20 @@ from recordpipe._plan.stored_attributes import (
     slots_of,
     stored,
 )
+from recordpipe._plan.value_digest import (
+    ATOMS,
+    DEEPEST,
+    MOST_VALUES,
+    Incomparable,
+    ValueDigest,
+    is_of_numpy,
+)
 
 __all__ = ["Identity", "identity_of", "named"]
 
 # Name, fingerprint of the code ("": unknown), and what the fingerprint leaves out.
 Identity: TypeAlias = tuple[str, str, list[str]]
 
-_MOST_BYTES = 2**24
-_MOST_VALUES = 100_000
-_DEEPEST = 50
-
-_ATOMS = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes)
-_BUILTINS = (
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodWrapperType,
-    types.ClassMethodDescriptorType,
-    types.GetSetDescriptorType,
-    np.ufunc,
-)
 _READERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _DICTS = (
     dict,
@@ -82,10 +82,6 @@ _ALL_ATTRIBUTES = frozenset({"vars", "asdict", "astuple", "__dict__"})
 _NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
 # Classes of these add no state to the objects of classes that are derived from them.
 _ABSTRACT = ("abc", "typing", "collections.abc")
-# Folders of packages that are not the user's.
-_INSTALLED = {"site-packages", "dist-packages"}
-# Functions of these are compared by name, also if they are the function of an operator.
-_FOREIGN = (sys.stdlib_module_names | {"numpy", "recordpipe"}) - {"builtins"}
 
 
 def named(name: str) -> Identity:
@@ -96,7 +92,7 @@ def named(name: str) -> Identity:
 def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
     """The identity of a user's function, and of ``values`` that belong to it."""
     try:
-        package = _package_of(_plain(function))
+        package = package_of(called_by(function))
     except Exception:  # of the class of its class
         package = ""
     code = _Code(package)
@@ -104,10 +100,6 @@ def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
     for value_name, value in values.items():
         code.part(value_name, value)
     return name, code.digest(), [*code.not_compared]
-
-
-class _Incomparable(Exception):
-    pass
 
 
 class _Holder:
@@ -122,14 +114,13 @@ class _Holder:
         self.added: set[str] = set()
 
 
-class _Code:
+class _Code(ValueDigest):
     """A fingerprint that grows with each part that is added."""
 
     def __init__(self, package: str = "") -> None:
+        super().__init__()
         self.not_compared: dict[str, None] = {}
-        self._hash = hashlib.blake2b(digest_size=8)
         self._package = package
-        self._bytes = self._values = 0
         self._names: list[str] = []  # of the variable that is added, and of those around it
         # By id(): a number, and the value, so that its id is not used again.
         self._known: dict[int, tuple[int, Any]] = {}
@@ -161,7 +152,7 @@ class _Code:
         try:
             self._add(name)
             self._value(value, depth)
-        except Exception:  # _Incomparable, and anything that a value raises
+        except Exception:  # Incomparable, and anything that a value raises
             self._hash, known, holders = before
             while len(self._known) > known:
                 self._known.popitem()
@@ -186,36 +177,17 @@ class _Code:
         kind = type.__getattribute__(type(value), "__qualname__")
         self.not_compared[f"{'.'.join(names[1:]) or names[0]} ({kind})"] = None
 
-    def _count(self, size: int, values: int = 0) -> None:
-        """Raises _Incomparable if this many bytes, or values, are too many."""
-        if self._bytes + size > _MOST_BYTES or self._values + values > _MOST_VALUES:
-            raise _Incomparable
-        self._bytes += size
-
-    def _add(self, *parts: str | bytes | bytearray) -> None:
-        for part in parts:
-            self._count(len(part))
-            data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-            self._hash.update(len(data).to_bytes(8, "little"))
-            self._hash.update(data)
-
-    def _all(self, kind: str, values: Iterable[Any], depth: int) -> None:
-        self._add(kind)
-        for value in values:
-            self._value(value, depth)
-        self._add("end")
-
     def _value(self, value: Any, depth: int) -> None:
         self._values += 1
-        if depth > _DEEPEST or self._values > _MOST_VALUES:
-            raise _Incomparable
+        if depth > DEEPEST or self._values > MOST_VALUES:
+            raise Incomparable
         depth += 1
         kind = type(value)
-        if kind in _ATOMS or kind is bytearray:
+        if kind in ATOMS or kind is bytearray:
             self._atom(kind, value)
         elif kind is tuple:
             self._sequence(kind, value, depth)
-        elif kind in _BUILTINS:
+        elif kind in BUILTINS:
             self._builtin(value, depth)
         elif id(value) in self._known:
             self._add("again", str(self._known[id(value)][0]))
@@ -224,20 +196,11 @@ class _Code:
             if not self._plain_value(kind, value, depth):
                 self._composed(kind, value, depth)
 
-    def _atom(self, kind: type, value: Any) -> None:
-        if kind in (str, bytes, bytearray):
-            self._add(kind.__name__, value)
-        elif kind is int:
-            self._count(value.bit_length() // 4)
-            self._add("int", f"{value:x}")
-        else:
-            self._add(kind.__name__, repr(value))
-
     def _plain_value(self, kind: type, value: Any, depth: int) -> bool:
         """Adds a value that refers to no others of the user's; returns whether it is one."""
         if kind in (range, slice):
             self._all(kind.__name__, (value.start, value.stop, value.step), depth)
-        elif issubclass(kind, np.generic) and _is_of_numpy(kind):
+        elif issubclass(kind, np.generic) and is_of_numpy(kind):
             self._array(np.asarray(value), depth)
             self._add("scalar")
         elif issubclass(kind, np.dtype):
@@ -295,7 +258,7 @@ class _Code:
             self._class(value, depth)
         elif dataset and issubclass(kind, dataset):
             self._add("Dataset", str(value._native.plan_hash()))
-        elif issubclass(kind, np.ndarray) and _is_of_numpy(kind):
+        elif issubclass(kind, np.ndarray) and is_of_numpy(kind):
             self._array(value, depth)
         elif kind is getattr(sys.modules.get("torch"), "Tensor", None):
             self._tensor(value, depth)
@@ -310,7 +273,7 @@ class _Code:
         elif callable(value) and has_name(value):  # a function written in another language
             self._add("name", self._name_of(value))
         else:
-            raise _Incomparable
+            raise Incomparable
 
     def _sequence(self, kind: Any, value: Any, depth: int) -> None:
         """`kind`: list or tuple; the class of the value may be derived from it."""
@@ -321,48 +284,6 @@ class _Code:
         self._count(0, 2 * size)
         self._all("dict", (part for item in items for part in item), depth)
 
-    def _key_of(self, value: Any, depth: int) -> str:
-        """The text of a set's member: the order of sets differs between processes."""
-        self._values += 1
-        kind = type(value)
-        if depth > _DEEPEST or self._values > _MOST_VALUES:
-            raise _Incomparable
-        if kind in (tuple, frozenset):
-            keys = [self._key_of(item, depth + 1) for item in value]
-            text = f"{kind.__name__}({','.join(keys if kind is tuple else sorted(keys))})"
-        elif issubclass(kind, enum.Enum):
-            text = f"{self._name_of(kind)}.{stored(value).get('_name_')}"
-        elif kind in _ATOMS:
-            sized = kind in (str, bytes)
-            self._count(len(value) if sized else value.bit_length() // 4 if kind is int else 0)
-            text = f"{kind.__name__} {f'{value:x}' if kind is int else repr(value)}"
-        else:
-            raise _Incomparable
-        self._count(len(text))
-        return text
-
-    def _array(self, value: np.ndarray, depth: int) -> None:
-        if self._bytes + value.size * value.dtype.itemsize > _MOST_BYTES:
-            raise _Incomparable
-        self._add("array", type(value).__name__, str(value.dtype), str(value.shape))
-        if isinstance(value, np.ma.MaskedArray):
-            mask = np.ma.getmask(value)
-            self._array(np.asarray(mask), depth)
-            self._array(np.asarray(value.fill_value), depth)
-        array = np.asarray(value)
-        if array.dtype.hasobject:
-            self._count(0, array.size)
-            self._all("objects", array.tolist() if array.ndim else [array.item()], depth)
-        else:
-            self._add(array.tobytes())
-
-    def _tensor(self, tensor: Any, depth: int) -> None:
-        """A tensor of PyTorch; on another device than the CPU, it would be copied."""
-        if tensor.device.type != "cpu" or tensor.numel() * tensor.element_size() > _MOST_BYTES:
-            raise _Incomparable
-        self._add("tensor")
-        self._array(tensor.detach().numpy(), depth)
-
     def _builtin(self, value: Any, depth: int) -> None:
         self._add("builtin", self._name_of(value))
         bound = getattr(value, "__self__", None)
@@ -370,7 +291,7 @@ class _Code:
             self._value(bound, depth)
 
     def _function(self, function: types.FunctionType, depth: int) -> None:
-        if not _package_of(function):
+        if not package_of(function):
             self._add("name", self._name_of(function))
             return
         code = function.__code__
@@ -412,13 +333,13 @@ class _Code:
         """Whether a function or class is compared by its code."""
         if issubclass(type(value), type) and not value.__flags__ & IS_HEAP_TYPE:
             return False
-        package = _package_of(value)
-        return package != "" and (package == self._package or _is_of_user(package))
+        package = package_of(value)
+        return package != "" and (package == self._package or is_of_user(package))
 
     def _name_of(self, value: Any) -> str:
         """The name, and the module if it isn't of the own package: scripts have several names."""
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-        if self._package and _package_of(value) == self._package:
+        if self._package and package_of(value) == self._package:
             return str(name)
         return f"{getattr(value, '__module__', '')}.{name}"
 
@@ -427,7 +348,7 @@ class _Code:
         name = str(values.get("__name__"))
         self._add("module", name)
         package = name.partition(".")[0]
-        if package == self._package or (package not in _FOREIGN and _is_of_user(package)):
+        if package == self._package or (package not in FOREIGN and is_of_user(package)):
             values = {name: value for name, value in values.items() if not name.startswith("__")}
             self._holders.append(_Holder(module, values, [*self._names], depth))
 
@@ -471,43 +392,3 @@ class _Code:
     def _adds_attributes_only(self, kind: type) -> bool:
         own = self._is_own(kind) or kind in (object, dict, list, tuple)
         return own or kind.__module__ in _ABSTRACT
-
-
-def _plain(function: Any) -> Any:
-    """The function that a partial, a method, or a compiled or cached function calls."""
-    for _ in range(_DEEPEST):
-        kind = type(function)
-        if kind is functools.partial:
-            function = function.func
-        elif kind is types.MethodType:
-            function = function.__func__
-        elif kind is types.FunctionType or "__wrapped__" not in stored(function):
-            break
-        else:
-            function = stored(function)["__wrapped__"]
-    return function
-
-
-def _package_of(value: Any) -> str:
-    """The first part of the module's name; "" for packages whose names stand for their code."""
-    kind = type(value)
-    known = kind is types.FunctionType or kind in _BUILTINS or issubclass(kind, type)
-    module = getattr(value, "__module__", None) if known else None
-    package = str(module or kind.__module__).partition(".")[0]
-    if package == "__mp_main__":  # the script, in a process that multiprocessing has started
-        return "__main__"
-    return "" if package in _FOREIGN else package
-
-
-def _is_of_user(package: str) -> bool:
-    """Whether it is a package or module with a source that is not installed."""
-    if package == "__main__":
-        return True
-    module = stored(sys.modules.get(package))
-    places = [module.get("__file__"), *(module.get("__path__") or ())]
-    known = [place for place in places if type(place) is str]
-    return bool(known) and all(_INSTALLED.isdisjoint(place.split("/")) for place in known)
-
-
-def _is_of_numpy(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "numpy"
