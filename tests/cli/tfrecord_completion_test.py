@@ -47,7 +47,7 @@ class Shells(TfrecordTest):
         self.assertEqual(self.offered("compl"), ["completion"])
         self.assertIn("man", self.offered(""))
         self.assertEqual(self.offered("--v"), ["--version"])
-        self.assertEqual(self.offered("completion", ""), ["bash", "zsh"])
+        self.assertEqual(self.offered("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.offered("completion", "--out"), ["--output"])
         self.assertEqual(self.offered("man", "compl"), ["completion"])
         self.assertEqual(self.offered("nonsense", ""), [""])
@@ -72,7 +72,7 @@ class Shells(TfrecordTest):
             self.assertEqual(re.findall(r"'(\*?:[^']*)'", case), arguments)
 
     def test_another_shell_is_a_mistake(self):
-        result = self.start("completion", "fish")
+        result = self.start("completion", "csh")
         self.assertEqual(result.returncode, 2)
 
 
@@ -89,6 +89,40 @@ class Zsh(TfrecordTest):
                                 "print -r -- $_comps[tfrecord]; functions _tfrecord >/dev/null",
              "zsh", script], capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual((result.stdout, result.stderr), ("_tfrecord\n", ""))
+
+
+class Fish(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        if shutil.which("fish") is None:
+            self.skipTest("fish is not installed")
+        self.run_it("completion", "fish", "-o", "script")
+        (self.folder / "folder").mkdir()
+        (self.folder / "file").touch()
+
+    def offered(self, line):
+        """What fish completes `line` with, without the descriptions."""
+        result = subprocess.run(
+            ["fish", "--no-config", "-c", "source script; complete -C $argv[1]", line],
+            cwd=self.folder, env={"HOME": str(self.folder), "PATH": "/usr/bin:/bin"},
+            capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(result.stderr, "")
+        return [offer.split("\t")[0] for offer in result.stdout.splitlines()]
+
+    def test_commands_options_and_values(self):
+        self.assertEqual(self.offered("tfrecord compl"), ["completion"])
+        self.assertIn("verify", self.offered("tfrecord "))
+        self.assertEqual(self.offered("tfrecord --v"), ["--version"])
+        self.assertEqual(self.offered("tfrecord completion "), ["bash", "fish", "zsh"])
+        self.assertEqual(self.offered("tfrecord verify --da"), ["--damaged"])
+        self.assertIn("--input-compression=gzip",
+                      self.offered("tfrecord info --input-compression="))
+
+    def test_files_and_folders(self):
+        self.assertIn("file", self.offered("tfrecord info "))
+        self.assertEqual(self.offered("tfrecord info fi"), ["file"])
+        self.assertIn("file", self.offered("tfrecord completion -o "))
+        self.assertEqual(self.offered("tfrecord man --all f"), ["folder/"])
 
 
 class Manual(CommandsTest):

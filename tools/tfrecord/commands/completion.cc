@@ -181,6 +181,59 @@ std::string zsh_completion(const std::vector<CommandText>& commands) {
   return text + kZshTail;
 }
 
+// --- fish --------------------------------------------------------------------------------------
+
+// Returns `text` in single quotes, in which fish knows \\ and \' as escapes.
+std::string fish_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\\' || c == '\'') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+// Returns the options of `complete` for the values of an option or argument.
+std::string fish_values(const OptionText& option) {
+  if (!option.choices.empty()) return "-x -a " + fish_quoted(joined(option.choices, " "));
+  if (option.is_folder()) return "-x -a '(__fish_complete_directories)'";
+  return option.is_file() ? "-r -F" : "-x";
+}
+
+std::string fish_lines(const CommandText& command) {
+  const std::string start =
+      fmt::format("complete -c tfrecord -n '__fish_seen_subcommand_from {}'", command.name);
+  std::string text;
+  for (const OptionText& option : command.options) {
+    text += start;
+    for (const std::string& name : option.names) {
+      text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    }
+    if (!option.value.empty()) text += " " + fish_values(option);
+    text += " -d " + fish_quoted(option.description) + "\n";
+  }
+  for (const OptionText& argument : command.arguments) {
+    if (!argument.choices.empty()) text += start + " " + fish_values(argument) + "\n";
+    if (argument.is_file()) return text + start + " -F\n";  // as all that follow
+  }
+  return text;
+}
+
+// For fish 3: to be sourced, or installed as tfrecord.fish in a folder of fish_complete_path.
+std::string fish_completion(const std::vector<CommandText>& commands) {
+  std::string text =
+      "# fish completion for tfrecord, made by `tfrecord completion fish`.\n\n"
+      "complete -c tfrecord -f\n"
+      "complete -c tfrecord -n __fish_use_subcommand -s h -l help -d 'print the help'\n"
+      "complete -c tfrecord -n __fish_use_subcommand -l version -d 'print the version'\n";
+  for (const CommandText& command : commands) {
+    text += fmt::format("complete -c tfrecord -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                        fish_quoted(command.summary));
+  }
+  for (const CommandText& command : commands) text += fish_lines(command);
+  return text;
+}
+
 struct CompletionArguments {
   std::string shell = {};
   std::string output = {};
@@ -189,7 +242,9 @@ struct CompletionArguments {
 ExitCode print_completion(const CompletionArguments& arguments, const CommandContext& context) {
   Output out(context, arguments.output);
   const std::vector<CommandText> commands = all_command_texts();
-  out.write(arguments.shell == "bash" ? bash_completion(commands) : zsh_completion(commands));
+  out.write(arguments.shell == "bash"  ? bash_completion(commands)
+            : arguments.shell == "zsh" ? zsh_completion(commands)
+                                       : fish_completion(commands));
   out.close();
   return ExitCode::ok;
 }
@@ -197,22 +252,24 @@ ExitCode print_completion(const CompletionArguments& arguments, const CommandCon
 }  // namespace
 
 Command completion_command() {
-  return {
-      .name = "completion",
-      .summary = "Prints a script that completes tfrecord's command lines",
-      .description = "For subcommands, options, their values, and files.",
-      .examples =
-          R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
+  return {.name = "completion",
+          .summary = "Prints a script that completes tfrecord's command lines",
+          .description = "For subcommands, options, their values, and files.",
+          .examples =
+              R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
   tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
+  tfrecord completion fish > ~/.config/fish/completions/tfrecord.fish
 )",
-      .define = [](CommandApp& app) -> CommandAction {
-        const auto arguments = std::make_shared<CompletionArguments>();
-        app.add_option("SHELL", arguments->shell, "bash or zsh").required().one_of({"bash", "zsh"});
-        add_output(app, arguments->output, [] { return "text"; });
-        return [arguments](const CommandContext& context) {
-          return print_completion(*arguments, context);
-        };
-      }};
+          .define = [](CommandApp& app) -> CommandAction {
+            const auto arguments = std::make_shared<CompletionArguments>();
+            app.add_option("SHELL", arguments->shell, "bash, zsh or fish")
+                .required()
+                .one_of({"bash", "zsh", "fish"});
+            add_output(app, arguments->output, [] { return "text"; });
+            return [arguments](const CommandContext& context) {
+              return print_completion(*arguments, context);
+            };
+          }};
 }
 
 }  // namespace recordpipe
