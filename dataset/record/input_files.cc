@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "dataset/base/names_in_words.h"
@@ -25,8 +27,17 @@ Error error_about(const std::string& name, ErrorKind kind, std::string reason,
   return Error({.kind = kind, .path = name, .reason = std::move(reason), .hint = std::move(hint)});
 }
 
-// Removes the indexes of other paths: of records, and of the steps of episodes
+// Whether `path` is the index of another path: of its records, or of the steps of episodes
 // (rlds/step_index.h).
+template <typename Contains>
+bool is_index_of_another(std::string_view path, const Contains& contains) {
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{".idx", ".steps"}, [&](std::string_view ending) {
+        return path.ends_with(ending) && contains(path.substr(0, path.size() - ending.size()));
+      });
+}
+
+// Removes the indexes of other paths.
 void remove_indexes(std::vector<GlobMatch>& found) {
   const auto contains = [&](std::string_view path) {
     const auto place = std::ranges::lower_bound(found, path, {}, &GlobMatch::path);
@@ -34,12 +45,7 @@ void remove_indexes(std::vector<GlobMatch>& found) {
   };
   std::vector<GlobMatch> files;
   for (const GlobMatch& match : found) {
-    const std::string_view path = match.path;
-    const bool is_index = std::ranges::any_of(
-        std::initializer_list<std::string_view>{".idx", ".steps"}, [&](std::string_view ending) {
-          return path.ends_with(ending) && contains(path.substr(0, path.size() - ending.size()));
-        });
-    if (!is_index) files.push_back(match);
+    if (!is_index_of_another(match.path, contains)) files.push_back(match);
   }
   found = std::move(files);
 }
@@ -248,6 +254,16 @@ std::vector<std::optional<FileKind>> InputFiles::kinds_of(const std::vector<std:
   return kinds;
 }
 
+// "a, b, c, ..."
+std::string first_of(const std::vector<std::string>& paths) {
+  constexpr size_t kNamed = 3;
+  std::string names;
+  for (size_t i = 0; i < std::min(paths.size(), kNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + printable(paths[i]);
+  }
+  return paths.size() > kNamed ? names + ", ..." : names;
+}
+
 }  // namespace
 
 std::vector<std::string> find_input_files(FileSystem& file_system,
@@ -263,23 +279,36 @@ FilesAndFolders find_files_and_folders(FileSystem& file_system,
   const bool keeps_listings =
       names.size() != 1 || names.front().find_first_of("{@") != names.front().npos;
   InputFiles files(file_system, options, keeps_listings);
-  for (const std::string& name : names) files.add(name);
-  return files.take();
+  const std::set<std::string_view> all(names.begin(), names.end());
+  const auto contains = [&](std::string_view name) { return all.contains(name); };
+  std::vector<std::string> indexes;
+  for (const std::string& name : names) {
+    if (is_index_of_another(name, contains)) {
+      indexes.push_back(name);
+    } else {
+      files.add(name);
+    }
+  }
+  FilesAndFolders found = files.take();
+  found.indexes = std::move(indexes);
+  return found;
 }
 
 std::string left_out_note(const FilesAndFolders& found) {
-  if (found.left_out.empty()) return {};
-  constexpr size_t kNamed = 3;
-  const size_t count = found.left_out.size();
-  std::string names;
-  for (size_t i = 0; i < std::min(count, kNamed); ++i) {
-    names += (i == 0 ? "" : ", ") + printable(found.left_out[i]);
+  std::string note;
+  if (!found.indexes.empty()) {
+    note = "left out " + first_of(found.indexes) +
+           (found.indexes.size() == 1 ? ": the index of another input"
+                                      : ": the indexes of other inputs");
   }
-  if (count > kNamed) names += ", ...";
-  return "left out " + grouped(count) + (count == 1 ? " file" : " files") + " of a folder, " +
-         names +
-         ": names of record files contain \"tfrec\"; to read others, name them, or use a pattern: "
-         "FOLDER/*";
+  if (!found.left_out.empty()) {
+    const size_t count = found.left_out.size();
+    note += (note.empty() ? "left out " : "; left out ") + grouped(count) +
+            (count == 1 ? " file" : " files") + " of a folder, " + first_of(found.left_out) +
+            ": names of record files contain \"tfrec\"; to read others, name them, or use a "
+            "pattern: FOLDER/*";
+  }
+  return note;
 }
 
 }  // namespace recordpipe

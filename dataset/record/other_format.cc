@@ -62,6 +62,13 @@ bool is_arrow_stream(std::string_view bytes) {
          bytes.substr(6, 2) == "\0\0"sv && bytes.substr(8, 4) == "\x10\0\0\0"sv;
 }
 
+// "0 3126\n": the first record of an index (record_index.h).
+bool is_index(std::string_view bytes) {
+  if (!bytes.starts_with("0 ")) return false;
+  const size_t end = bytes.find_first_not_of("0123456789", 2);
+  return end > 2 && end != bytes.npos && bytes[end] == '\n';
+}
+
 }  // namespace
 
 std::string hint_for_other_format(std::span<const std::byte> start) {
@@ -69,6 +76,7 @@ std::string hint_for_other_format(std::span<const std::byte> start) {
   if (is_arrow_stream(bytes)) {
     return "this is a stream of Arrow: read it with pyarrow.ipc.open_stream";
   }
+  if (is_index(bytes)) return "this is the index of a file of records: give that file";
   for (const OtherFormat& format : kFormats) {
     if (format.offset >= bytes.size()) continue;
     if (bytes.substr(format.offset).starts_with(format.magic)) return std::string(format.hint);

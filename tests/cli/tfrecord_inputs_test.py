@@ -48,6 +48,15 @@ class Names(InputsTest):
         (self.folder / "sets/train.record").unlink()
         self.assertEqual(self.start("count", "sets").stderr, b"")
 
+    def test_indexes_that_a_shell_names_are_left_out(self):
+        self.make("a", "b")
+        self.run_it("index", "a", "b")
+        result = self.start("verify", "-q", *sorted(os.listdir(self.folder)))
+        self.assertEqual((result.returncode, result.stderr.decode()),
+                         (0, "tfrecord: left out a.idx, b.idx: the indexes of other inputs\n"))
+        # An index alone is what was meant, or a mistake.
+        self.expect_failure("this is the index of a file of records", "show", "a.idx")
+
     def test_folders(self):
         self.make("d/b.tfrecord", "d/a.tfrecords", "d/other", "d/.c.tfrecord", "d/e/c.tfrecord",
                   "d/e/f/d-00000-of-00001")

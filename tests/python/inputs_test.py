@@ -42,6 +42,12 @@ class Names(FilesTest):
                 warnings.simplefilter("error")
                 function(self.folder / "d/other")
 
+    def test_indexes_that_glob_names_are_left_out(self):
+        one = self.folder / "d/other"
+        rp.index(one)
+        with self.assertWarnsRegex(UserWarning, "left out .*d/other.idx: the index of another"):
+            self.assertEqual(len(rp.tfrecords([one, f"{one}.idx"])), len(rp.tfrecords(one)))
+
     def test_pickles_keep_the_files(self):
         ds = rp.tfrecords(self.folder, recursive=True)
         pickled = pickle.dumps(ds)

@@ -117,6 +117,14 @@ TEST_F(InputFiles, PatternsAreSortedAndLeaveIndexesOut) {
   EXPECT_THAT(failure("*/").reason(), HasSubstr("no record files"));
 }
 
+// As a shell or glob.glob names them.
+TEST_F(InputFiles, IndexesOfOtherNamesAreLeftOut) {
+  make({"b", "b.idx", "a", "a.idx", "a.steps", "c.idx"});
+  EXPECT_THAT(found({"a", "a.idx", "a.steps", "b", "b.idx", "c.idx"}),
+              ElementsAre("a", "b", "c.idx"));
+  EXPECT_THAT(found({"a.idx"}), ElementsAre("a.idx"));
+}
+
 TEST_F(InputFiles, BracesKeepTheirOrder) {
   make({"b1", "b2", "a1", "a2", "b1.idx", "d/x.tfrecord"});
   EXPECT_THAT(found({"{b,a}{2..1}"}), ElementsAre("b2", "b1", "a2", "a1"));

@@ -41,6 +41,8 @@ struct InputFilesOptions {
 //                       and no request is made.
 //   any other path      Itself: opening it reports that it doesn't exist.
 //
+// Of the names, the indexes (NAME.idx, NAME.steps) of other names are left out.
+//
 // All files that braces and @N stand for must exist: otherwise Error{not_found} names the first
 // missing one, and how many are missing. A backslash escapes the next character of a pattern.
 //
@@ -58,8 +60,10 @@ struct FilesAndFolders {
   std::vector<std::string> folders = {};
   // Files in folders that were not taken, and may be record files (may_be_record_file_name()).
   std::vector<std::string> left_out = {};
+  // Names that were left out: indexes of other names, beside which a shell's pattern puts them.
+  std::vector<std::string> indexes = {};
 };
-// What a program should say of `left_out`; empty if there are none.
+// What a program should say of `left_out` and `indexes`; empty if there are none.
 std::string left_out_note(const FilesAndFolders& found);
 // The same as find_input_files(), with the folders.
 FilesAndFolders find_files_and_folders(FileSystem& file_system,
