@@ -126,8 +126,9 @@ class Schema:
         undecided_because: of the first of them: "an Example except for field 5 of an Example (byte
             20)".
         cpp: C++ code of an ExampleSchema of the C++ library; empty for ExampleListWithContext, as
-            is ``python``.
-        python: Python code of features for tf.io.parse_example (``features()`` are recordpipe's).
+            are ``python`` and ``tensorflow``.
+        python: Python code of ``features()``, to be pasted into a program.
+        tensorflow: Python code of features for tf.io.parse_example.
     """
 
     records: int
@@ -140,6 +141,7 @@ class Schema:
     undecided_because: str = ""
     cpp: str = ""
     python: str = ""
+    tensorflow: str = ""
 
     def features(self) -> dict[str, Feature]:
         """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests tfrecord count: as wc, from indexes and headers where that is possible."""
 import gzip
+import json
 import os
 import unittest
 
@@ -58,6 +59,41 @@ class Count(TfrecordTest):
         data[second] ^= 1
         (self.folder / "damaged").write_bytes(data)
         self.expect_failure("length CRC mismatch", "count", "damaged")
+
+    def test_what_is_damaged_can_be_skipped(self):
+        """--skip-corrupt: the intact records of count, schema and stats, and what was left out."""
+        for name, place in (("c", 500), ("d", 9)):
+            data = bytearray((self.folder / "a").read_bytes())
+            data[place] ^= 1
+            (self.folder / name).write_bytes(data)
+        (self.folder / "d.gz").write_bytes(gzip.compress(data))
+        size = len(data) // 12
+        for threads in (1, 3):
+            options = ("--skip-corrupt", "--threads", threads, "c", "b", "d", "d.gz", "a")
+            for command, records in ((["count"], [11, 1, 11, 11, 12, 46]),
+                                     (["count", "--where", "label >= 3"], [9, 0, 9, 9, 9, 36])):
+                result = self.start(*command, *options)
+                self.assertEqual((result.returncode, [int(line.split()[0]) for line in
+                                                      result.stdout.splitlines()]), (0, records))
+                self.assertRegex(result.stderr.decode().splitlines()[-1],
+                                 f"^tfrecord count: skipped 3 damaged regions of {3 * size:,} "
+                                 r"bytes \(.* KiB\) in 3 files$")
+            for command in ("schema", "stats"):
+                result = self.start(command, "--json", *options)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(b"d.gz: skipped [0, ", result.stderr)
+                found = json.loads(result.stdout)
+                self.assertEqual(found["records"], 46)
+                self.assertEqual(found["features"]["label"]["share"], 1)
+                if command == "schema":
+                    self.assertEqual([found["regions_skipped"], found["bytes_skipped"]],
+                                     [3, 3 * size])
+        for command in ("count", "schema", "stats"):
+            self.expect_failure("contradict each other", command, "--skip-corrupt", "--no-crc",
+                                "c")
+            result = self.start(command, "--skip-corrupt", "c", "missing")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"missing: ", result.stderr)
 
     def test_goes_on_after_what_cannot_be_read(self):
         result = self.start("count", "a", "missing", "b")

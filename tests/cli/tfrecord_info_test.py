@@ -127,7 +127,7 @@ class InfoJson(TfrecordTest):
                          {"path": path, "compression": "none", "indexed": False, **COUNTS})
         *files, total = self.info(path, path, *AS_EXAMPLES)
         self.assertEqual(files, [self.info(path, *AS_EXAMPLES)] * 2)
-        self.assertEqual(total, {"files": 2, **COUNTS, "records": 20, "bytes": 2 * COUNTS["bytes"],
+        self.assertEqual(total, {"files": 2, "damaged": 0, "unreadable": 0, **COUNTS, "records": 20, "bytes": 2 * COUNTS["bytes"],
                                  "content_bytes": 2 * COUNTS["content_bytes"],
                                  "sampled_records": 20})
 
@@ -250,6 +250,17 @@ class InfoDamage(TfrecordTest):
                            "truncated record at 102", 3)
         self.expect_damage(gzip.compress(good)[:-9], "", 3)
         self.expect_damage(b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", 0)
+
+    def test_the_total_counts_damaged_files(self):
+        good = b"".join(map(record, labelled(3)))
+        for name, content in (("a", good), ("b", good[:-2]), ("c", good[:-1])):
+            (self.folder / name).write_bytes(content)
+        text = self.start("info", "a", "b", "c", "missing").stdout.decode()
+        self.assertIn("\n4 files, 2 damaged, 1 unreadable\n", text)
+        total = json.loads(self.start("info", "--json", "a", "b", "c", "missing")
+                           .stdout.splitlines()[-1])
+        self.assertEqual([total[name] for name in ("files", "damaged", "unreadable", "records")],
+                         [4, 2, 1, 7])
 
     def test_what_was_counted_is_said_to_be_before_the_damage(self):
         good = b"".join(map(record, labelled(3)))

@@ -69,7 +69,7 @@ class Schema(TfrecordTest):
                                        "show --json"),
                             ("text", "no code can be generated for records without features: 1 unknown"),
                             ("with text", "several kinds: 3 Example, 1 unknown")):
-            for option in ("--python", "--cpp"):
+            for option in ("--python", "--tensorflow", "--cpp"):
                 with self.subTest(name, option=option):
                     self.expect_failure(words, "schema", option, name, "-o", "out")
                     self.assertFalse((self.folder / "out").exists())
@@ -144,7 +144,8 @@ class SchemaCode(TfrecordTest):
 
     def test_python_compiles(self):
         self.write("a", *RECORDS, named_example({'"\\\n?é': [1]}))
-        compile(self.run_it("schema", "--python", "a"), "schema.py", "exec")
+        for option in ("--python", "--tensorflow"):
+            compile(self.run_it("schema", option, "a"), "schema.py", "exec")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,32 @@ class Text(TfrecordTest):
                          "a.tfrecords: intact, 3 records, 88 bytes\n"
                          "b.tfrecords: intact, 0 records, 0 bytes\n"
                          "c.tfrecords.gz: intact, 3 records, 88 bytes, gzip\n"
-                         "d.tfrecords.zst: intact, 6 records, 135 bytes, zstd\n")
+                         "d.tfrecords.zst: intact, 6 records, 135 bytes, zstd\n"
+                         "4 files: 4 intact; 12 intact records\n")
+
+    def test_the_total_of_several_files(self):
+        (self.folder / "a").write_bytes(THREE)
+        (self.folder / "b").write_bytes(flipped(THREE, 8 * 40) + THREE)
+        compressed = bytearray(gzip.compress(THREE))
+        compressed[10:19] = b"\x07" * 9  # a block of an unknown type
+        (self.folder / "c.gz").write_bytes(compressed)
+        result = self.start("verify", "a", "b", "c.gz", "missing")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stdout.decode().splitlines()[-1],
+                         r"^4 files: 1 intact, 2 damaged, 1 unreadable; 8 intact records, "
+                         r"46 bytes lost, and \d+ compressed bytes$")
+
+    def test_damaged_files_only(self):
+        (self.folder / "a").write_bytes(THREE)
+        (self.folder / "b").write_bytes(flipped(THREE, 8 * 40))
+        (self.folder / "c").write_bytes(THREE + b"\0")
+        for files, status, printed in ((("a", "b", "c"), 1, "b\nc\n"), (("a",), 0, ""),
+                                       (("b",), 1, "b\n"), (("c", "missing"), 2, "c\n")):
+            for option, expected in (("--damaged", printed), ("-q", "")):
+                result = self.start("verify", option, *files)
+                self.assertEqual((result.returncode, result.stdout.decode()), (status, expected))
+        for options in (["--damaged", "-q"], ["--damaged", "--json"], ["-q", "--manifest"]):
+            self.expect_failure("--quiet", "verify", *options, "a")
 
     def test_damage(self):
         (self.folder / "a").write_bytes(flipped(THREE, 8 * 40) + THREE + b"\0")
@@ -73,7 +98,11 @@ a: damaged
                 text[name] = output.replace(printed.encode(), name.encode())
             self.assertGreater(len(text["file-d"]), 2**20)
             text["missing"] = self.start("verify", *option, "missing").stdout
-            self.assertEqual(together.stdout, b"".join(text[name] for name in names))
+            output = together.stdout
+            if not option:
+                output, total = output[:output.rindex(b"\n", 0, -1) + 1], output.splitlines()[-1]
+                self.assertRegex(total, rb"^409 files: 404 intact, 4 damaged, 1 unreadable; ")
+            self.assertEqual(output, b"".join(text[name] for name in names))
             self.assertEqual(together.returncode, 2)
             self.assertIn(b"missing", together.stderr)
 

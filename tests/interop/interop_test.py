@@ -183,7 +183,7 @@ class ReadThere(Interop):
                             else {"label": [i], "weights": [0.5, 1.5]}) for i in range(10)]
         path = self.write_with_tensorflow("file", payloads)
         names = {"tf": tf}
-        exec(self.run_it("schema", "--python", path), names)  # pylint: disable=exec-used
+        exec(self.run_it("schema", "--tensorflow", path), names)  # pylint: disable=exec-used
         (spec,) = [value for value in names.values()
                    if isinstance(value, dict) and "label" in value]
         parsed = tf.io.parse_example(payloads, spec)

@@ -90,6 +90,10 @@ class Command(FilesTest):
             found = schema.fields[name]
             self.assertEqual((found.kind, found.share), (one["kind"], one["share"]))
         self.assertEqual(schema.python, self.run_it("schema", "--python", *self.paths))
+        self.assertEqual(schema.tensorflow, self.run_it("schema", "--tensorflow", *self.paths))
+        names = {}
+        exec(schema.python, names)  # as one who pastes it
+        self.assertEqual(names["features"], schema.features())
         self.assertEqual(schema.cpp, self.run_it("schema", "--cpp", *self.paths))
 
     def test_stats(self):

@@ -44,6 +44,12 @@ std::string quoted_for_python(std::string_view text) {
   return json.take();
 }
 
+std::string concatenated(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
 std::string cpp_kind(FeatureKind kind) {
   switch (kind) {
     case FeatureKind::bytes:
@@ -55,16 +61,25 @@ std::string cpp_kind(FeatureKind kind) {
   }
 }
 
-std::string python_kind(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::bytes:
-      return "tf.string";
-    case FeatureKind::floats:
-      return "tf.float32";
-    default:
-      return "tf.int64";
+// The names of a Python package.
+struct PythonNames {
+  std::string_view import;
+  std::string_view prefix;  // of the features' classes
+  std::string_view bytes;
+  std::string_view floats;
+  std::string_view int64s;
+
+  std::string kind(FeatureKind kind) const {
+    return std::string(kind == FeatureKind::bytes    ? bytes
+                       : kind == FeatureKind::floats ? floats
+                                                     : int64s);
   }
-}
+};
+
+constexpr PythonNames kRecordpipeNames = {"import recordpipe as rp", "rp.", "\"bytes\"",
+                                          "\"float32\"", "\"int64\""};
+constexpr PythonNames kTensorflowNames = {"import tensorflow as tf", "tf.io.", "tf.string",
+                                          "tf.float32", "tf.int64"};
 
 // Returns the shape without brackets: a scalar has an empty shape.
 std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
@@ -87,18 +102,23 @@ constexpr Language kCpp = {
     .after_name = ", ",
     .after_entry = "},"};
 
+template <const PythonNames& names>
 constexpr Language kPython = {
     .comment = "#",
     .quoted = quoted_for_python,
     .fixed =
         [](FeatureKind kind, uint64_t values) {
-          return "tf.io.FixedLenFeature([" + unless_one(values) + "], " + python_kind(kind) + ")";
+          return concatenated({names.prefix, "FixedLenFeature([", unless_one(values), "], ",
+                               names.kind(kind), ")"});
         },
-    .ragged = [](FeatureKind kind) { return "tf.io.RaggedFeature(" + python_kind(kind) + ")"; },
+    .ragged =
+        [](FeatureKind kind) {
+          return concatenated({names.prefix, "RaggedFeature(", names.kind(kind), ")"});
+        },
     .fixed_steps =
         [](FeatureKind kind, uint64_t values, bool allow_missing) {
-          return "tf.io.FixedLenSequenceFeature([" + unless_one(values) + "], " +
-                 python_kind(kind) + (allow_missing ? ", allow_missing=True" : "") + ")";
+          return concatenated({names.prefix, "FixedLenSequenceFeature([", unless_one(values), "], ",
+                               names.kind(kind), allow_missing ? ", allow_missing=True)" : ")"});
         },
     .before_name = "",
     .after_name = ": ",
@@ -108,12 +128,6 @@ constexpr Language kPython = {
 std::string_view left_out(const InferredFeature& feature) {
   if (!feature.kind()) return "lists of several kinds";
   return *feature.kind() == FeatureKind::none ? "never a list" : "";
-}
-
-std::string concatenated(std::initializer_list<std::string_view> parts) {
-  std::string out;
-  for (const std::string_view part : parts) out += part;
-  return out;
 }
 
 class CodeWriter {
@@ -169,6 +183,17 @@ class CodeWriter {
   const Language& language_;
 };
 
+template <const PythonNames& names>
+std::string schema_in_python(const InferredSchema& schema) {
+  const CodeWriter code(schema, kPython<names>);
+  const std::string import = std::string(names.import) + "\n\n";
+  if (schema.feature_lists.empty()) {
+    return import + "features = {\n" + code.features("    ") + "}\n" + code.left_out_names();
+  }
+  return import + "context_features = {\n" + code.features("    ") + "}\nsequence_features = {\n" +
+         code.feature_lists("    ") + "}\n" + code.left_out_names();
+}
+
 }  // namespace
 
 std::string schema_as_cpp(const InferredSchema& schema) {
@@ -186,13 +211,11 @@ std::string schema_as_cpp(const InferredSchema& schema) {
 }
 
 std::string schema_as_python(const InferredSchema& schema) {
-  const CodeWriter code(schema, kPython);
-  if (schema.feature_lists.empty()) {
-    return "import tensorflow as tf\n\nfeatures = {\n" + code.features("    ") + "}\n" +
-           code.left_out_names();
-  }
-  return "import tensorflow as tf\n\ncontext_features = {\n" + code.features("    ") +
-         "}\nsequence_features = {\n" + code.feature_lists("    ") + "}\n" + code.left_out_names();
+  return schema_in_python<kRecordpipeNames>(schema);
+}
+
+std::string schema_as_tensorflow(const InferredSchema& schema) {
+  return schema_in_python<kTensorflowNames>(schema);
 }
 
 }  // namespace recordpipe

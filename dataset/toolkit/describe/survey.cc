@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/toolkit/files/records_of_files.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/example/message_view.h"
 
@@ -16,6 +15,10 @@ struct StatisticsBlock {
   StatisticsPart statistics = {};
   FeatureNames found = {};  // requested names in all records read, selected or not
 };
+
+InputReading reading_of(const std::vector<std::string>& paths, const SurveyOptions& options) {
+  return {.paths = paths, .reading = options.reading, .on_damage = options.on_damage};
+}
 
 }  // namespace
 
@@ -31,8 +34,9 @@ InferredSchema survey_schema(const FileWork& work, const std::vector<std::string
   RecordFilter& filter = options.filter;
   InferredSchema schema;
   work.begin("look");
-  RecordsOfFiles records(work, paths, options.reading, thread_count(options.threads));
-  const auto read = [&] { return records.read(); };
+  const InputReading input = reading_of(paths, options);
+  InputRecords records(work, input, thread_count(options.threads));
+  const auto read = [&] { return records.next(); };
   pass_over_records<InferredSchema>([&] { return filter.next(read); },
                                     thread_count(options.threads),
                                     [&](const RecordBlock& block) {
@@ -79,10 +83,11 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
   auto& [all, found, first_names] = survey;
   FirstNames present;
   work.begin("count");
-  RecordsOfFiles records(work, paths, options.reading, thread_count(options.threads));
+  const InputReading input = reading_of(paths, options);
+  InputRecords records(work, input, thread_count(options.threads));
   MessageView first(filter.kind());
   const auto read = [&] {
-    auto record = records.read();
+    auto record = records.next();
     if (record && !names.empty() && !present.is_full()) {
       first.read(record->data);
       present.add(first);

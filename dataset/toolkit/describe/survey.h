@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
@@ -18,10 +19,11 @@ struct SurveyOptions {
   RecordReadOptions reading = {};
   RecordFilter filter = RecordFilter();  // by default all records
   size_t threads = 0;                    // 0: available_cpus()
+  DamageSink on_damage = {};             // InputReading::on_damage
 };
 
 // Both look into all selected records of the files together; the result does not depend on the
-// number of threads. Throw the errors of RecordReader, also for damage, and those of
+// number of threads. Throw the errors of InputRecords, and those of
 // RecordFilter::require_possible(), whose notes go to `work`.
 InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>& paths,
                             SurveyOptions options = {});

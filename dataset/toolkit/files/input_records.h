@@ -19,12 +19,15 @@
 
 namespace recordpipe {
 
+// Is called for each region of a file that contains no record.
+using DamageSink = std::function<void(const std::string& path, const DamagedRegion& region)>;
+
 struct InputReading {
   std::vector<std::string> paths = {};
   RecordReadOptions reading = {};
-  // If set, all intact records are read, as salvage does (record_scanner.h), and it is called for
-  // each region that contains none. By default, damage is an error.
-  std::function<void(const std::string& path, const DamagedRegion& region)> on_damage = {};
+  // If set, all intact records are read, as salvage does (record_scanner.h). By default, damage is
+  // an error.
+  DamageSink on_damage = {};
 };
 
 class InputRecords {

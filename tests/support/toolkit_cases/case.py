@@ -15,7 +15,7 @@ class Case:
         report: what `tfrecord FUNCTION --json` prints, as a list if it is one line for each file; a
             dict that has ... as a key may have others, too. None: anything.
         outputs: names of written files to their records, or to the number of records.
-        code: of schema: "cpp" or "python" to the text that is generated.
+        code: of schema: "cpp", "python" or "tensorflow" to the text that is generated.
         error: a class of the package's exception, and words of the message.
         note: words of the warning. Empty: anything.
     """

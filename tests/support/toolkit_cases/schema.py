@@ -26,6 +26,15 @@ const recordpipe::ExampleSchema schema = {
     {"words", recordpipe::Ragged{recordpipe::FeatureKind::bytes}},
 };
 """, "python": """\
+import recordpipe as rp
+
+features = {
+    "box": rp.FixedLenFeature([4], "float32"),
+    "image": rp.FixedLenFeature([], "bytes"),
+    "label": rp.FixedLenFeature([], "int64"),
+    "words": rp.RaggedFeature("bytes"),
+}
+""", "tensorflow": """\
 import tensorflow as tf
 
 features = {
@@ -48,6 +57,16 @@ features = {
             "frames": {"kind": "bytes", "values": 1, "share": 1.0, "steps": 2},
             "words": {"kind": "int64", "values": {"min": 1, "max": 2}, "share": 1.0, "steps": 3}}},
         code={"python": """\
+import recordpipe as rp
+
+context_features = {
+    "label": rp.FixedLenFeature([], "int64"),
+}
+sequence_features = {
+    "frames": rp.FixedLenSequenceFeature([], "bytes"),
+    "words": rp.RaggedFeature("int64"),
+}
+""", "tensorflow": """\
 import tensorflow as tf
 
 context_features = {
@@ -87,10 +106,10 @@ const recordpipe::ExampleSchema schema = {
     // "x": lists of several kinds
 };
 """, "python": """\
-import tensorflow as tf
+import recordpipe as rp
 
 features = {
-    "\\"\\\\\\n?é": tf.io.RaggedFeature(tf.int64),
+    "\\"\\\\\\n?é": rp.RaggedFeature("int64"),
     # "none": never a list
     # "x": lists of several kinds
 }
@@ -104,7 +123,7 @@ features = {
                    for i in range(3)}}, ...: ...})
     yield Case("no records", "schema", {"a": b""}, report={
         "records": 0, "kinds": {}, "kind": "unknown", "features": {}},
-        code={"python": "import tensorflow as tf\n\nfeatures = {\n}\n"})
+        code={"python": "import recordpipe as rp\n\nfeatures = {\n}\n"})
     yield Case("Events", "schema", {"a": EVENT}, report={
         "records": 1, "kinds": {"Event": 1}, "kind": "Event", "features": {}})
     yield Case("an Example and a field of another message", "schema", {"a": framed(EXTENDED)},

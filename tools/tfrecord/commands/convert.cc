@@ -137,9 +137,7 @@ void check(const ConvertArguments& arguments) {
   if (!arguments.resize && (arguments.quality || !arguments.images.empty())) {
     throw UsageError("--quality and --image belong to --resize");
   }
-  if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
-    throw UsageError("--skip-corrupt and --no-crc contradict each other");
-  }
+  check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
 }
 
 // All that determines an output of --to-dir, except its input.
@@ -357,10 +355,8 @@ CommandAction define_convert(CommandApp& app) {
                      fmt::join(kUsualImageFeatures, ", ")))
       .comma_separated()
       .type_name("NAME,...");
-  app.add_flag(
-      "--skip-corrupt", arguments->skip_corrupt,
-      "Skip damaged regions and keep all intact records after them, and skip records whose "
-      "image --resize can't decode; report each on standard error");
+  add_skip_corrupt(app, arguments->skip_corrupt,
+                   ", and skip records whose image --resize can't decode");
   app.add_flag("--dry-run", arguments->dry_run,
                "Print what would be read and written, and write nothing");
   add_json_summary(app, arguments->json);

@@ -19,6 +19,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_printer.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -29,6 +30,7 @@ struct CountArguments {
   std::string output = "-";
   FilterArguments filter = {};
   size_t threads = 0;
+  bool skip_corrupt = false;
   TableArguments table = {};
 };
 
@@ -66,11 +68,14 @@ void write_table(const std::vector<Counted>& files, uint64_t total, bool csv, Ou
 ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
   std::optional<Where> where = where_of(arguments.filter.where);
-  const bool selects = where || arguments.filter.limit;
+  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
+  const bool reads = where || arguments.filter.limit || arguments.skip_corrupt;
   const auto paths = arguments.inputs.files.paths(context);
   Output output(context, arguments.output);
+  SkippedDamage skipped(context, "count");
   RecordPrinter matches(context,
                         {.reading = arguments.inputs.reading,
+                         .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink(),
                          .format = PrintFormat::none,
                          .kind = arguments.filter.kind,
                          .where = std::move(where),
@@ -85,16 +90,16 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   const auto count_file = [&](const FileShare& share) {
     Counted file = {.path = paths[share.number]};
     try {
-      file.records = selects ? matches.print_file(file.path, "", progress)
-                             : count_records(work, file.path, arguments.inputs.reading);
+      file.records = reads ? matches.print_file(file.path, "", progress)
+                           : count_records(work, file.path, arguments.inputs.reading);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       file.error = text_of(error);
     }
     return file;
   };
-  // All threads look for selected records in one file at a time.
-  const size_t threads = selects ? 1 : thread_count(arguments.threads);
+  // All threads look into the records of one file at a time.
+  const size_t threads = reads ? 1 : thread_count(arguments.threads);
   for_each_file<Counted>(
       paths.size(), threads, [&](size_t number) { return turn_of_headers(work, paths[number]); },
       count_file,
@@ -110,6 +115,7 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
       files_at_once(context.files, paths, threads));
   print_note(context, "count", matches.require_possible(status == ExitCode::ok));
   context.progress.clear();
+  skipped.sum_up();
   if (format == TableFormat::json) {
     output.write(as_json(files, total));
   } else {
@@ -150,6 +156,7 @@ Command count_command() {
             add_output(app, arguments->output, format_of(arguments->table));
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
+            add_skip_corrupt(app, arguments->skip_corrupt);
             add_table_format(app, arguments->table,
                              "Print a JSON object for each file, and one for the total");
             return

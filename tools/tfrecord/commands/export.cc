@@ -129,9 +129,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     }
   }
   check_json_summary(arguments.json, arguments.target.output);
-  if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
-    throw UsageError("--skip-corrupt and --no-crc contradict each other");
-  }
+  check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
   InputReading input = {.paths = arguments.input.files.paths(context),
                         .reading = arguments.input.reading};
   SkippedDamage skipped(context, "export");
@@ -270,9 +268,8 @@ CommandAction define_export(CommandApp& app) {
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
   add_threads(app, arguments->threads);
-  app.add_flag("--skip-corrupt", arguments->skip_corrupt,
-               "Skip damaged regions and keep all intact records after them; of images, also skip "
-               "records whose image is broken; report each on standard error");
+  add_skip_corrupt(app, arguments->skip_corrupt,
+                   "; of images, also skip records whose image is broken");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return export_records(context, *arguments); };
 }

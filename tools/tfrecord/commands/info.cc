@@ -176,6 +176,7 @@ class Report {
 
   void add(const FileFacts& file) {
     ++files_;
+    if (file.error) ++(answer_of(file.error->kind()) == ExitCode::no ? damaged_ : unreadable_);
     total_.merge(file);
     if (format_ == TableFormat::json) {
       lines_ += as_json(file);
@@ -192,12 +193,15 @@ class Report {
     if (format_ == TableFormat::json) {
       output.write(lines_);
       if (files_ == 1) return;
-      Json total = {{"files", files_}};
+      Json total = {{"files", files_}, {"damaged", damaged_}, {"unreadable", unreadable_}};
       add_json(total_, total);
       return output.write(json_line(total));
     }
     if (files_ == 1) return output.write(single_);
-    output.write(table_.text() + fmt::format("\n{} files\n", grouped(files_)) + details(total_));
+    std::string files = fmt::format("\n{} files", grouped(files_));
+    if (damaged_ > 0) files += fmt::format(", {} damaged", grouped(damaged_));
+    if (unreadable_ > 0) files += fmt::format(", {} unreadable", grouped(unreadable_));
+    output.write(table_.text() + files + "\n" + details(total_));
   }
 
  private:
@@ -209,6 +213,8 @@ class Report {
 
   const TableFormat format_;
   uint64_t files_ = 0;
+  uint64_t damaged_ = 0;
+  uint64_t unreadable_ = 0;
   FileFacts total_ = {};
   TextTable table_;
   std::string lines_;   // of JSON
@@ -261,10 +267,11 @@ without the 16 bytes of framing; their median is exact up to 65,536 different si
 --json prints an object for each file: {"path", "records", "bytes", "content_bytes", "compression",
 "record_sizes": {"min", "median", "max"}, "kind", "features": {NAME: {"kind", "values", "share"}},
 "sampled_records", "indexed", "error"}. With several files, a last object is for all of them
-together: it has "files", their number, instead of "path". "values" is a number, or {"min", "max"}
-if it varies. For a damaged file, "error" is set, and unknown values are null. --format csv prints a
-row for each file, with the columns path, records, bytes, content_bytes, compression, min, median,
-max (of the records' sizes), kind, indexed and error, and no total.)";
+together: it has "files", their number, "damaged" and "unreadable", how many of them are so, instead
+of "path". "values" is a number, or {"min", "max"} if it varies. For a damaged file, "error" is set,
+and unknown values are null. --format csv prints a row for each file, with the columns path, records,
+bytes, content_bytes, compression, min, median, max (of the records' sizes), kind, indexed and error,
+and no total.)";
 
 constexpr char kInfoExamples[] =
     R"(  tfrecord info train.tfrecords

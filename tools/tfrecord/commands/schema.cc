@@ -16,6 +16,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -31,12 +32,14 @@ struct SchemaArguments {
   std::string output = "-";
   FilterArguments filter = {};
   size_t threads = 0;
+  bool skip_corrupt = false;
   bool json = false;
   bool cpp = false;
   bool python = false;
+  bool tensorflow = false;
 };
 
-std::string as_json(const InferredSchema& schema) {
+std::string as_json(const InferredSchema& schema, const SkippedDamage& skipped) {
   nlohmann::ordered_json json = {{"records", schema.records},
                                  {"kinds", nlohmann::ordered_json::object()}};
   for (const MessageKind kind : kKinds) {
@@ -47,6 +50,7 @@ std::string as_json(const InferredSchema& schema) {
   if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
   if (schema.left_out > 0) json["left_out"] = schema.left_out;
   add_undecided(schema.undecided, json);
+  if (skipped.regions() > 0) skipped.add_to(json);
   return json_line(json);
 }
 
@@ -95,22 +99,30 @@ void require_decodable(const InferredSchema& schema) {
 }
 
 ExitCode print_schema(const CommandContext& context, const SchemaArguments& arguments) {
-  if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
-    throw UsageError("--json, --cpp and --python exclude each other");
+  const bool code = arguments.cpp || arguments.python || arguments.tensorflow;
+  if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} + int{arguments.tensorflow} >
+      1) {
+    throw UsageError("--json, --cpp, --python and --tensorflow exclude each other");
   }
+  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "look", paths);
-  const InferredSchema schema = infer_schema(work_of(context, progress, "schema"), paths,
-                                             {.reading = arguments.inputs.reading,
-                                              .filter = std::move(filter),
-                                              .threads = arguments.threads});
+  SkippedDamage skipped(context, "schema");
+  const InferredSchema schema =
+      infer_schema(work_of(context, progress, "schema"), paths,
+                   {.reading = arguments.inputs.reading,
+                    .filter = std::move(filter),
+                    .threads = arguments.threads,
+                    .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink()});
   context.progress.clear();
-  if (arguments.cpp || arguments.python) require_decodable(schema);
+  skipped.sum_up();
+  if (code) require_decodable(schema);
   Output output(context, arguments.output);
-  output.write(arguments.json     ? as_json(schema)
+  output.write(arguments.json     ? as_json(schema, skipped)
                : arguments.cpp    ? schema_as_cpp(schema)
                : arguments.python ? schema_as_python(schema)
+               : code             ? schema_as_tensorflow(schema)
                                   : as_text(schema));
   output.close();
   return ExitCode::ok;
@@ -126,13 +138,14 @@ that of a step.
 "bytes", "float", "int64", "mixed" or "none", "values", "share"}}, "feature_lists": {NAME: {...,
 "steps"}}}. "values" and "steps" are a number, or {"min", "max"} where it varies.
 
---cpp prints an ExampleSchema for parse_example.h, --python a dict for tf.io.parse_example (or, where
-there are feature lists, what their counterparts for SequenceExamples take): a feature that every
-record has with as many values is fixed, any other is ragged. Records of several kinds, or without
-features (Events, say), are an error.
+--cpp prints an ExampleSchema for parse_example.h, --python a dict for parse() of the Python package,
+--tensorflow a dict for tf.io.parse_example (or, where there are feature lists, what their
+counterparts for SequenceExamples take): a feature that every record has with as many values is
+fixed, any other is ragged. Records of several kinds, or without features (Events, say), are an
+error.
 
-Damage is an error, because the records after it are unknown: "tfrecord salvage" extracts the intact
-records. At most 20,000 names are kept, of at most 4 MiB together; occurrences of features with
+Damage is an error, because the records after it are unknown: with --skip-corrupt, the schema is that
+of the intact records, and --json says how many regions and bytes were skipped. At most 20,000 names are kept, of at most 4 MiB together; occurrences of features with
 other names are counted (in --json as "left_out"). Text shows the first 100 bytes of a long name.)";
 
 constexpr char kSchemaExamples[] =
@@ -152,9 +165,12 @@ Command schema_command() {
             add_output(app, arguments->output, json_or_text(arguments->json));
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
+            add_skip_corrupt(app, arguments->skip_corrupt);
             app.add_flag("--json", arguments->json, "Print one JSON object");
             app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
-            app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");
+            app.add_flag("--python", arguments->python, "Print Python for recordpipe's parse()");
+            app.add_flag("--tensorflow", arguments->tensorflow,
+                         "Print Python for tf.io.parse_example");
             return [arguments](const CommandContext& context) {
               return print_schema(context, *arguments);
             };

@@ -13,6 +13,7 @@
 #include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/stats_table.h"
 
@@ -25,22 +26,27 @@ struct StatsArguments {
   std::vector<std::string> features = {};
   FilterArguments filter = {};
   size_t threads = 0;
+  bool skip_corrupt = false;
   TableArguments table = {};
   DisplayArguments display = {};
 };
 
 ExitCode print_stats(const CommandContext& context, const StatsArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
+  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "count", paths);
+  SkippedDamage skipped(context, "stats");
   const FeatureStatistics all =
       compute_statistics(work_of(context, progress, "stats"), paths,
                          {arguments.features.begin(), arguments.features.end()},
                          {.reading = arguments.inputs.reading,
                           .filter = std::move(filter),
-                          .threads = arguments.threads});
+                          .threads = arguments.threads,
+                          .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink()});
   context.progress.clear();
+  skipped.sum_up();
   const Display display(context, arguments.display, arguments.output);
   Output output(context, arguments.output);
   if (format == TableFormat::csv) {
@@ -78,7 +84,8 @@ is in "lengths". Infinities are Infinity and -Infinity, as Python's json module 
 count, nans, min, max, mean, sd, p1, p5, p25, p50, p75, p95, p99 and distinct. For bytes, min to p99
 are those of the lengths; distinct is empty unless all different values were counted.
 
-Damage is an error, and nothing is printed: save the intact records with "tfrecord salvage" first.)";
+Damage is an error, and nothing is printed; with --skip-corrupt, the statistics are those of the
+intact records.)";
 
 constexpr char kStatsExamples[] =
     R"(  tfrecord stats train.tfrecords
@@ -98,6 +105,7 @@ Command stats_command() {
             add_features(app, arguments->features, "Only these features");
             add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
+            add_skip_corrupt(app, arguments->skip_corrupt);
             add_table_format(app, arguments->table, "Print one JSON object");
             add_pager(app, arguments->display);
             return [arguments](const CommandContext& context) {

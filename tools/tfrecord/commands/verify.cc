@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -15,6 +18,7 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/records/manifest_check.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {
@@ -25,7 +29,11 @@ struct VerifyArguments {
   std::string output = {};
   size_t threads = 0;
   bool json = false;
+  bool damaged = false;   // print the paths of damaged files only
+  bool quiet = false;     // print nothing
   bool manifest = false;  // files are manifests
+
+  bool reports() const { return !damaged && !quiet; }
 };
 
 // The report of a file is longer than it may be in memory.
@@ -39,7 +47,8 @@ class Verification {
                const std::vector<std::string>& paths)
       : arguments_(arguments),
         context_(context),
-        is_single_(paths.size() == 1),
+        files_(paths.size()),
+        is_single_(files_ == 1),
         out_(context, arguments.output),
         progress_(context, "scan", paths) {}
 
@@ -49,16 +58,19 @@ class Verification {
     FileShare alone = share;
     alone.threads = arguments_.threads;
     const InputReport scan_in_turn = [this, path, alone] {
-      return written({}, scan(path, alone, [this](std::string_view piece) { out_.write(piece); }));
+      return written(path, {}, scan(path, alone, [this](std::string_view piece) {
+                       if (arguments_.reports()) out_.write(piece);
+                     }));
     };
     if (is_single_ || share.turn.is_alone) return scan_in_turn;
     std::string text;
     try {
       const ScanTotals totals = scan(path, share, [&](std::string_view piece) {
+        if (!arguments_.reports()) return;
         if (text.size() + piece.size() > kMostKeptText) throw TooLong();
         text += piece;
       });
-      return [this, text = std::move(text), totals] { return written(text, totals); };
+      return [this, path, text = std::move(text), totals] { return written(path, text, totals); };
     } catch (const TooLong&) {
       return scan_in_turn;
     } catch (const Error& error) {
@@ -72,7 +84,11 @@ class Verification {
     }
   }
 
-  void close() { out_.close(); }
+  // Ends the report of several files with a total.
+  void close() {
+    if (!is_single_ && arguments_.reports() && !arguments_.json) out_.write(total());
+    out_.close();
+  }
 
  private:
   ScanTotals scan(const std::string& path, const FileShare& share,
@@ -93,21 +109,51 @@ class Verification {
     }
   }
 
-  ExitCode written(std::string_view text, const ScanTotals& totals) {
+  ExitCode written(const std::string& path, std::string_view text, const ScanTotals& totals) {
+    ++(totals.intact() ? intact_ : damaged_);
+    sum_.records += totals.records;
+    sum_.lost += totals.lost;
+    sum_.compressed_lost += totals.compressed_lost;
     out_.write(text);
+    if (arguments_.damaged && !totals.intact()) out_.write(without_secrets(path) + "\n");
     out_.flush_soon();
     return totals.intact() ? ExitCode::ok : ExitCode::no;
   }
 
+  // "2,000 files: 1,957 intact, 42 damaged, 1 unreadable; 81,920 intact records, 4,711 bytes lost"
+  std::string total() const {
+    std::string text = fmt::format("{}: {} intact", counted(files_, "file"), grouped(intact_));
+    if (damaged_ > 0) text += fmt::format(", {} damaged", grouped(damaged_));
+    const uint64_t unreadable = files_ - intact_ - damaged_;
+    if (unreadable > 0) text += fmt::format(", {} unreadable", grouped(unreadable));
+    text += fmt::format("; {}", counted(sum_.records, "intact record"));
+    if (damaged_ > 0) text += fmt::format(", {} lost", byte_count(sum_.lost));
+    if (sum_.compressed_lost > 0) {
+      text += fmt::format(", and {}", counted(sum_.compressed_lost, "compressed byte"));
+    }
+    return text + "\n";
+  }
+
   const VerifyArguments& arguments_;
   const CommandContext& context_;
+  const uint64_t files_;
   const bool is_single_;
   Output out_;
   InputProgress progress_;
+  // Of the files that were reported.
+  uint64_t intact_ = 0;
+  uint64_t damaged_ = 0;
+  ScanTotals sum_ = {};
 };
 
 ExitCode verify(const VerifyArguments& arguments, const CommandContext& context) {
   const auto paths = arguments.files.paths(context);
+  if (!arguments.reports() && (arguments.json || arguments.manifest)) {
+    throw UsageError("--damaged and --quiet are for verify without --json and --manifest");
+  }
+  if (arguments.damaged && arguments.quiet) {
+    throw UsageError("--damaged prints paths, --quiet nothing: give one of them");
+  }
   if (arguments.manifest) {
     Output out(context, arguments.output);
     const ExitCode status = check_manifests(context, paths, arguments.threads, arguments.json, out);
@@ -135,7 +181,8 @@ or which bytes [begin, end) are damaged, why, and how many intact records are be
 after these regions. After damage, the next record is searched for at every byte: one whose length
 CRC and data CRC are both correct. In compressed files, offsets are those of the decompressed
 content. If a compressed file is damaged itself, reading continues at the next gzip member or zstd
-frame; the report says how many compressed bytes can't be decompressed.
+frame; the report says how many compressed bytes can't be decompressed. The report of several files
+ends with a total.
 
 --json prints one object for each file: {path, records, intact, regions: [{begin, end, reason,
 records_before}], bytes, bytes_lost, compression}. records is the number of intact records,
@@ -148,7 +195,7 @@ decompressed, compressed_bytes_lost is their number; bytes_lost is of the decomp
 manifest of that run. This also finds files that are missing, or intact but not the same.)",
       .examples = R"(  tfrecord verify train.tfrecords
   tfrecord verify --manifest out/manifest.jsonl
-  tfrecord verify --json 'train-*' | jq -r 'select(.intact | not) | .path'
+  tfrecord verify --damaged 'train-*' > damaged.txt
   curl -s https://example.org/train.tfrecords.gz | tfrecord verify -)",
       .answers_no = "a file is damaged, or differs from the manifest",
       .define = [](CommandApp& app) -> CommandAction {
@@ -162,6 +209,10 @@ manifest of that run. This also finds files that are missing, or intact but not 
             "FILE is a manifest.jsonl of --to-dir: check the files beside it by their size "
             "and their CRC-32C");
         app.add_flag("--json", arguments->json, "Print one JSON object per file");
+        app.add_flag("--damaged", arguments->damaged,
+                     "Print only the paths of damaged files, one per line");
+        app.add_flag("-q,--quiet", arguments->quiet,
+                     "Print nothing: the exit status says whether all files are intact");
         return [arguments](const CommandContext& context) { return verify(*arguments, context); };
       }};
 }

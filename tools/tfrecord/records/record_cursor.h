@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "dataset/record/record_header_reader.h"
+#include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/io/file.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_index.h"
@@ -31,9 +33,11 @@ class RecordCursor {
  public:
   // Reads a stream from its start. If `range` doesn't contain all records of a plain file or URL,
   // skips the records before range.first with the help of a matching FILE.idx, or else by reading
-  // their headers. Reports the bytes read to `progress`.
+  // their headers. With `on_damage`, reads the intact records. Reports the bytes read to
+  // `progress`.
   RecordCursor(const CommandContext& context, const std::string& path,
-               const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
+               const RecordReadOptions& reading, RecordRange range, InputProgress& progress,
+               const DamageSink& on_damage = {});
 
   // Returns the next record of the range, with `path`, valid until the next call; nullopt at the
   // end of the range or file.
@@ -43,6 +47,7 @@ class RecordCursor {
 
  private:
   bool open_random(const std::string& path);
+  std::optional<Record> read_in_turn();
   std::optional<RecordIndexEntry> read_entry();
   void skip_to_first();
 
@@ -52,7 +57,11 @@ class RecordCursor {
   const RecordRange range_;
   InputProgress& progress_;
   uint64_t next_ = 0;
-  // The input: a stream, a file with its index, or a file whose headers are read.
+  // The input: its intact records, a stream, a file with its index, or a file whose headers are
+  // read.
+  FileWork work_;
+  InputReading input_;
+  std::optional<InputRecords> intact_;
   std::optional<RecordReader> stream_;
   std::unique_ptr<RandomAccessFile> file_;
   std::optional<RecordIndexReader> index_;

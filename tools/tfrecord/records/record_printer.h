@@ -33,6 +33,7 @@ struct PrintOptions {
   };
 
   RecordReadOptions reading = {};
+  DamageSink on_damage = {};  // InputReading::on_damage
   Format format = Format::text;
   RecordTextOptions text = {};
   std::optional<MessageKind> kind = {};  // of the messages; default: as message_kind() says

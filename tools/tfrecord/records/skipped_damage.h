@@ -1,4 +1,4 @@
-// --skip-corrupt of convert and export: reports what is skipped, and counts it.
+// --skip-corrupt: reports what is skipped, and counts it.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,19 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/damaged_region.h"
+#include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
+
+// Adds --skip-corrupt; `what_else` is skipped, too: "", or the rest of a sentence.
+void add_skip_corrupt(ArgumentParser& app, bool& skip_corrupt, const std::string& what_else = "");
+// Throws UsageError if CRCs, by which damage is found, are not to be checked.
+void check_skip_corrupt(bool skip_corrupt, const RecordReadOptions& reading);
 
 class SkippedDamage {
  public:
@@ -20,6 +28,10 @@ class SkippedDamage {
       : context_(context), command_(std::move(command)) {}
 
   void skip(const std::string& path, const DamagedRegion& region);
+  // Calls skip(), on the thread that calls it; this object must outlive it.
+  DamageSink sink() {
+    return [this](const std::string& path, const DamagedRegion& region) { skip(path, region); };
+  }
   // A record whose image can't be used.
   void skip_record(const Error& error);
   // Says how much was skipped in all, if anything was.
@@ -35,6 +47,8 @@ class SkippedDamage {
  private:
   const CommandContext& context_;
   const std::string command_;
+  std::string last_path_;
+  uint64_t files_ = 0;  // with damage
   uint64_t regions_ = 0;
   uint64_t bytes_ = 0;
   uint64_t compressed_bytes_ = 0;

@@ -101,8 +101,10 @@ struct InferredSchema {
 // features without a list in any record, are omitted; a comment in the code says so.
 std::string schema_as_cpp(const InferredSchema& schema);
 
-// Returns the same schema as Python dicts of tf.io's FixedLenFeature and RaggedFeature, for
-// tf.io.parse_example or tf.io.parse_sequence_example.
+// Returns the same schema as Python dicts of recordpipe's FixedLenFeature and RaggedFeature, for
+// Dataset.parse() or parse_sequence_example(); or of tf.io's, for tf.io.parse_example or
+// tf.io.parse_sequence_example.
 std::string schema_as_python(const InferredSchema& schema);
+std::string schema_as_tensorflow(const InferredSchema& schema);
 
 }  // namespace recordpipe
