@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "dataset/io/counted_loss.h"
+#include "dataset/io/compression/counted_loss.h"
 #include "dataset/record/snappy_source.h"
 #include "recordpipe/record/record_format.h"
 

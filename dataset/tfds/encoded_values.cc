@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/io/inflate_engine.h"
+#include "dataset/io/compression/inflate_engine.h"
 #include "dataset/tfds/shapes.h"
 #include "recordpipe/base/error.h"
 

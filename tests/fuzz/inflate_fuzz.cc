@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/inflate_engine.h"
+#include "dataset/io/compression/inflate_engine.h"
 #include "dataset/record/snappy_source.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/endian.h"

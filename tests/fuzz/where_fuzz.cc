@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "dataset/toolkit/selection/regex.h"
+#include "dataset/toolkit/where/regex.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/example_builder.h"
 #include "recordpipe/toolkit/where.h"

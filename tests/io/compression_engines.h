@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/io/inflate_engine.h"
+#include "dataset/io/compression/inflate_engine.h"
 #include "recordpipe/io/compression.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

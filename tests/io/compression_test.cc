@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/inflate_engine.h"
+#include "dataset/io/compression/inflate_engine.h"
 #include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

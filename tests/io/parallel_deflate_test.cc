@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/io/inflate_engine.h"
+#include "dataset/io/compression/inflate_engine.h"
 #include "recordpipe/io/atomic_file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
@@ -147,9 +147,9 @@ TEST_P(ParallelDeflateTest, SeveralSinksShareThreads) {
   }
 }
 
-// ISA-L's output depended on the address of its stream (dataset/io/isal_deflate.cc): of 8,192
-// addresses in steps of 64 KiB, one gave other bytes. Not with sanitizers, whose allocators don't
-// give memory in such steps.
+// ISA-L's output depended on the address of its stream (dataset/io/compression/isal_deflate.cc): of
+// 8,192 addresses in steps of 64 KiB, one gave other bytes. Not with sanitizers, whose allocators
+// don't give memory in such steps.
 #ifndef RECORDPIPE_SANITIZED
 TEST(FastGzip, IsTheSameAtAnyAddress) {
   const ParallelDeflateOptions options{.format = Compression::gzip, .fast = true, .threads = 1};

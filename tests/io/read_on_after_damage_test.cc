@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/lost_content.h"
+#include "dataset/io/compression/lost_content.h"
 #include "recordpipe/base/error.h"
 #include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"

@@ -30,7 +30,7 @@ class CheckLayers(unittest.TestCase):
             "dataset/include/recordpipe/base/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
             "dataset/include/recordpipe/io/file.h": HEADER + '#include "recordpipe/base/error.h"\n',
             "dataset/io/posix.h": HEADER + '#include "recordpipe/io/file.h"\n',
-            "dataset/io/deflate.cc": '#include <zlib.h>\n#include "dataset/io/posix.h"\n',
+            "dataset/io/compression/deflate.cc": '#include <zlib.h>\n#include "dataset/io/posix.h"\n',
             "dataset/http/client.cc": "#include <curl/curl.h>\n",
             "dataset/record/reader.cc": '#include "recordpipe/base/error.h"\n#include "recordpipe/io/file.h"\n',
             "dataset/example/view.cc": '#include "recordpipe/proto/example.pb.h"\n',

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/execute/thread_tuner.h"
-#include "dataset/pipeline/operators/execution/prefetch_depth.h"
+#include "dataset/pipeline/operators/buffering/prefetch_depth.h"
 #include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"

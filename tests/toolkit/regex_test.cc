@@ -1,6 +1,6 @@
 // Tests regular expressions: their syntax, UTF-8, and hostile patterns and texts.
 // (tests/cli/tfrecord_where_test.py compares them with Python's.)
-#include "dataset/toolkit/selection/regex.h"
+#include "dataset/toolkit/where/regex.h"
 
 #include <string>
 #include <thread>

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "dataset/io/deflate_block.h"
+#include "dataset/io/compression/deflate_block.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/atomic_file_set.h"
 #include "recordpipe/io/parallel_deflate.h"

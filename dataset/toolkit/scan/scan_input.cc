@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "dataset/io/lost_content.h"
+#include "dataset/io/compression/lost_content.h"
 #include "recordpipe/checksum/crc32c.h"
 
 namespace recordpipe {
