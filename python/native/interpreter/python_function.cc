@@ -29,49 +29,52 @@ std::string note_of(const Origin& origin, const Ticket* ticket) {
          " of the elements or batches of its source, counted from 0";
 }
 
-// Calls visit(i) for each element that has not failed, under the GIL.
-template <class Visit, class OriginOf>
-void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failures,
-                const OriginOf& origin_of_element, const Visit& visit) {
+Origin origin_of_input(const PythonObject& element) { return element.origin(); }
+template <class T>
+Origin origin_of_input(const T&) {
+  return {};
+}
+
+// Calls visit(i) for each of the `count` inputs that has not failed, under the GIL.
+template <class In, class Visit>
+void visit_each(std::span<const Ticket> tickets, size_t count, const In* inputs, Failures& failures,
+                const Visit& visit) {
   const GilScope gil;
   extension::for_each_good(count, failures, [&](size_t i) {
     if (internal::works_in_vain()) throw_cancelled();
     try {
       visit(i);
     } catch (nb::python_error& error) {
-      throw_raised(error,
-                   note_of(origin_of_element(i), i < tickets.size() ? &tickets[i] : nullptr));
+      const Ticket* const ticket = i < tickets.size() ? &tickets[i] : nullptr;
+      throw_raised(error, note_of(origin_of_input(inputs[i]), ticket));
     }
   });
 }
 
-template <class Call>
+// Calls call(input, output, ticket) for each element.
+template <class In, class Out, class Call>
 class PythonMap final : public MapFunction {
  public:
-  PythonMap(PythonFunction function, Call call)
-      : function_(std::move(function)), call_(std::move(call)) {}
+  PythonMap(std::vector<Parameter> parameters, Call call)
+      : parameters_(std::move(parameters)), call_(std::move(call)) {}
 
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
              Failures& failures) const override {
-    auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<PythonObject*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) {
-          out[i] = PythonObject(call_(function_.function->get(), in[i].get(), tickets[i]),
-                                in[i].origin());
-        });
+    auto* const in = static_cast<In*>(inputs);
+    auto* const out = static_cast<Out*>(outputs);
+    visit_each(tickets, tickets.size(), in, failures,
+               [&](size_t i) { call_(in[i], out[i], tickets[i]); });
   }
-  std::vector<Parameter> parameters() const override { return function_.parameters(); }
+  std::vector<Parameter> parameters() const override { return parameters_; }
 
  private:
-  PythonFunction function_;
+  std::vector<Parameter> parameters_;
   Call call_;
 };
 
-template <class Call>
-std::unique_ptr<MapFunction> make_map(PythonFunction function, Call call) {
-  return std::make_unique<PythonMap<Call>>(std::move(function), std::move(call));
+template <class In, class Out, class Call>
+std::unique_ptr<MapFunction> make_map(std::vector<Parameter> parameters, Call call) {
+  return std::make_unique<PythonMap<In, Out, Call>>(std::move(parameters), std::move(call));
 }
 
 // Returns the Dataset that a function has returned; null if it has returned something else.
@@ -90,143 +93,48 @@ struct FlatMapResult {
   }
 };
 
-class PythonFlatMap final : public MapFunction {
- public:
-  explicit PythonFlatMap(PythonFunction function) : function_(std::move(function)) {}
+extension::FlatMapRest rest_of(const Dataset<PythonObject>& elements) {
+  const GilRelease no_gil;
+  // A pass knows the epoch of its dataset.
+  return {.dataset = extension::node(elements),
+          .epoch = elements.with_options({.threads = 1}).iterate().epoch()};
+}
 
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<FlatMapResult*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) {
-          out[i].elements.clear();
-          out[i].rest = {};
-          const nb::object returned = function_.function->get()(in[i].get());
-          nb::object native;
-          if (const PythonDataset* const dataset = dataset_in(returned, native)) {
-            require_not_replaced(*dataset);
-            out[i].rest = rest_of(dataset->objects());
-          } else {
-            collect(returned, in[i].origin(), note_of(in[i].origin(), &tickets[i]), out[i]);
-          }
-        });
-  }
-  std::vector<Parameter> parameters() const override { return function_.parameters(); }
-
- private:
-  static extension::FlatMapRest rest_of(const Dataset<PythonObject>& elements) {
-    const GilRelease no_gil;
-    // A pass knows the epoch of its dataset.
-    return {.dataset = extension::node(elements),
-            .epoch = elements.with_options({.threads = 1}).iterate().epoch()};
-  }
-
-  // The elements before an exception are there, too.
-  void collect(const nb::object& returned, const Origin& origin, const std::string& note,
-               FlatMapResult& out) const {
-    const nb::object iterator = iterators_.of(returned, "flat_map");
+// The elements before an exception are there, too.
+void collect_into(FlatMapResult& out, const nb::object& iterator, const Origin& origin,
+                  const Ticket& ticket) {
+  try {
+    for (const nb::handle value : iterator) out.elements.emplace_back(nb::borrow(value), origin);
+  } catch (nb::python_error& error) {
     try {
-      for (const nb::handle value : iterator) out.elements.emplace_back(nb::borrow(value), origin);
-    } catch (nb::python_error& error) {
-      try {
-        throw_raised(error, note);
-      } catch (...) {
-        out.rest.error = std::current_exception();
-      }
+      throw_raised(error, note_of(origin, &ticket));
+    } catch (...) {
+      out.rest.error = std::current_exception();
     }
   }
+}
 
-  PythonFunction function_;
-  NewIterators iterators_;
-};
+[[noreturn]] void refuse_type(const char* format, const nb::object& value) {
+  PyErr_Format(PyExc_TypeError, format, nb::object(value.type().attr("__name__")).ptr());
+  throw nb::python_error();
+}
 
-class WithOrigin final : public MapFunction {
- public:
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<PythonObject*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
-        [&](size_t i) {
-          const Origin& origin = in[i].origin();
-          if (!origin.path) {
-            throw Error({.kind = ErrorKind::unsupported,
-                         .reason = "with_origin: an element that doesn't come from one record",
-                         .hint = "call it behind tfrecords() or parse(), before batch()"});
-          }
-          out[i] = PythonObject(nb::make_tuple(in[i].get(), FilePath{*origin.path}, origin.number),
-                                origin);
-        });
+// The record shares the memory of the bytes.
+Record to_record(PythonObject object) {
+  const nb::object value = object.get();
+  if (!nb::isinstance<nb::bytes>(value)) {
+    refuse_type("parse() needs the bytes of a record, not %.100S", value);
   }
-  std::vector<Parameter> parameters() const override { return {}; }
-};
-
-class ObjectsToRecords final : public MapFunction {
- public:
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<Record*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) { out[i] = to_record(std::move(in[i])); });
-  }
-  std::vector<Parameter> parameters() const override { return {}; }
-
- private:
-  // The record shares the memory of the bytes.
-  static Record to_record(PythonObject object) {
-    const nb::object value = object.get();
-    if (!nb::isinstance<nb::bytes>(value)) {
-      PyErr_Format(PyExc_TypeError, "parse() needs the bytes of a record, not %.100S",
-                   nb::object(value.type().attr("__name__")).ptr());
-      throw nb::python_error();
-    }
-    const nb::bytes bytes(value);
-    const auto* const data = static_cast<const std::byte*>(bytes.data());
-    const auto owner = std::make_shared<const PythonObject>(std::move(object));
-    const Origin& origin = owner->origin();
-    return {.data = {data, bytes.size()},
-            .offset = origin.offset,
-            .path = origin.path ? std::string_view(*origin.path) : std::string_view(),
-            .owner = std::shared_ptr<const std::byte[]>(owner, data),
-            .number = origin.number};
-  }
-};
-
-class PythonInterleave final : public MapFunction {
- public:
-  explicit PythonInterleave(PythonFunction function) : function_(std::move(function)) {}
-
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<PythonObject*>(inputs);
-    auto* const out = static_cast<extension::NodePtr*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) {
-          const nb::object returned = function_.function->get()(in[i].get());
-          nb::object native;
-          const PythonDataset* const dataset = dataset_in(returned, native);
-          if (!dataset) {
-            PyErr_Format(PyExc_TypeError,
-                         "the function of interleave() returned %.100S, not a Dataset; flat_map() "
-                         "takes other iterables",
-                         nb::object(returned.type().attr("__name__")).ptr());
-            throw nb::python_error();
-          }
-          require_not_replaced(*dataset);
-          out[i] = extension::node(dataset->objects());
-        });
-  }
-  std::vector<Parameter> parameters() const override { return function_.parameters(); }
-
- private:
-  PythonFunction function_;
-};
+  const nb::bytes bytes(value);
+  const auto* const data = static_cast<const std::byte*>(bytes.data());
+  const auto owner = std::make_shared<const PythonObject>(std::move(object));
+  const Origin& origin = owner->origin();
+  return {.data = {data, bytes.size()},
+          .offset = origin.offset,
+          .path = origin.path ? std::string_view(*origin.path) : std::string_view(),
+          .owner = std::shared_ptr<const std::byte[]>(owner, data),
+          .number = origin.number};
+}
 
 class PythonFilter final : public extension::Predicate {
  public:
@@ -234,14 +142,12 @@ class PythonFilter final : public extension::Predicate {
 
   void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const override {
     const auto* const in = static_cast<const PythonObject*>(values);
-    visit_each(
-        {}, count, failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) {
-          const nb::object result = predicate_.function->get()(in[i].get());
-          const int truth = PyObject_IsTrue(result.ptr());
-          if (truth < 0) throw nb::python_error();
-          kept[i] = static_cast<uint8_t>(truth);
-        });
+    visit_each({}, count, in, failures, [&](size_t i) {
+      const nb::object result = predicate_.function->get()(in[i].get());
+      const int truth = PyObject_IsTrue(result.ptr());
+      if (truth < 0) throw nb::python_error();
+      kept[i] = static_cast<uint8_t>(truth);
+    });
   }
   std::vector<Parameter> parameters() const override { return predicate_.parameters(); }
 
@@ -257,22 +163,20 @@ class PythonSizes final : public extension::MeasureFunction {
   void measure(size_t count, const void* values, uint64_t* sizes,
                Failures& failures) const override {
     const auto* const in = static_cast<const PythonObject*>(values);
-    visit_each(
-        {}, count, failures, [&](size_t i) { return in[i].origin(); },
-        [&](size_t i) {
-          const nb::object result = function_.function->get()(in[i].get());
-          uint64_t* const out = sizes + i * count_;
-          if (PyIndex_Check(result.ptr())) {
-            *out = length_of(result);
-            return;
-          }
-          size_t at = 0;
-          for (const nb::handle size : result) {
-            if (at < count_) out[at] = length_of(size);
-            ++at;
-          }
-          if (at != count_) internal::fail_number_of_sizes(at, count_);
-        });
+    visit_each({}, count, in, failures, [&](size_t i) {
+      const nb::object result = function_.function->get()(in[i].get());
+      uint64_t* const out = sizes + i * count_;
+      if (PyIndex_Check(result.ptr())) {
+        *out = length_of(result);
+        return;
+      }
+      size_t at = 0;
+      for (const nb::handle size : result) {
+        if (at < count_) out[at] = length_of(size);
+        ++at;
+      }
+      if (at != count_) internal::fail_number_of_sizes(at, count_);
+    });
   }
   std::vector<Parameter> parameters() const override { return function_.parameters(); }
 
@@ -287,28 +191,6 @@ class PythonSizes final : public extension::MeasureFunction {
   size_t count_;
 };
 
-class Collate final : public MapFunction {
- public:
-  explicit Collate(PythonFunction function) : function_(std::move(function)) {}
-
-  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
-             Failures& failures) const override {
-    auto* const in = static_cast<std::vector<PythonObject>*>(inputs);
-    auto* const out = static_cast<PythonObject*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
-        [&](size_t i) {
-          nb::list rows;
-          for (const PythonObject& row : in[i]) rows.append(row.get());
-          out[i] = PythonObject(function_.function->get()(rows));
-        });
-  }
-  std::vector<Parameter> parameters() const override { return function_.parameters(); }
-
- private:
-  PythonFunction function_;
-};
-
 class RecordsToPython final : public MapFunction {
  public:
   void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
@@ -316,9 +198,8 @@ class RecordsToPython final : public MapFunction {
     const auto* const in = static_cast<const Record*>(inputs);
     auto* const out = static_cast<PythonObject*>(outputs);
     std::shared_ptr<const std::string> path;
-    visit_each(
-        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
-        [&](size_t i) { out[i] = to_python(in[i], path); });
+    visit_each(tickets, tickets.size(), in, failures,
+               [&](size_t i) { out[i] = to_python(in[i], path); });
   }
   std::vector<Parameter> parameters() const override { return {}; }
 };
@@ -336,14 +217,12 @@ class BatchesToPython final : public MapFunction {
              Failures& failures) const override {
     auto* const in = static_cast<Batch*>(inputs);
     auto* const out = static_cast<PythonObject*>(outputs);
-    visit_each(
-        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
-        [&](size_t i) {
-          Origin origin;
-          if constexpr (std::is_same_v<Batch, ParsedBatch>) origin = std::move(in[i].origin);
-          out[i] = PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_),
-                                std::move(origin));
-        });
+    visit_each(tickets, tickets.size(), in, failures, [&](size_t i) {
+      Origin origin;
+      if constexpr (std::is_same_v<Batch, ParsedBatch>) origin = std::move(in[i].origin);
+      out[i] =
+          PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_), std::move(origin));
+    });
   }
   std::vector<Parameter> parameters() const override { return {}; }
 
@@ -396,15 +275,20 @@ nb::object NewIterators::of(const nb::object& returned, const char* operator_nam
 }
 
 std::unique_ptr<MapFunction> python_map(PythonFunction function) {
-  return make_map(std::move(function), [](const nb::object& f, const nb::object& element,
-                                          const Ticket&) { return f(element); });
+  return make_map<PythonObject, PythonObject>(
+      function.parameters(), [function](PythonObject& in, PythonObject& out, const Ticket&) {
+        out = PythonObject(function.function->get()(in.get()), in.origin());
+      });
 }
 
 std::unique_ptr<MapFunction> python_random_map(PythonFunction function, uint64_t key) {
-  return make_map(std::move(function), [key](const nb::object& f, const nb::object& element,
-                                             const Ticket& ticket) {
-    return f(element, numpy_generator(Random(key, ticket.id.epoch, ticket.id.index)));
-  });
+  return make_map<PythonObject, PythonObject>(
+      function.parameters(),
+      [function, key](PythonObject& in, PythonObject& out, const Ticket& ticket) {
+        const Random random(key, ticket.id.epoch, ticket.id.index);
+        out =
+            PythonObject(function.function->get()(in.get(), numpy_generator(random)), in.origin());
+      });
 }
 
 std::unique_ptr<extension::Predicate> python_filter(PythonFunction predicate) {
@@ -412,7 +296,20 @@ std::unique_ptr<extension::Predicate> python_filter(PythonFunction predicate) {
 }
 
 std::unique_ptr<MapFunction> python_flat_map(PythonFunction function) {
-  return std::make_unique<PythonFlatMap>(std::move(function));
+  return make_map<PythonObject, FlatMapResult>(
+      function.parameters(), [function, iterators = NewIterators()](
+                                 PythonObject& in, FlatMapResult& out, const Ticket& ticket) {
+        out.elements.clear();
+        out.rest = {};
+        const nb::object returned = function.function->get()(in.get());
+        nb::object native;
+        if (const PythonDataset* const dataset = dataset_in(returned, native)) {
+          require_not_replaced(*dataset);
+          out.rest = rest_of(dataset->objects());
+        } else {
+          collect_into(out, iterators.of(returned, "flat_map"), in.origin(), ticket);
+        }
+      });
 }
 
 const extension::ElementOps& flat_map_result() {
@@ -434,7 +331,20 @@ extension::FlatMapRest* rest_of_flat_map(void* result) {
 }
 
 std::unique_ptr<MapFunction> python_interleave(PythonFunction function) {
-  return std::make_unique<PythonInterleave>(std::move(function));
+  return make_map<PythonObject, extension::NodePtr>(
+      function.parameters(), [function](PythonObject& in, extension::NodePtr& out, const Ticket&) {
+        const nb::object returned = function.function->get()(in.get());
+        nb::object native;
+        const PythonDataset* const dataset = dataset_in(returned, native);
+        if (!dataset) {
+          refuse_type(
+              "the function of interleave() returned %.100S, not a Dataset; flat_map() takes other "
+              "iterables",
+              returned);
+        }
+        require_not_replaced(*dataset);
+        out = extension::node(dataset->objects());
+      });
 }
 
 int64_t to_integer(nb::handle number) {
@@ -450,12 +360,32 @@ std::unique_ptr<extension::MeasureFunction> python_sizes(PythonFunction function
 }
 
 std::unique_ptr<MapFunction> python_collate(PythonFunction function) {
-  return std::make_unique<Collate>(std::move(function));
+  using Rows = std::vector<PythonObject>;
+  return make_map<Rows, PythonObject>(function.parameters(),
+                                      [function](const Rows& in, PythonObject& out, const Ticket&) {
+                                        nb::list rows;
+                                        for (const PythonObject& row : in) rows.append(row.get());
+                                        out = PythonObject(function.function->get()(rows));
+                                      });
 }
 
-std::unique_ptr<MapFunction> python_with_origin() { return std::make_unique<WithOrigin>(); }
+std::unique_ptr<MapFunction> python_with_origin() {
+  return make_map<PythonObject, PythonObject>(
+      {}, [](PythonObject& in, PythonObject& out, const Ticket&) {
+        const Origin& origin = in.origin();
+        if (!origin.path) {
+          throw Error({.kind = ErrorKind::unsupported,
+                       .reason = "with_origin: an element that doesn't come from one record",
+                       .hint = "call it behind tfrecords() or parse(), before batch()"});
+        }
+        out = PythonObject(nb::make_tuple(in.get(), FilePath{*origin.path}, origin.number), origin);
+      });
+}
 
-std::unique_ptr<MapFunction> python_to_records() { return std::make_unique<ObjectsToRecords>(); }
+std::unique_ptr<MapFunction> python_to_records() {
+  return make_map<PythonObject, Record>(
+      {}, [](PythonObject& in, Record& out, const Ticket&) { out = to_record(std::move(in)); });
+}
 
 std::unique_ptr<MapFunction> records_to_python() { return std::make_unique<RecordsToPython>(); }
 
