@@ -31,13 +31,13 @@ std::vector<std::string> manifest_lines(const SharedFiles& files, const FilePath
   return lines;
 }
 
-struct Checked {
+struct CheckedOutput {
   std::string difference = {};
   std::exception_ptr error = {};  // an Error
 };
 
 // The exception if the file can't be read; otherwise the difference.
-nb::object described(const Checked& checked) {
+nb::object described(const CheckedOutput& checked) {
   if (!checked.error) return text(checked.difference);
   try {
     std::rethrow_exception(checked.error);
@@ -58,7 +58,7 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
     expected.push_back(parse_shard_record(line, kManifestName, expected.size() + 1));
     bytes += expected.back().bytes;
   }
-  std::vector<Checked> checked(paths.size());
+  std::vector<CheckedOutput> checked(paths.size());
   run_file_work(files, progress, bytes, [&](const FileWork& work) {
     const std::vector<std::string> names = strings(paths);
     for_each_file<bool>(
@@ -71,7 +71,7 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
             throw_if_stopped(work.stop, path);
             work.add(read);
           };
-          Checked& file = checked[share.number];
+          CheckedOutput& file = checked[share.number];
           try {
             throw_if_stopped(work.stop, path);
             const ShardRecord& output = expected[share.number];
@@ -85,7 +85,7 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
         [](bool) { return true; }, files_at_once(work.files, names, thread_count(threads)));
   });
   nb::list found;
-  for (const Checked& file : checked) found.append(described(file));
+  for (const CheckedOutput& file : checked) found.append(described(file));
   return found;
 }
 
