@@ -14,18 +14,15 @@
 namespace recordpipe::python {
 namespace {
 
-Dataset<PythonObject> mapped(const Dataset<PythonObject>& input,
-                             std::unique_ptr<extension::MapFunction> function,
-                             std::optional<uint64_t> seed = {}) {
-  return extension::dataset<PythonObject>(
-      input, extension::map(extension::node(input), std::move(function),
-                            extension::element_ops<PythonObject>(), seed));
+template <class Out = PythonObject, class In>
+Dataset<Out> mapped(const Dataset<In>& input, std::unique_ptr<extension::MapFunction> function,
+                    std::optional<uint64_t> seed = {}) {
+  return extension::dataset<Out>(input, extension::map(extension::node(input), std::move(function),
+                                                       extension::element_ops<Out>(), seed));
 }
 
 PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, PythonFunction collect) {
-  return PythonDataset(extension::dataset<PythonObject>(
-      vectors, extension::map(extension::node(vectors), python_collate(std::move(collect)),
-                              extension::element_ops<PythonObject>(), {})));
+  return PythonDataset(mapped(vectors, python_collate(std::move(collect))));
 }
 
 using Objects = std::vector<PythonObject>;
@@ -145,11 +142,7 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
   }
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) {
     // Bytes, perhaps: of interleave(tfrecords), or of a function that unpacks records.
-    return PythonDataset(
-        extension::dataset<Record>(*objects,
-                                   extension::map(extension::node(*objects), python_to_records(),
-                                                  extension::element_ops<Record>(), {})),
-        std::move(spec));
+    return PythonDataset(mapped<Record>(*objects, python_to_records()), std::move(spec));
   }
   if (!std::holds_alternative<Dataset<Record>>(elements_)) {
     throw Error({.kind = ErrorKind::invalid_argument,
@@ -388,20 +381,14 @@ PythonDataset PythonDataset::computed() const {
 }
 
 Dataset<PythonObject> PythonDataset::objects() const {
-  const auto converted = [](const auto& elements,
-                            std::unique_ptr<extension::MapFunction> function) {
-    return extension::dataset<PythonObject>(
-        elements, extension::map(extension::node(elements), std::move(function),
-                                 extension::element_ops<PythonObject>(), {}));
-  };
   if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) return *objects;
-  if (!spec_) return converted(std::get<Dataset<Record>>(elements_), records_to_python());
+  if (!spec_) return mapped(std::get<Dataset<Record>>(elements_), records_to_python());
   if (const auto* images = std::get_if<Dataset<ImageBatch>>(&elements_)) {
-    return converted(*images, images_to_python(spec_, std::make_shared<LeasePool>()));
+    return mapped(*images, images_to_python(spec_, std::make_shared<LeasePool>()));
   }
   const PythonDataset batches = computed();
-  return converted(std::get<Dataset<ParsedBatch>>(batches.elements_),
-                   batches_to_python(spec_, std::make_shared<LeasePool>(), batches.single_));
+  return mapped(std::get<Dataset<ParsedBatch>>(batches.elements_),
+                batches_to_python(spec_, std::make_shared<LeasePool>(), batches.single_));
 }
 
 uint64_t PythonDataset::plan_hash() const {

@@ -61,14 +61,6 @@ SharedObject shared(nb::object object) {
   return std::make_shared<const PythonObject>(std::move(object));
 }
 
-// function_identity.Identity
-using Identity = std::tuple<std::string, std::string, std::vector<std::string>>;
-
-PythonFunction identified(nb::object function, Identity identity) {
-  auto& [name, code, not_compared] = identity;
-  return {shared(std::move(function)), {std::move(name), std::move(code), std::move(not_compared)}};
-}
-
 PackOptions packing(size_t open_rows, bool truncate) {
   return {.open_rows = open_rows, .too_long = truncate ? TooLong::truncate : TooLong::error};
 }
@@ -165,9 +157,8 @@ struct StartGenerator {
   std::vector<Parameter> parameters() const { return factory.parameters(); }
 };
 
-PythonDataset generator(nb::object factory, Identity identity) {
-  return PythonDataset(
-      from_generator(StartGenerator{identified(std::move(factory), std::move(identity)), {}}));
+PythonDataset generator(PythonFunction factory) {
+  return PythonDataset(from_generator(StartGenerator{std::move(factory), {}}));
 }
 
 void define_dataset(nb::module_& module) {
@@ -191,44 +182,23 @@ void define_dataset(nb::module_& module) {
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("warn_of_unlisted", &warn_of_unlisted);
 
+  nb::class_<PythonFunction>(module, "Function")
+      .def("__init__", [](PythonFunction* self, nb::object function, std::string name,
+                          std::string code, std::vector<std::string> not_compared) {
+        new (self) PythonFunction{shared(std::move(function)),
+                                  {std::move(name), std::move(code), std::move(not_compared)}};
+      });
+
   using Self = const PythonDataset&;
   nb::class_<PythonDataset>(module, "Dataset")
       .def("parse", [](Self self, std::shared_ptr<ParseSpec> spec) { return self.parse(spec); })
-      .def("batch",
-           [](Self self, size_t size, bool drop_remainder, nb::object stack, Identity identity) {
-             return self.batch(size, drop_remainder,
-                               identified(std::move(stack), std::move(identity)));
-           })
-      .def("map",
-           [](Self self, nb::object function, Identity identity) {
-             return self.map(identified(std::move(function), std::move(identity)));
-           })
-      .def("map_with_random",
-           [](Self self, nb::object function, uint64_t seed, Identity identity) {
-             return self.map_with_random(identified(std::move(function), std::move(identity)),
-                                         seed);
-           })
-      .def("flat_map",
-           [](Self self, nb::object function, Identity identity) {
-             return self.flat_map(identified(std::move(function), std::move(identity)));
-           })
-      .def("filter",
-           [](Self self, nb::object predicate, Identity identity) {
-             return self.filter(identified(std::move(predicate), std::move(identity)));
-           })
-      .def("interleave",
-           [](Self self, nb::object function, size_t cycle_length, size_t block_length,
-              Identity identity) {
-             return self.interleave(identified(std::move(function), std::move(identity)),
-                                    cycle_length, block_length);
-           })
-      .def(
-          "scan",
-          [](Self self, nb::object state, nb::object function, Identity identity) {
-            return self.scan(std::move(state),
-                             identified(std::move(function), std::move(identity)));
-          },
-          nb::arg().none(), nb::arg(), nb::arg())
+      .def("batch", &PythonDataset::batch)
+      .def("map", &PythonDataset::map)
+      .def("map_with_random", &PythonDataset::map_with_random)
+      .def("flat_map", &PythonDataset::flat_map)
+      .def("filter", &PythonDataset::filter)
+      .def("interleave", &PythonDataset::interleave)
+      .def("scan", &PythonDataset::scan, nb::arg().none(), nb::arg())
       .def("window",
            [](Self self, size_t size, std::optional<size_t> shift, bool drop_remainder,
               nb::object collect) {
@@ -246,12 +216,11 @@ void define_dataset(nb::module_& module) {
                  feature, {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most);
            })
       .def("bucket",
-           [](Self self, nb::object length, Identity identity, std::vector<size_t> boundaries,
+           [](Self self, const PythonFunction& length, std::vector<size_t> boundaries,
               std::vector<size_t> batch_sizes, bool drop_remainder, std::optional<size_t> most,
               nb::object stack) {
              return self.bucket_by_sequence_length(
-                 identified(std::move(length), std::move(identity)),
-                 {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most,
+                 length, {std::move(boundaries), std::move(batch_sizes), drop_remainder}, most,
                  shared(std::move(stack)));
            })
       .def("pack_features",
@@ -260,10 +229,10 @@ void define_dataset(nb::module_& module) {
              return self.pack_sequences(features, lengths, packing(open_rows, truncate));
            })
       .def("pack",
-           [](Self self, nb::object sizes, Identity identity, const std::vector<size_t>& lengths,
+           [](Self self, const PythonFunction& sizes, const std::vector<size_t>& lengths,
               size_t open_rows, bool truncate, nb::object pack) {
-             return self.pack_sequences(identified(std::move(sizes), std::move(identity)), lengths,
-                                        packing(open_rows, truncate), shared(std::move(pack)));
+             return self.pack_sequences(sizes, lengths, packing(open_rows, truncate),
+                                        shared(std::move(pack)));
            })
       .def("enumerate", &PythonDataset::enumerate)
       .def("with_origin", &PythonDataset::with_origin)

@@ -23,15 +23,15 @@ class Batch(Operator):
     ragged: frozenset[str] = field(repr=False)  # features whose rows differ in length
 
     def lower(self, input: native.Dataset) -> native.Dataset:
-        stacked = stack.stack_of(self.ragged)
-        return input.batch(self.batch_size, self.drop_remainder, stacked, named(""))
+        stacked = native.Function(stack.stack_of(self.ragged), *named(""))
+        return input.batch(self.batch_size, self.drop_remainder, stacked)
 
 
 class Unbatch(Operator):
     needs_rows = True
 
     def lower(self, input: native.Dataset) -> native.Dataset:
-        return input.flat_map(stack.unstack, named("unbatch"))
+        return input.flat_map(native.Function(stack.unstack, *named("unbatch")))
 
 
 class Window(Operator):

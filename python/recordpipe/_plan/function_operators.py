@@ -22,8 +22,8 @@ class FunctionOperator(Operator):
 
     def lower(self, input: native.Dataset) -> native.Dataset:
         name, function, *others = vars(self).values()
-        identity = identity_of(function, name)
-        made: native.Dataset = getattr(input, self.native_name)(function, *others, identity)
+        identified = native.Function(function, *identity_of(function, name))
+        made: native.Dataset = getattr(input, self.native_name)(identified, *others)
         return made
 
 
@@ -58,7 +58,7 @@ class Scan(FunctionOperator):
     def lower(self, input: native.Dataset) -> native.Dataset:
         state = self.initial_state
         identity = identity_of(self.function, self.name, initial_state=state)
-        return input.scan(state, self.function, identity)
+        return input.scan(state, native.Function(self.function, *identity))
 
 
 class WithOrigin(Operator):

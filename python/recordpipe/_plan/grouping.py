@@ -33,9 +33,10 @@ class PaddedBatch(Operator):
         options = self.batch_size, self.drop_remainder
         identity = _options(padding_values=self.padding)
         if input.is_parsed():
-            batches = input.batch(*options, stack.stack, named(""))
-            return batches.map(self._pad, identity)
-        return input.batch(*options, stack.PaddedStack(self.padding), identity)
+            batches = input.batch(*options, native.Function(stack.stack, *named("")))
+            return batches.map(native.Function(self._pad, *identity))
+        stacked = native.Function(stack.PaddedStack(self.padding), *identity)
+        return input.batch(*options, stacked)
 
     def _pad(self, batch: Any, key: str = "") -> Any:
         if isinstance(batch, Ragged):
@@ -77,16 +78,18 @@ class BucketBySequenceLength(Operator):
         length = self.element_length_func
         if isinstance(length, str) and input.is_parsed():
             batches = input.bucket_features(length, *arguments)
-            return batches if self.no_padding else batches.map(self._pad, self._padding_options())
+            padded = native.Function(self._pad, *self._padding_options())
+            return batches if self.no_padding else batches.map(padded)
         if isinstance(length, str):
             identity = _options(element_length_func=length)
         else:
             identity = identity_of(length, self.name)
-        if self.no_padding:
-            return input.bucket(self._length_of, identity, *arguments, stack.stack)
-        names = [text for text in (identity[0], self._padding_options()[0]) if text]
-        identity = "; ".join(names), *identity[1:]
-        return input.bucket(self._length_of, identity, *arguments, self._stack)
+        stacked = stack.stack
+        if not self.no_padding:
+            names = [text for text in (identity[0], self._padding_options()[0]) if text]
+            identity = "; ".join(names), *identity[1:]
+            stacked = self._stack
+        return input.bucket(native.Function(self._length_of, *identity), *arguments, stacked)
 
     def _padding_options(self) -> Identity:
         """Become a part of the plan: a state of batches with another padding is refused."""
@@ -181,9 +184,9 @@ class PackSequences(Operator):
             if isinstance(named, int):
                 named = dict.fromkeys(self.features, named)
             rows = input.pack_features([*named], [*named.values()], *options)
-            return rows.map(replace(self, lengths=named)._named, identity)
+            return rows.map(native.Function(replace(self, lengths=named)._named, *identity))
         sizes = [named] if isinstance(named, int) else [*named.values()]
-        return input.pack(self._sizes, identity, sizes, *options, self._pack)
+        return input.pack(native.Function(self._sizes, *identity), sizes, *options, self._pack)
 
     def _sizes(self, element: Any) -> list[int]:
         if isinstance(self.lengths, int):

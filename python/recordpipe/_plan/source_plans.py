@@ -120,7 +120,8 @@ class FromGenerator(Source):
     name: str
 
     def lower(self) -> native.Dataset:
-        return native.from_generator(self.factory, identity_of(self.factory, self.name))
+        identity = identity_of(self.factory, self.name)
+        return native.from_generator(native.Function(self.factory, *identity))
 
 
 class Mixture(Source):
