@@ -58,7 +58,7 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
     dataset.visit_drawn([&]<class T>(const Dataset<T>& rows) {
       node_ = extension::node(rows);
       convert_ = [this](void* element) {
-        return parsed([&](ParsedBatch& row) {
+        return parsed_rows(pool_, *spec_, 1, /*single=*/true, [&](ParsedBatch& row) {
           spec_->collator.set(row, 0, std::move(*static_cast<T*>(element)));
         });
       };
@@ -121,23 +121,6 @@ nb::list Elements::get(const std::vector<uint64_t>& numbers) {
   const GilRelease no_gil;
   opened->give_back(std::move(worker));
   return list;
-}
-
-nb::object Elements::parsed(const std::function<void(ParsedBatch&)>& set) {
-  std::unique_ptr<ParsedBatch> lent;
-  {
-    const GilRelease no_gil;
-    lent = pool_->take();
-    try {
-      spec_->collator.reset(*lent, 1);
-      set(*lent);
-      spec_->collator.finish(*lent);
-    } catch (...) {
-      pool_->give_back(std::move(lent));
-      throw;
-    }
-  }
-  return to_python(std::move(lent), pool_, *spec_, true);
 }
 
 }  // namespace recordpipe::python

@@ -35,8 +35,6 @@ class Elements {
 
   // Opens the files at the first call.
   std::shared_ptr<Opened> opened();
-  // Makes a row of a batch. Needs the GIL.
-  nb::object parsed(const std::function<void(ParsedBatch&)>& set);
 
   extension::NodePtr node_;                           // outlives the stage
   std::function<nb::object(void* element)> convert_;  // makes a Python object; needs the GIL

@@ -336,11 +336,14 @@ void define_elements(nb::module_& module) {
            [](RecordFiles* self,
               const std::vector<std::tuple<FilePath, uint64_t, uint64_t, uint64_t>>& parts,
               bool check_crc) {
+             std::vector<std::string> paths;
              std::vector<tfds::FileRange> ranges;
              for (const auto& [path, begin, end, records] : parts) {
+               paths.push_back(path.bytes);
                ranges.push_back({path.bytes, begin, end, records});
              }
-             new (self) RecordFiles(ranges, read_options(check_crc, ""));
+             new (self)
+                 RecordFiles(files_of_this_machine(), paths, read_options(check_crc, ""), ranges);
            })
       .def("__len__", &RecordFiles::size)
       .def("files", &RecordFiles::files)

@@ -27,11 +27,13 @@ bool is_distant(FileSystem& files, const std::vector<std::string>& paths) {
 }  // namespace
 
 RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& paths,
-                         const RecordReadOptions& options)
+                         const RecordReadOptions& options,
+                         const std::vector<tfds::FileRange>& ranges)
     : file_system_(std::move(files)) {
   interruptible([&](const std::stop_token& stop) {
     const internal::CallStopScope scope(stop);
     files_.clear();
+    skipped_.clear();
     first_records_.resize(1);
     for_each_file<std::shared_ptr<MappedRecordFile>>(
         paths.size(), 1, [](size_t) { return FileTurn(); },
@@ -42,8 +44,8 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
           return std::make_shared<MappedRecordFile>(*file_system_, path, options, mapping);
         },
         [&](const std::shared_ptr<MappedRecordFile>& file) {
-          first_records_.push_back(first_records_.back() + file->size());
-          files_.push_back(std::move(*file));
+          const tfds::FileRange all{std::string(file->path()), 0, file->size(), file->size()};
+          add(std::move(*file), ranges.empty() ? all : ranges[files_.size()]);
           return true;
         },
         parallel::InOrderOptions{.threads = is_distant(*file_system_, paths) ? kDistantAtOnce : 1,
@@ -51,41 +53,30 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
   });
 }
 
-RecordFiles::RecordFiles(const std::vector<tfds::FileRange>& ranges,
-                         const RecordReadOptions& options) {
-  interruptible([&](const std::stop_token& stop) {
-    files_.clear();
-    skipped_.clear();
-    first_records_.resize(1);
-    for (const tfds::FileRange& range : ranges) {
-      files_.emplace_back(posix_file_system(), range.path, options,
-                          RecordMapOptions{.use_index = true, .stop = stop});
-      if (files_.back().size() != range.records) {
-        throw Error({.kind = ErrorKind::corrupted,
-                     .path = range.path,
-                     .reason = std::to_string(files_.back().size()) + " records, where " +
-                               std::to_string(range.records) + " are expected",
-                     .hint = "the file is not complete, or is one of another version"});
-      }
-      skipped_.push_back(range.begin);
-      first_records_.push_back(first_records_.back() + range.end - range.begin);
-    }
-  });
+void RecordFiles::add(MappedRecordFile file, const tfds::FileRange& range) {
+  if (file.size() != range.records) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = range.path,
+                 .reason = std::to_string(file.size()) + " records, where " +
+                           std::to_string(range.records) + " are expected",
+                 .hint = "the file is not complete, or is one of another version"});
+  }
+  files_.push_back(std::move(file));
+  skipped_.push_back(range.begin);
+  first_records_.push_back(first_records_.back() + range.end - range.begin);
 }
 
 RecordFiles::Place RecordFiles::place(uint64_t index) const {
   const auto next = std::ranges::upper_bound(first_records_, index);
   const auto file = static_cast<size_t>(next - first_records_.begin()) - 1;
-  const uint64_t skipped = skipped_.empty() ? 0 : skipped_[file];
-  return {&files_[file], skipped + index - first_records_[file]};
+  return {&files_[file], skipped_[file] + index - first_records_[file]};
 }
 
 void RecordFiles::require_kept() const {
   const auto sources = [this] {
     std::vector<internal::SourceFile> all;
     for (const MappedRecordFile& file : files_) {
-      all.push_back({file_system_.shared ? file_system_.shared.get() : &posix_file_system(),
-                     std::string(file.path())});
+      all.push_back({file_system_.shared.get(), std::string(file.path())});
     }
     return all;
   };
@@ -148,21 +139,10 @@ nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
 nb::object RecordFiles::parse_many(const std::vector<uint64_t>& indexes, const ParseSpec& spec,
                                    bool single) const {
   require_kept();
-  std::unique_ptr<ParsedBatch> lent;
-  {
-    const GilRelease no_gil;
+  return parsed_rows(pool_, spec, indexes.size(), single, [&](ParsedBatch& batch) {
     const std::vector<Record> records = read_many(indexes);
-    lent = pool_->take();
-    try {
-      spec.collator.reset(*lent, records.size());
-      for (size_t row = 0; row < records.size(); ++row) spec.collator.set(*lent, row, records[row]);
-      spec.collator.finish(*lent);
-    } catch (...) {
-      pool_->give_back(std::move(lent));
-      throw;
-    }
-  }
-  return to_python(std::move(lent), pool_, spec, single);
+    for (size_t row = 0; row < records.size(); ++row) spec.collator.set(batch, row, records[row]);
+  });
 }
 
 }  // namespace recordpipe::python

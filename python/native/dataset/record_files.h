@@ -19,18 +19,18 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-// The files stay open, and mapped if they are on this machine. Thread-safe: all functions are
-// called with the GIL, and release it while they read.
+// Beside Elements, for plain files. Datasets of the same files share them, open, and so do
+// processes made by fork(), without reading indexes or headers again: nothing changes that another
+// thread might hold locked. Rows are parsed by batches. Files that are not on this machine are
+// opened many at a time, the others are mapped. Thread-safe: all functions are called with the GIL,
+// and release it while they read.
 class RecordFiles {
  public:
-  // Opens all files, and reads their indexes or headers. Throws Error{unsupported} for a compressed
-  // file.
+  // Opens all files, and reads their indexes or headers. `ranges`: of each file, or none: all
+  // records. Throws Error{unsupported} for a compressed file, and Error{corrupted} for one with
+  // another number of records than its range has.
   RecordFiles(SharedFiles files, const std::vector<std::string>& paths,
-              const RecordReadOptions& options);
-
-  // The records of the ranges, in order. Throws Error{corrupted} for a file with another number of
-  // records.
-  RecordFiles(const std::vector<tfds::FileRange>& ranges, const RecordReadOptions& options);
+              const RecordReadOptions& options, const std::vector<tfds::FileRange>& ranges = {});
 
   RecordFiles(const RecordFiles&) = delete;
   RecordFiles& operator=(const RecordFiles&) = delete;
@@ -50,13 +50,14 @@ class RecordFiles {
     const MappedRecordFile* file;
     size_t record;
   };
+  void add(MappedRecordFile file, const tfds::FileRange& range);
   Place place(uint64_t index) const;
   void require_kept() const;  // by writes in progress (dataset_files.h)
   std::vector<Record> read_many(const std::vector<uint64_t>& indexes) const;
 
-  const SharedFiles file_system_ = {};  // null: that of this machine
+  const SharedFiles file_system_;
   std::vector<MappedRecordFile> files_;
-  std::vector<uint64_t> skipped_;              // records of each file
+  std::vector<uint64_t> skipped_;              // records at the beginning of each file
   std::vector<uint64_t> first_records_ = {0};  // of each file; at the end, the number of records
   mutable uint64_t checked_write_ = 0;         // with the GIL
   std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();

@@ -7,6 +7,7 @@
 
 #include <nanobind/ndarray.h>
 
+#include "python/native/interpreter/gil.h"
 #include "python/native/iterate/dict_to_python.h"
 #include "python/native/iterate/steps_to_python.h"
 #include "python/native/values/arrays.h"
@@ -217,6 +218,24 @@ nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<Le
   const size_t rows = batch.sequence.size();
   return nb::make_tuple(columns.dict(batch.sequence.context(), rows, spec.outputs),
                         columns.dict(batch.sequence.feature_lists(), rows, spec.feature_lists));
+}
+
+nb::object parsed_rows(const std::shared_ptr<LeasePool>& pool, const ParseSpec& spec, size_t rows,
+                       bool single, const std::function<void(ParsedBatch&)>& set) {
+  std::unique_ptr<ParsedBatch> lent;
+  {
+    const GilRelease no_gil;
+    lent = pool->take();
+    try {
+      spec.collator.reset(*lent, rows);
+      set(*lent);
+      spec.collator.finish(*lent);
+    } catch (...) {
+      pool->give_back(std::move(lent));
+      throw;
+    }
+  }
+  return to_python(std::move(lent), pool, spec, single);
 }
 
 }  // namespace recordpipe::python

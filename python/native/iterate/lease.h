@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -69,5 +70,10 @@ nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<L
 // `single`: the batch has one row; returns its values without the batch dimension.
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single);
+
+// The same for a batch of the pool, with so many rows, which set(batch) fills without the GIL.
+// Needs the GIL.
+nb::object parsed_rows(const std::shared_ptr<LeasePool>& pool, const ParseSpec& spec, size_t rows,
+                       bool single, const std::function<void(ParsedBatch&)>& set);
 
 }  // namespace recordpipe::python
