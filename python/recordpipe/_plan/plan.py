@@ -5,6 +5,13 @@ the types of its arguments; when it is added to a plan, it becomes a part of the
 once, which checks the values. That reads no records. What changes plans, makes another plan of the
 same operators or of changed ones: pickles, sharded(), map_episode(), Arrow's streams.
 
+Operators don't wait for an iteration to become native ones. Their errors are those of the call, and
+most of these checks need what the operators before have become: whether an image operator has a
+feature of bytes, and no crop yet; which features are padded or packed; whether Datasets have the
+same elements; whether elements are steps. A function is compared as it is at the call, too. Waiting
+would save a third of the time of building a plan, 2 µs for each operator, and only of plans that
+are never iterated.
+
 Two rules decide what operators become:
 
 - "parse fuses into batch" (python/native/dataset/dataset.h): parse() computes nothing, and a
