@@ -198,7 +198,11 @@ class Decode(Images):
         self.assertEqual((caught.exception.path, caught.exception.offset), (path, offset))
         self.assertIn("7x9x3", str(caught.exception))
         self.assertEqual([b["image"].shape[1:] for b in dataset.batch(2)], [(4, 5, 3), (7, 9, 3)])
-        self.assertEqual([r["image"].shape for r in dataset], [(4, 5, 3)] * 2 + [(7, 9, 3)] * 2)
+        shapes = [(4, 5, 3)] * 2 + [(7, 9, 3)] * 2
+        self.assertEqual([row["image"].shape for row in dataset], shapes)
+        for sizes in (None, "padded", "list"):
+            by_number = dataset.image_format("image", sizes=sizes)[:]
+            self.assertEqual([row["image"].shape for row in by_number], shapes)
 
         cropped = next(iter(dataset.resize_with_crop_or_pad("image", 5, 5).batch(4)))["image"]
         np.testing.assert_array_equal(cropped[0], np.pad(small[0], ((0, 1), (0, 0), (0, 0))))

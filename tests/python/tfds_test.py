@@ -32,6 +32,10 @@ class Elements(TfdsTest):
         with self.assertRaises(IndexError):
             ds[13]
 
+    def test_by_number_of_two_plans_of_one_source(self):
+        ds = rp.tfds(sets.write_all(self.folder))
+        self.assert_elements([ds.with_options(threads=1)[3], ds[3]], [3, 3])
+
     def test_batches(self):
         ds = rp.tfds(sets.write_all(self.folder))
         at = 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from recordpipe import _native
 from recordpipe._plan.execution_operators import chosen_epoch
+from recordpipe._plan.image_common import ImageOperator
 from recordpipe._plan.plan import Execution, Plan
 from recordpipe._plan.source_plans import Tfds
 from recordpipe._plan.stack import unstack
@@ -20,7 +21,7 @@ def access_of(plan: Plan) -> FileAccess | ElementAccess:
     """Raises TypeError if elements can only be computed in order."""
     parses_only = all(each.parses or isinstance(each, Execution) for each in plan._operators)
     if plan._source.has_files and parses_only and not plan._random:
-        return _files_of(plan).parsed(_native.parse_spec(plan._lowered.elements))
+        return _file_access(plan)
     epoch = chosen_epoch(plan)
     elements = _native.Elements(plan._lowered.elements, epoch or 0)
     if plan._random and epoch is None:
@@ -30,60 +31,55 @@ def access_of(plan: Plan) -> FileAccess | ElementAccess:
     return ElementAccess(elements)
 
 
-def _files_of(plan: Plan) -> FileAccess:
-    """The files of the source; plans of one source share them."""
+def _file_access(plan: Plan) -> FileAccess:
+    """Plans of one source share its files."""
+    spec = _native.parse_spec(plan._lowered.elements)
+    has_images = any(isinstance(each, ImageOperator) for each in plan._operators)
+    one_by_one = has_images or isinstance(plan._source, Tfds)
     first = plan._first(0)
+    if first is plan:
+        return FileAccess(_Once(plan._source.open_files), spec, one_by_one)
     if first._access is None:
-        is_tfds = isinstance(first._source, Tfds)
-        first._access = FileAccess(first._source.open_files, one_by_one=is_tfds)
-    access: FileAccess = first._access
-    return access
+        first._access = _file_access(first)
+    return FileAccess(first._access.opened, spec, one_by_one)
 
 
 class FileAccess:
-    """The records of files, or the values parsed from them. Opens the files at the first use.
-
-    For these, ElementAccess would take twice the time, and open distant files one by one.
-    """
+    """The records of files, or the values parsed from them: a native.RecordFiles."""
 
     def __init__(
-        self, open_files: Callable[[], _native.RecordFiles], *, one_by_one: bool = False
+        self,
+        opened: Callable[[], _native.RecordFiles],
+        spec: _native.ParseSpec | None,
+        one_by_one: bool,
     ) -> None:
-        """``one_by_one``: the rows of a batch are not elements, which are parsed one by one."""
-        self._files = _Once(open_files)
-        self._spec: _native.ParseSpec | None = None
+        """``one_by_one``: elements are not the rows of batches, whose images have one size."""
+        self.opened = opened
+        self._spec = spec
         self._one_by_one = one_by_one
 
-    def parsed(self, spec: _native.ParseSpec | None) -> FileAccess:
-        """The same files, with parse()."""
-        parsed = object.__new__(FileAccess)
-        parsed._files = self._files
-        parsed._spec = spec
-        parsed._one_by_one = self._one_by_one
-        return parsed
-
     def __len__(self) -> int:
-        return len(self._files())
+        return len(self.opened())
 
     def files(self) -> list[tuple[str, int]]:
         """The paths, with their numbers of records."""
-        return self._files().files()
+        return self.opened().files()
 
     def get(self, index: int) -> Any:
         index = _checked(index, len(self))
         if self._spec is None:
-            return self._files().get(index)
-        return self._files().parse_many([index], self._spec, True)
+            return self.opened().get(index)
+        return self.opened().parse_many([index], self._spec, True)
 
     def get_many(self, indexes: list[int]) -> list[Any]:
         checked = [_checked(index, len(self)) for index in indexes]
         if self._spec is None:
-            return self._files().get_many(checked)
+            return self.opened().get_many(checked)
         if self._one_by_one:
-            return [self._files().parse_many([index], self._spec, True) for index in checked]
+            return [self.opened().parse_many([index], self._spec, True) for index in checked]
         if not checked:
             return []
-        return list(unstack(self._files().parse_many(checked, self._spec, False)))
+        return list(unstack(self.opened().parse_many(checked, self._spec, False)))
 
 
 class ElementAccess:
