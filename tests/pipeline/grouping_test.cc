@@ -314,7 +314,9 @@ TEST(Choosing, OutOfRangeFailsInPlace) {
   EXPECT_EQ(*iterator.next(), 0);
   EXPECT_THAT(error_of([&] { iterator.next(); }).reason(), HasSubstr("index 1 of 1 datasets"));
   EXPECT_THAT(collect(dataset.ignore_errors()), ElementsAre(0, 1));
-  EXPECT_EQ(error_of([] { (void)internal::choose({}, internal::DatasetNode::of(range(0, 1)), true); }).kind(),
+  EXPECT_EQ(error_of([] {
+              (void)internal::choose({}, internal::DatasetNode::of(range(0, 1)), true);
+            }).kind(),
             ErrorKind::invalid_argument);
 }
 

@@ -85,8 +85,9 @@ class Plan {
   // return fewer than fit without a reason (Stop::none), but zero only with a reason.
   Planned plan(std::span<Ticket> out, Wait wait);
 
-  // Skips the next `count` elements; fewer only with a reason, or before an error. If all `count`
-  // elements were skipped, the position can be saved.
+  // Skips the next `count` elements; fewer only with a reason, or before an error. It may wait, so
+  // a do_plan(Wait::no) must not call it. If all `count` elements were skipped, the position can be
+  // saved.
   Planned advance(uint64_t count);
 
   // Discards tickets that will not be produced.

@@ -1,6 +1,6 @@
 // For bindings to other languages, and for operators of one's own: Datasets as nodes of a plan, and
-// the operators with functions that take a whole chunk of type-erased elements. Dataset<T>'s own
-// members are written with these; programs that only use pipelines don't need this header.
+// the operators with functions that take a whole chunk of type-erased elements. Programs that only
+// use pipelines don't need this header.
 //
 // An operator made of others is a function of Datasets, without this header:
 //
@@ -9,9 +9,11 @@
 //
 // An operator whose function is of another language is a node of one of the operators below:
 //
-//   class Callback final : public extension::MapFunction { ... };   // prepares, is called for a
-//   chunk return extension::dataset<Value>(input, extension::map(extension::node(input),
-//       std::make_unique<Callback>(...), extension::element_ops<Value>(), {}));
+//   class Callback final : public extension::MapFunction { ... };  // is called for a chunk
+//
+//   auto node = extension::map(extension::node(input), std::make_unique<Callback>(...),
+//                              extension::element_ops<Value>(), {});
+//   return extension::dataset<Value>(input, std::move(node));
 //
 // The names are promised as those of all public headers are; what they refer to is described where
 // it is declared.
