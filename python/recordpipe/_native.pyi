@@ -236,7 +236,7 @@ def choose(datasets: list[Dataset], choices: Dataset, stop_on_empty: bool, /) ->
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
 
 _Progress = Callable[[int, int], object] | None
-_Reading = tuple[str, bool, int, str]
+_Reading = tuple[str, bool, int, str, bool]
 
 def schema(
     files: FileSystem,

@@ -172,7 +172,10 @@ def reading(
     max_record_size: int,
     check_crc: bool = True,
     kind: str | None = None,
+    skip_corrupt: bool = False,
 ) -> Reading:
+    if skip_corrupt and not check_crc:
+        raise ValueError("skip_corrupt=True and check_crc=False contradict each other")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
     return (
@@ -180,6 +183,7 @@ def reading(
         check_crc,
         whole_number("max_record_size", max_record_size, 1),
         kind or "",
+        skip_corrupt,
     )
 
 

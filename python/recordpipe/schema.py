@@ -129,6 +129,8 @@ class Schema:
             are ``python`` and ``tensorflow``.
         python: Python code of ``features()``, to be pasted into a program.
         tensorflow: Python code of features for tf.io.parse_example.
+        regions_skipped, bytes_skipped, compressed_bytes_skipped: the damage that ``skip_corrupt``
+            skipped; the last are bytes that can't be decompressed.
     """
 
     records: int
@@ -142,6 +144,9 @@ class Schema:
     cpp: str = ""
     python: str = ""
     tensorflow: str = ""
+    regions_skipped: int = 0
+    bytes_skipped: int = 0
+    compressed_bytes_skipped: int = 0
 
     def features(self) -> dict[str, Feature]:
         """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.
@@ -258,6 +263,7 @@ def schema(
     kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
+    skip_corrupt: bool = False,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -284,6 +290,8 @@ def schema(
             all.
         limit: at most the first so many of these. Records behind them may have further features,
             which a parse() that is passed these ignores.
+        skip_corrupt: skips damaged regions, and looks at all intact records; the result counts what
+            was skipped. Default: damage is an error.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -296,11 +304,11 @@ def schema(
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
-        DataLossError: a record is damaged; what lies behind it isn't known.
+        DataLossError: a record is damaged (not with ``skip_corrupt``).
         NotFoundError: a file, or a feature that ``where`` names, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
-    how = reading(input_compression, max_record_size, check_crc, kind)
+    how = reading(input_compression, max_record_size, check_crc, kind, skip_corrupt)
     where = where_text(where)
     if executor is not None:
         from recordpipe._tools.shards import merge_files

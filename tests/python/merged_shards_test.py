@@ -109,6 +109,25 @@ class Merged(ShardsTest):
             expected = rp.stats(pattern, executor=one)
         self.assertEqual(rp.stats(pattern, executor=self.executor), expected)
 
+    def test_damage_that_is_skipped(self):
+        pattern = self.shards()
+        for number in (2, 4):
+            path = self.folder / f"train-{number:03}.tfrecord"
+            data = bytearray(path.read_bytes())
+            data[20] ^= 1
+            path.write_bytes(data)
+        for function in (rp.schema, rp.stats):
+            with self.assertRaises(rp.DataLossError):
+                function(pattern, executor=self.executor)
+            ours = function(pattern, skip_corrupt=True, executor=self.executor)
+            theirs = function(pattern, skip_corrupt=True)
+            for one in (ours, theirs):
+                self.assertEqual(one.regions_skipped, 2)
+                self.assertGreater(one.bytes_skipped, 2 * 16)
+            self.assertEqual(ours.records, theirs.records)
+        with self.assertRaisesRegex(ValueError, "contradict each other"):
+            rp.schema(pattern, skip_corrupt=True, check_crc=False)
+
     def test_where(self):
         pattern = self.shards()
         # "other" is in one file only, which is no error; "none" in no file.
@@ -151,7 +170,7 @@ class Merged(ShardsTest):
         path = self.examples(20)
         files = rp.filesystem.files_on(None)
         state = rp._native.statistics_part(
-            files, str(path), [], ("", True, 2**30, ""), None, 1, None
+            files, str(path), [], ("", True, 2**30, "", False), None, 1, None
         )
         rp._native.StatisticsMerge([], None).add(state)
         for end in range(len(state)):

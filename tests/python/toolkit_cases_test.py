@@ -87,6 +87,9 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
             "features": printed(report.fields),
             "feature_lists": printed(report.list_fields) or None,
             "left_out": report.left_out or None,
+            "regions_skipped": report.regions_skipped or None,
+            "bytes_skipped": report.bytes_skipped or None,
+            "compressed_bytes_skipped": report.compressed_bytes_skipped or None,
             "undecided": self.undecided(report.undecided, report.undecided_because),
         }
 
@@ -102,6 +105,9 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
             **found,
             "feature_lists": found["feature_lists"] or None,
             "left_out": found["left_out"] or None,
+            "regions_skipped": found["regions_skipped"] or None,
+            "bytes_skipped": found["bytes_skipped"] or None,
+            "compressed_bytes_skipped": found["compressed_bytes_skipped"] or None,
             "undecided": undecided,
         }
 

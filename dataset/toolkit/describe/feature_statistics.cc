@@ -83,6 +83,7 @@ void FeatureStatistics::merge(const StatisticsPart& part) { merge_part(part); }
 void FeatureStatistics::merge(const FeatureStatistics& other) {
   most_numbers_ = std::min(most_numbers_, other.most_numbers_);
   most_frequent_ = std::min(most_frequent_, other.most_frequent_);
+  skipped.merge(other.skipped);
   merge_part(other);
 }
 
@@ -292,6 +293,13 @@ std::string statistics_as_json(const FeatureStatistics& statistics) {
     if (statistics.left_out > 0) object.key("left_out").number(statistics.left_out);
     if (statistics.undecided.count > 0)
       append_undecided(statistics.undecided, object.key("undecided"));
+    if (statistics.skipped.regions > 0) {
+      object.key("regions_skipped").number(statistics.skipped.regions);
+      object.key("bytes_skipped").number(statistics.skipped.bytes);
+    }
+    if (statistics.skipped.compressed_bytes > 0) {
+      object.key("compressed_bytes_skipped").number(statistics.skipped.compressed_bytes);
+    }
   }
   json.raw("\n");
   return json.take();

@@ -128,6 +128,7 @@ void InferredSchema::merge(const InferredSchema& other) {
   undecided.merge(other.undecided);
   empty_records += other.empty_records;
   left_out += other.left_out;
+  skipped.merge(other.skipped);
   auto feature_hint = features.begin();
   for (const auto& [name, feature] : other.features) {
     if (InferredFeature* known =

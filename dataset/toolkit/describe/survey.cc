@@ -16,8 +16,17 @@ struct StatisticsBlock {
   FeatureNames found = {};  // requested names in all records read, selected or not
 };
 
-InputReading reading_of(const std::vector<std::string>& paths, const SurveyOptions& options) {
-  return {.paths = paths, .reading = options.reading, .on_damage = options.on_damage};
+// `skipped` and `options` must outlive the result.
+InputReading reading_of(const std::vector<std::string>& paths, const SurveyOptions& options,
+                        DamageSkipped& skipped) {
+  InputReading input = {.paths = paths, .reading = options.reading};
+  if (options.skip_corrupt) {
+    input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+      skipped.add(region);
+      if (options.on_damage) options.on_damage(path, region);
+    };
+  }
+  return input;
 }
 
 }  // namespace
@@ -34,7 +43,7 @@ InferredSchema survey_schema(const FileWork& work, const std::vector<std::string
   RecordFilter& filter = options.filter;
   InferredSchema schema;
   work.begin("look");
-  const InputReading input = reading_of(paths, options);
+  const InputReading input = reading_of(paths, options, schema.skipped);
   InputRecords records(work, input, thread_count(options.threads));
   const auto read = [&] { return records.next(); };
   pass_over_records<InferredSchema>([&] { return filter.next(read); },
@@ -83,7 +92,7 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
   auto& [all, found, first_names] = survey;
   FirstNames present;
   work.begin("count");
-  const InputReading input = reading_of(paths, options);
+  const InputReading input = reading_of(paths, options, all.skipped);
   InputRecords records(work, input, thread_count(options.threads));
   MessageView first(filter.kind());
   const auto read = [&] {

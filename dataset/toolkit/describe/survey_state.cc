@@ -38,6 +38,7 @@ struct StatisticsArchive {
     state.number(schema.empty_records);
     state.number(schema.name_bytes);
     state.number(schema.left_out);
+    archive(state, schema.skipped);
     const auto one = [&](auto& feature) { archive(state, feature); };
     archive_map(state, schema.features, one);
     archive_map(state, schema.feature_lists, one);
@@ -121,11 +122,18 @@ struct StatisticsArchive {
     archive(state, statistics.undecided);
     state.number(statistics.name_bytes);
     state.number(statistics.left_out);
+    archive(state, statistics.skipped);
     state.number(statistics.most_numbers_);
     state.number(statistics.most_frequent_);
     const auto one = [&](auto& values) { archive(state, values); };
     archive_map(state, statistics.features, one);
     archive_map(state, statistics.feature_lists, one);
+  }
+
+  static void archive(auto& state, DamageSkipped& skipped) {
+    state.number(skipped.regions);
+    state.number(skipped.bytes);
+    state.number(skipped.compressed_bytes);
   }
 
   static void archive(auto& state, Where::Seen& seen) { archive_seen(state, seen); }

@@ -215,7 +215,7 @@ RecordReadOptions read_options(bool check_crc, const std::string& compression) {
 }
 
 RecordReadOptions read_options(const Reading& reading) {
-  const auto& [compression, check_crc, max_record_size, kind] = reading;
+  const auto& [compression, check_crc, max_record_size, kind, skip_corrupt] = reading;
   RecordReadOptions options = read_options(check_crc, compression);
   options.max_record_size = max_record_size;
   return options;
@@ -241,7 +241,8 @@ SurveyOptions survey_options(const Reading& reading, const std::optional<std::st
   if (where) selected.emplace(*where);
   return {.reading = read_options(reading),
           .filter = RecordFilter(std::move(selected), limit, kind_of(reading)),
-          .threads = threads};
+          .threads = threads,
+          .skip_corrupt = std::get<4>(reading)};
 }
 
 nb::str text(std::string_view bytes) {

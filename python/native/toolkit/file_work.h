@@ -54,8 +54,9 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
 Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
 RecordReadOptions read_options(bool check_crc, const std::string& compression);
-// How files are read, from Python: compression, check_crc, max_record_size.
-using Reading = std::tuple<std::string, bool, uint64_t, std::string>;
+// How files are read, from Python: compression, check_crc, max_record_size, kind, skip_corrupt (of
+// surveys).
+using Reading = std::tuple<std::string, bool, uint64_t, std::string, bool>;
 RecordReadOptions read_options(const Reading& reading);
 std::optional<MessageKind> kind_of(const Reading& reading);
 

@@ -64,7 +64,8 @@ nb::tuple to_python(const InferredSchema& schema) {
       schema.records, text(kind ? to_string(*kind) : "mixed"), kinds, schema.with_features(),
       features, lists, schema.left_out, schema.undecided.count, text(schema.undecided.first),
       text(has_code ? schema_as_cpp(schema) : ""), text(has_code ? schema_as_python(schema) : ""),
-      text(has_code ? schema_as_tensorflow(schema) : ""));
+      text(has_code ? schema_as_tensorflow(schema) : ""), schema.skipped.regions,
+      schema.skipped.bytes, schema.skipped.compressed_bytes);
 }
 
 void define_schema(nb::module_& module) {

@@ -159,6 +159,7 @@ class Stats:
             at most 200.
         left_out: how often features of further names occurred.
         undecided, undecided_because: as in :class:`Schema`.
+        regions_skipped, bytes_skipped, compressed_bytes_skipped: as in :class:`Schema`.
     """
 
     records: int
@@ -168,6 +169,9 @@ class Stats:
     left_out: int = 0
     undecided: int = 0
     undecided_because: str = ""
+    regions_skipped: int = 0
+    bytes_skipped: int = 0
+    compressed_bytes_skipped: int = 0
 
     def __getitem__(self, name: str) -> FeatureStats:
         return self.features[name] if name in self.features else self.feature_lists[name]
@@ -194,6 +198,7 @@ def stats(
     kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
+    skip_corrupt: bool = False,
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -220,6 +225,8 @@ def stats(
             features). Default: the type whose fields explain every byte of the record.
         where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
         limit: at most the first so many of these.
+        skip_corrupt: skips damaged regions, and looks at all intact records; the result counts what
+            was skipped. Default: damage is an error.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -233,13 +240,13 @@ def stats(
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
-        DataLossError: a record is damaged.
+        DataLossError: a record is damaged (not with ``skip_corrupt``).
         NotFoundError: a file, or a feature that is named, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
     names = feature_names(features)
     where = where_text(where)
-    how = reading(input_compression, max_record_size, check_crc, kind)
+    how = reading(input_compression, max_record_size, check_crc, kind, skip_corrupt)
     if executor is not None:
         require_no_limit(limit)
         merge = native.StatisticsMerge(names, where)
@@ -270,7 +277,10 @@ def stats(
         {name: _feature(one) for name, one in values["features"].items()},
         {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
         values.get("left_out", 0),
-        *values.get("undecided", {}).values(),
+        *values.get("undecided", {"records": 0, "first": ""}).values(),
+        values.get("regions_skipped", 0),
+        values.get("bytes_skipped", 0),
+        values.get("compressed_bytes_skipped", 0),
     )
 
 

@@ -1,5 +1,6 @@
 """Cases of schema."""
 import gzip
+import struct
 import zlib
 
 from damaged_files import flipped
@@ -121,6 +122,13 @@ features = {
                 "label": {"kind": "int64", "values": 1, "share": 1.0},
                 **{f"{i}{name}": {"kind": "int64", "values": 1, "share": 1 / 6}
                    for i in range(3)}}, ...: ...})
+    damaged = flipped(LABELLED, 8 * 12)
+    yield Case("damage", "schema", {"a": damaged, "b": LABELLED},
+               error=("DataLossError", "data CRC mismatch"))
+    yield Case("damage that is skipped", "schema", {"a": damaged, "b": LABELLED},
+               {"skip_corrupt": True}, report={
+                   "records": 5, "regions_skipped": 1,
+                   "bytes_skipped": 16 + struct.unpack_from("<Q", LABELLED)[0], ...: ...})
     yield Case("no records", "schema", {"a": b""}, report={
         "records": 0, "kinds": {}, "kind": "unknown", "features": {}},
         code={"python": "import recordpipe as rp\n\nfeatures = {\n}\n"})

@@ -2,6 +2,7 @@
 import math
 import statistics
 
+from damaged_files import THREE, flipped
 from example_bytes import example, float_feature, named_example
 from toolkit_cases.case import Case
 from toolkit_cases.contents import EXAMPLE_LIST, EXTENDED, IDS, LABELLED, STEPS, framed
@@ -19,6 +20,9 @@ def stats_cases():
                    report={"records": 1, "with_features": with_features, ...: ...})
     yield Case("lists of Examples", "stats", {"a": framed(EXAMPLE_LIST)}, {"where": "id == 2"},
                report={"records": 1, "with_features": 1, ...: ...})
+    yield Case("damage that is skipped", "stats", {"a": flipped(THREE, 8 * 40), "b": THREE},
+               {"skip_corrupt": True},
+               report={"records": 5, "regions_skipped": 1, "bytes_skipped": 46, ...: ...})
     yield Case("ints and bytes", "stats", {"a": framed(
         *(named_example({"label": [i % 4]}) for i in range(9)),
         named_example({"name": ["cat", b"\xff"]}))}, report={

@@ -39,7 +39,7 @@ struct SchemaArguments {
   bool tensorflow = false;
 };
 
-std::string as_json(const InferredSchema& schema, const SkippedDamage& skipped) {
+std::string as_json(const InferredSchema& schema) {
   nlohmann::ordered_json json = {{"records", schema.records},
                                  {"kinds", nlohmann::ordered_json::object()}};
   for (const MessageKind kind : kKinds) {
@@ -50,7 +50,13 @@ std::string as_json(const InferredSchema& schema, const SkippedDamage& skipped) 
   if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
   if (schema.left_out > 0) json["left_out"] = schema.left_out;
   add_undecided(schema.undecided, json);
-  if (skipped.regions() > 0) skipped.add_to(json);
+  if (schema.skipped.regions > 0) {
+    json["regions_skipped"] = schema.skipped.regions;
+    json["bytes_skipped"] = schema.skipped.bytes;
+  }
+  if (schema.skipped.compressed_bytes > 0) {
+    json["compressed_bytes_skipped"] = schema.skipped.compressed_bytes;
+  }
   return json_line(json);
 }
 
@@ -109,17 +115,17 @@ ExitCode print_schema(const CommandContext& context, const SchemaArguments& argu
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "look", paths);
   SkippedDamage skipped(context, "schema");
-  const InferredSchema schema =
-      infer_schema(work_of(context, progress, "schema"), paths,
-                   {.reading = arguments.inputs.reading,
-                    .filter = std::move(filter),
-                    .threads = arguments.threads,
-                    .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink()});
+  const InferredSchema schema = infer_schema(work_of(context, progress, "schema"), paths,
+                                             {.reading = arguments.inputs.reading,
+                                              .filter = std::move(filter),
+                                              .threads = arguments.threads,
+                                              .skip_corrupt = arguments.skip_corrupt,
+                                              .on_damage = skipped.sink()});
   context.progress.clear();
   skipped.sum_up();
   if (code) require_decodable(schema);
   Output output(context, arguments.output);
-  output.write(arguments.json     ? as_json(schema, skipped)
+  output.write(arguments.json     ? as_json(schema)
                : arguments.cpp    ? schema_as_cpp(schema)
                : arguments.python ? schema_as_python(schema)
                : code             ? schema_as_tensorflow(schema)

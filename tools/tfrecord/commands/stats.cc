@@ -44,7 +44,8 @@ ExitCode print_stats(const CommandContext& context, const StatsArguments& argume
                          {.reading = arguments.inputs.reading,
                           .filter = std::move(filter),
                           .threads = arguments.threads,
-                          .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink()});
+                          .skip_corrupt = arguments.skip_corrupt,
+                          .on_damage = skipped.sink()});
   context.progress.clear();
   skipped.sum_up();
   const Display display(context, arguments.display, arguments.output);
@@ -85,7 +86,7 @@ count, nans, min, max, mean, sd, p1, p5, p25, p50, p75, p95, p99 and distinct. F
 are those of the lengths; distinct is empty unless all different values were counted.
 
 Damage is an error, and nothing is printed; with --skip-corrupt, the statistics are those of the
-intact records.)";
+intact records, and --json has "regions_skipped" and "bytes_skipped".)";
 
 constexpr char kStatsExamples[] =
     R"(  tfrecord stats train.tfrecords

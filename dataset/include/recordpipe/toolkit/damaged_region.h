@@ -27,4 +27,20 @@ struct DamagedRegion {
   bool operator==(const DamagedRegion&) const = default;
 };
 
+// How much of the files was skipped.
+struct DamageSkipped {
+  uint64_t regions = 0;
+  uint64_t bytes = 0;
+  uint64_t compressed_bytes = 0;  // that can't be decompressed
+
+  void add(const DamagedRegion& region) {
+    merge({.regions = 1, .bytes = region.size(), .compressed_bytes = region.compressed_lost});
+  }
+  void merge(const DamageSkipped& other) {
+    regions += other.regions;
+    bytes += other.bytes;
+    compressed_bytes += other.compressed_bytes;
+  }
+};
+
 }  // namespace recordpipe

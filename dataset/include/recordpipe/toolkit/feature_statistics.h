@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "recordpipe/example/message_view.h"
+#include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/value_statistics.h"
 
 namespace recordpipe {
@@ -39,6 +40,7 @@ struct StatisticsOf {
   std::map<std::string, Values, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
   uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
+  DamageSkipped skipped = {};
 };
 
 struct StatisticsPart : StatisticsOf<ValuesPart> {
@@ -72,8 +74,9 @@ inline const std::vector<double> kQuantilesShown = {0.01, 0.05, 0.25, 0.5, 0.75,
 
 // A JSON object on one line: {"records", "with_features", "features": {NAME: {"kind", "records",
 // "share", "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd",
-// "quantiles", ...}}}, "feature_lists", "left_out", "undecided": {"records", "first"}}, the last
-// three where there are any. Infinities are written as in json_text.h.
+// "quantiles", ...}}}, "feature_lists", "left_out", "undecided": {"records", "first"},
+// "regions_skipped", "bytes_skipped", "compressed_bytes_skipped"}, the last six where there are
+// any. Infinities are written as in json_text.h.
 std::string statistics_as_json(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

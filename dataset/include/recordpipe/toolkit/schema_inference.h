@@ -14,6 +14,7 @@
 
 #include "recordpipe/example/example_view.h"
 #include "recordpipe/example/message_view.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 
@@ -72,6 +73,7 @@ struct InferredSchema {
   std::map<std::string, InferredFeatureList, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
   uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
+  DamageSkipped skipped = {};
 
   uint64_t count(MessageKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
   // The number of records that may have features: Examples, SequenceExamples and
