@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/sources/open_ahead.h"
 #include "dataset/pipeline/plan/stage.h"
+#include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/record/record.h"
+#include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::internal {
 
@@ -35,9 +37,23 @@ struct RecordRef {
   constexpr size_t record() const { return ref & ((uint64_t{1} << kRecordBits) - 1); }
 };
 
-// The mapped files, indexed by file number; the entries of other files are null. The planning
-// thread stores a file here before it returns the first ticket for it, so workers read without a
-// lock.
+// A file with random access: it is mapped, or read in ranges.
+struct OpenRecordFile {
+  OpenRecordFile(MappedRecordFile opened, const FileFingerprint& content,
+                 std::shared_ptr<MemoryAccount> account)
+      : file(std::move(opened)), fingerprint(content), index_memory(std::move(account)) {
+    index_memory.set(file.size() * sizeof(uint64_t));
+  }
+
+  const MappedRecordFile file;
+  const FileFingerprint fingerprint;
+  MemoryCharge index_memory;  // 8 bytes for each record
+};
+using OpenRecordFilePtr = std::shared_ptr<const OpenRecordFile>;
+
+// The files with random access, indexed by file number; the entries of other files are null. The
+// planning thread stores a file here before it returns the first ticket for it, so workers read
+// without a lock.
 using MappedFiles = std::vector<OpenRecordFilePtr>;
 
 // Passes a plan's stop requests to the threads that work for the plan. Thread-safe.
