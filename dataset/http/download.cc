@@ -24,7 +24,7 @@ class Download {
       : url_(url),
         options_(options),
         wanted_(options.sha256 ? parse_sha256(*options.sha256) : ""),
-        client_(options.http),
+        client_(reporting(options.http)),
         retry_(options.retry, options.http.stop, options.notice),
         part_(file_system, target, url.text(), options.http.stop) {
     report_.resumed_from = part_.size();
@@ -49,6 +49,11 @@ class Download {
   }
 
  private:
+  HttpClientOptions reporting(HttpClientOptions http) const {
+    http.on_tick = [this] { report_progress(); };
+    return http;
+  }
+
   enum class Body {
     ignored,   // the response does not contain the file
     fresh,     // from zero; too few bytes so far to rule out a web page
@@ -68,10 +73,10 @@ class Download {
       headers.push_back("Range: bytes=" + std::to_string(part_.size()) + "-");
       if (!origin->validator.empty()) headers.push_back("If-Range: " + origin->validator);
     }
-    client_.get(url_, headers,
-                {.on_response = [this](const HttpResponse& response) { return take(response); },
-                 .on_body = [this](std::span<const std::byte> bytes) { take(bytes); },
-                 .on_tick = [this] { report_progress(); }});
+    const auto reply = client_.send({.url = url_, .headers = std::move(headers)});
+    if (take(reply->head())) {
+      for (auto bytes = reply->next(); !bytes.empty(); bytes = reply->next()) take(bytes);
+    }
     if (body_ == Body::ignored) return whole_;
     if (body_ == Body::fresh) begin();
     if (part_.size() < std::max(end_.value_or(0), total_.value_or(0))) {

@@ -7,7 +7,6 @@
 #include "dataset/http/headers.h"
 #include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
-#include "recordpipe/base/stop.h"
 
 namespace recordpipe {
 
@@ -18,7 +17,6 @@ RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& opti
       client_(client),
       first_(first),
       out_(out),
-      stop_(options.http.stop),
       retry_(options.retry, options.http.stop, options.notice) {
   if (!version) return;
   total_ = version->total;
@@ -46,22 +44,21 @@ void RangeRequest::run() {
   }
 }
 
-std::unique_ptr<HttpAttempt> RangeRequest::send() {
+std::unique_ptr<HttpReply> RangeRequest::send() {
   last_ = first_ + out_.size() - 1;
   std::vector<std::string> headers{
       "Accept-Encoding: identity",
       "Range: bytes=" + std::to_string(first_ + filled_) + "-" + std::to_string(last_)};
   if (!validator_.empty()) headers.push_back(target_.condition_header(validator_));
-  return target_.start(client_, std::move(headers), out_.subspan(filled_));
+  return target_.send(client_, std::move(headers), out_.subspan(filled_));
 }
 
 void RangeRequest::fetch() {
   const size_t before = filled_;
-  const std::unique_ptr<HttpAttempt> attempt = started_ ? std::move(started_) : send();
-  attempt->finish(
-      {.on_response = [&](const HttpResponse& response) { return take(response, first_ + before); },
-       .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
-       .on_tick = [&] { throw_if_stopped(stop_, target_.url.shown()); }});
+  const std::unique_ptr<HttpReply> reply = started_ ? std::move(started_) : send();
+  if (take(reply->head(), first_ + before)) {
+    for (auto bytes = reply->next(); !bytes.empty(); bytes = reply->next()) take(bytes);
+  }
   if (filled_ < out_.size() && filled_ == before) {
     throw TransientError({.kind = ErrorKind::network,
                           .path = target_.url.shown(),
@@ -126,7 +123,6 @@ void RangeRequest::refuse_whole_file(const HttpResponse& response) const {
 }
 
 void RangeRequest::take(std::span<const std::byte> bytes) {
-  throw_if_stopped(stop_, target_.url.shown());
   if (bytes.size() > out_.size() - filled_) {
     throw Error({.kind = ErrorKind::network,
                  .path = target_.url.shown(),

@@ -6,10 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 
-#include "dataset/http/attempt.h"
 #include "dataset/http/target.h"
 #include "recordpipe/http/file_system.h"
 
@@ -44,7 +42,7 @@ class RangeRequest {
   size_t filled() const { return filled_; }
 
  private:
-  std::unique_ptr<HttpAttempt> send();
+  std::unique_ptr<HttpReply> send();
   void fetch();
   bool take(const HttpResponse& response, uint64_t begin);
   void take(std::span<const std::byte> bytes);
@@ -57,11 +55,10 @@ class RangeRequest {
   std::span<std::byte> out_;
   std::optional<uint64_t> total_;
   std::string validator_;
-  const std::stop_token stop_;
   HttpRetry retry_;
   uint64_t last_ = 0;
   size_t filled_ = 0;
-  std::unique_ptr<HttpAttempt> started_;
+  std::unique_ptr<HttpReply> started_;
 };
 
 }  // namespace recordpipe

@@ -28,19 +28,12 @@ uint64_t size_of(const HttpResponse& response) {
 
 uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client) {
   HttpRetry retry(options.retry, options.http.stop, options.notice);
-  uint64_t size = 0;
-  const HttpHandler handler{.on_response =
-                                [&](const HttpResponse& response) {
-                                  retry.answered();
-                                  size = size_of(response);
-                                  return false;
-                                },
-                            .on_body = [](std::span<const std::byte>) {},
-                            .on_tick = [] {}};
   while (true) {
     try {
-      target.start(client, {"Accept-Encoding: identity", "Range: bytes=0-0"})->finish(handler);
-      return size;
+      const auto reply = target.send(client, {"Accept-Encoding: identity", "Range: bytes=0-0"});
+      const HttpResponse& response = reply->head();
+      retry.answered();
+      return size_of(response);
     } catch (const TransientError& error) {
       retry.wait_after(error);
     }

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/http/exchange.h"
 #include "dataset/http/headers.h"
 #include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
@@ -22,7 +21,7 @@ struct HttpSource::State {
         ahead(std::max<size_t>(options.read_ahead, 1)),
         client(options.http),
         retry(options.retry, options.http.stop, options.notice) {
-    while (!exchange) with_retries([this] { request(); });
+    while (!reply) with_retries([this] { request(); });
   }
 
   template <typename Step>
@@ -30,7 +29,7 @@ struct HttpSource::State {
     try {
       step();
     } catch (const TransientError& error) {
-      exchange.reset();
+      reply.reset();
       if (position > 0 && validator.empty()) throw cannot_go_on(error);
       if (position - failed_at >= kSuccessfulTransfer) retry.succeeded();
       failed_at = position;
@@ -46,9 +45,9 @@ struct HttpSource::State {
       wanted.headers.push_back(target.condition_header(validator));
     }
     passed_over = 0;
-    auto sent = std::make_unique<HttpExchange>(client, std::move(wanted), ahead);
+    auto sent = client.send(std::move(wanted), ahead);
     is_whole = !take(sent->head());
-    exchange = std::move(sent);
+    reply = std::move(sent);
   }
 
   // Judges the head of a response. Returns false if the whole file was read before.
@@ -84,11 +83,11 @@ struct HttpSource::State {
 
   // Replaces `current` by the bytes that follow.
   void receive() {
-    if (!exchange) request();
+    if (!reply) request();
     if (is_whole) return;
     current = {};
     used = 0;
-    current = exchange->next();
+    current = reply->next();
     if (current.empty()) {
       if (total && position < *total) {
         throw TransientError({.kind = ErrorKind::network,
@@ -143,16 +142,16 @@ struct HttpSource::State {
   const size_t ahead;
   HttpClient client;
   HttpRetry retry;
-  std::string validator = {};                   // of the file; "" for none
-  std::optional<uint64_t> total = {};           // size of the file
-  uint64_t position = 0;                        // bytes that have come into `current`
-  uint64_t failed_at = 0;                       // `position` at the last failure
-  uint64_t passed_over = 0;                     // bytes of the current response still to be skipped
-  bool is_whole = false;                        // nothing follows `current`
-  std::exception_ptr failure = {};              // after `current`
-  std::span<const std::byte> current = {};      // of `exchange`
-  size_t used = 0;                              // bytes of `current`
-  std::unique_ptr<HttpExchange> exchange = {};  // null after a failure
+  std::string validator = {};               // of the file; "" for none
+  std::optional<uint64_t> total = {};       // size of the file
+  uint64_t position = 0;                    // bytes that have come into `current`
+  uint64_t failed_at = 0;                   // `position` at the last failure
+  uint64_t passed_over = 0;                 // bytes of the current response still to be skipped
+  bool is_whole = false;                    // nothing follows `current`
+  std::exception_ptr failure = {};          // after `current`
+  std::span<const std::byte> current = {};  // of `reply`
+  size_t used = 0;                          // bytes of `current`
+  std::unique_ptr<HttpReply> reply = {};    // null after a failure
 };
 
 HttpSource::HttpSource(const HttpUrl& url, const HttpReadOptions& options)

@@ -3,26 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "dataset/http/attempt.h"
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/url.h"
 
 namespace recordpipe {
+
+// Sends a request; its reply is received ahead as the sender says.
+using HttpSend = std::function<std::unique_ptr<HttpReply>(const HttpRequest&)>;
 
 // Stands between the transfers of this layer and the client: an object store's interceptor signs
 // requests, and turns the store's errors into Error. Thread-safe.
 class HttpInterceptor {
  public:
   virtual ~HttpInterceptor() = default;
-  // Sends `request`, changed, through `send`; the attempt may send it once more. Its handler
-  // receives one response.
-  virtual std::unique_ptr<HttpAttempt> start(const HttpRequest& request, HttpSend send) = 0;
+  // Sends `request`, changed, through `send`; the reply may send it once more.
+  virtual std::unique_ptr<HttpReply> send(const HttpRequest& request, HttpSend send) = 0;
 };
 
 // The condition under which a server sends a range of a file: that the file is unchanged.
@@ -39,12 +41,13 @@ struct HttpTarget {
   std::shared_ptr<HttpInterceptor> interceptor = {};  // none: requests are sent as they are
   RangeCondition condition = RangeCondition::if_range;
 
-  // Sends a GET request. Its response is received ahead as far as `sink` goes (HttpExchange).
-  std::unique_ptr<HttpAttempt> start(HttpClient& client, std::vector<std::string> headers,
-                                     std::span<std::byte> sink = {}) const {
+  // Sends a GET request. Its body is received ahead as far as `sink` goes.
+  std::unique_ptr<HttpReply> send(HttpClient& client, std::vector<std::string> headers,
+                                  std::span<std::byte> sink = {}) const {
     const HttpRequest request{.url = url, .headers = std::move(headers)};
-    HttpSend send = send_through(client, 0, sink);
-    return interceptor ? interceptor->start(request, std::move(send)) : send(request);
+    if (!interceptor) return client.send(request, 0, sink);
+    return interceptor->send(
+        request, [&client, sink](const HttpRequest& sent) { return client.send(sent, 0, sink); });
   }
 
   // The header for a range request; `validator` is that of validator_of(), not "".

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "dataset/http/date.h"
-#include "dataset/http/exchange.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/client.h"
@@ -34,31 +33,8 @@ HttpClient::HttpClient(HttpClientOptions, std::optional<size_t>) {}
 
 HttpClient::~HttpClient() = default;
 
-void HttpClient::send(const HttpRequest& request, const HttpHandler&) {
+std::unique_ptr<HttpReply> HttpClient::send(HttpRequest request, size_t, std::span<std::byte>) {
   throw refusal(request.url.text());
 }
-
-void HttpClient::get(const HttpUrl& url, const std::vector<std::string>&, const HttpHandler&) {
-  throw refusal(url.text());
-}
-
-struct HttpExchange::State {};
-
-HttpExchange::HttpExchange(HttpClient& client, HttpRequest request, size_t, std::span<std::byte>)
-    : client_(client), request_(std::move(request)), first_url_(request_.url), ahead_(0) {
-  throw refusal(request_.url.text());
-}
-
-HttpExchange::~HttpExchange() = default;
-
-const HttpResponse& HttpExchange::head(const std::function<void()>&) {
-  throw refusal(first_url_.text());
-}
-
-std::span<const std::byte> HttpExchange::next(const std::function<void()>&) {
-  throw refusal(first_url_.text());
-}
-
-void HttpExchange::run(const HttpHandler&) { throw refusal(first_url_.text()); }
 
 }  // namespace recordpipe

@@ -3,36 +3,35 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <span>
+#include <utility>
 
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
 
-FetchedDocument fetch(const HttpRequest& request, const HttpClientOptions& options) {
+std::optional<std::string> body_of(HttpReply& reply, size_t most) {
+  std::string body;
+  for (auto bytes = reply.next(); !bytes.empty(); bytes = reply.next()) {
+    if (bytes.size() > most - body.size()) return std::nullopt;
+    body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return body;
+}
+
+FetchedDocument fetch(HttpRequest request, const HttpClientOptions& options) {
   static constexpr size_t kLargest = size_t{1} << 20;
-  FetchedDocument document;
-  HttpRequest sent = request;
-  sent.follow_redirects = false;
+  request.follow_redirects = false;
   HttpClient client(options);
-  client.send(sent, {.on_response =
-                         [&](const HttpResponse& response) {
-                           document.status = response.status;
-                           return true;
-                         },
-                     .on_body =
-                         [&](std::span<const std::byte> bytes) {
-                           if (bytes.size() > kLargest - document.body.size()) {
-                             throw Error({.kind = ErrorKind::limit_exceeded,
-                                          .path = request.url.shown(),
-                                          .reason = "the answer has more than 1 MiB",
-                                          .hint = "check the endpoint"});
-                           }
-                           document.body.append(reinterpret_cast<const char*>(bytes.data()),
-                                                bytes.size());
-                         },
-                     .on_tick = [] {}});
-  return document;
+  const auto reply = client.send(request);
+  const long status = reply->head().status;
+  auto body = body_of(*reply, kLargest);
+  if (!body) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .path = request.url.shown(),
+                 .reason = "the answer has more than 1 MiB",
+                 .hint = "check the endpoint"});
+  }
+  return {.status = status, .body = std::move(*body)};
 }
 
 HttpClientOptions local_service(HttpClientOptions options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@
 
 namespace recordpipe {
 
+// Receives the rest of a body; empty if it has more than `most` bytes.
+std::optional<std::string> body_of(HttpReply& reply, size_t most);
+
 struct FetchedDocument {
   long status = 0;
   std::string body = {};
@@ -17,7 +21,7 @@ struct FetchedDocument {
 
 // Sends one request, without following redirects: they could carry a credential elsewhere. Throws
 // Error{limit_exceeded} for more than 1 MiB.
-FetchedDocument fetch(const HttpRequest& request, const HttpClientOptions& options);
+FetchedDocument fetch(HttpRequest request, const HttpClientOptions& options);
 
 // Options for a service in this machine or its network: no proxy, and a timeout of one second, or
 // less if `options` has less.

@@ -1,9 +1,8 @@
 #include "dataset/object_store/small_request.h"
 
-#include <optional>
-#include <span>
 #include <utility>
 
+#include "dataset/object_store/fetch.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
 
@@ -25,40 +24,32 @@ SmallRequest::SmallRequest(ObjectStore& store, ObjectRequest request,
   }
 }
 
-std::unique_ptr<HttpAttempt> SmallRequest::send() const {
-  return store_.start(request_, send_through(client_, kAhead));
+std::unique_ptr<HttpReply> SmallRequest::send() const {
+  return store_.send(request_,
+                     [this](const HttpRequest& sent) { return client_.send(sent, kAhead); });
 }
 
 SmallAnswer SmallRequest::finish_once(HttpRetry& retry) {
-  std::optional<HttpResponse> head;
-  std::string body;
-  const std::unique_ptr<HttpAttempt> attempt = started_ ? std::move(started_) : send();
-  attempt->finish({.on_response =
-                       [&](const HttpResponse& response) {
-                         retry.answered();
-                         head = response;
-                         return true;
-                       },
-                   .on_body =
-                       [&](std::span<const std::byte> bytes) {
-                         if (bytes.size() > kLargestAnswer - body.size()) {
-                           throw Error({.kind = ErrorKind::limit_exceeded,
-                                        .path = request_.object.text(),
-                                        .reason = "an answer of the service has more than 16 MiB",
-                                        .hint = "check the endpoint"});
-                         }
-                         body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                       },
-                   .on_tick = [] {}});
-  return {.response = std::move(head).value(), .body = std::move(body)};
+  const std::unique_ptr<HttpReply> reply = started_ ? std::move(started_) : send();
+  SmallAnswer answer{.response = reply->head()};
+  retry.answered();
+  auto body = body_of(*reply, kLargestAnswer);
+  if (!body) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .path = request_.object.text(),
+                 .reason = "an answer of the service has more than 16 MiB",
+                 .hint = "check the endpoint"});
+  }
+  answer.body = std::move(*body);
+  return answer;
 }
 
 void SmallRequest::settle() noexcept {
   if (!started_) return;
   try {
-    started_->finish({.on_response = [](const HttpResponse&) { return true; },
-                      .on_body = [](std::span<const std::byte>) {},
-                      .on_tick = [] {}});
+    (void)started_->head();
+    while (!started_->next().empty()) {
+    }
   } catch (...) {
     // Nobody asks.
   }

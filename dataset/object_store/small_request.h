@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/http/attempt.h"
 #include "dataset/object_store/store.h"
 #include "recordpipe/http/file_system.h"
 
@@ -30,7 +29,7 @@ class SmallRequest {
   SmallRequest(ObjectStore& store, ObjectRequest request, const HttpReadOptions& options,
                HttpClient& client);
 
-  // Retries. Throws the errors of ObjectStore::start(), and Error{limit_exceeded} for an answer of
+  // Retries. Throws the errors of ObjectStore::send(), and Error{limit_exceeded} for an answer of
   // more than kLargestAnswer. `stop` ends waits and further attempts, beside options.http.stop,
   // which also ends transfers.
   SmallAnswer finish(const std::stop_token& stop);
@@ -38,14 +37,14 @@ class SmallRequest {
   void settle() noexcept;
 
  private:
-  std::unique_ptr<HttpAttempt> send() const;
+  std::unique_ptr<HttpReply> send() const;
   SmallAnswer finish_once(HttpRetry& retry);
 
   ObjectStore& store_;
   const ObjectRequest request_;
   const HttpReadOptions& options_;
   HttpClient& client_;
-  std::unique_ptr<HttpAttempt> started_;
+  std::unique_ptr<HttpReply> started_;
 };
 
 // Sends a request, and waits for its answer.

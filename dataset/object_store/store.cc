@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "dataset/base/base64.h"
+#include "dataset/object_store/fetch.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
@@ -13,7 +17,7 @@ namespace {
 // The most that is read of an error.
 constexpr size_t kLargestError = size_t{64} << 10;
 
-bool is_for_handler(const ObjectRequest& request, long status) {
+bool is_accepted(const ObjectRequest& request, long status) {
   return (status >= 200 && status < 300) || status == 412 ||
          std::ranges::find(request.accepted, status) != request.accepted.end();
 }
@@ -31,13 +35,13 @@ class ObjectInterceptor final : public HttpInterceptor {
   ObjectInterceptor(std::shared_ptr<ObjectStore> store, ObjectUrl object)
       : store_(std::move(store)), object_(std::move(object)) {}
 
-  std::unique_ptr<HttpAttempt> start(const HttpRequest& request, HttpSend send) override {
+  std::unique_ptr<HttpReply> send(const HttpRequest& request, HttpSend send) override {
     ObjectRequest wanted{.object = object_};
     for (const std::string& line : request.headers) {
       const size_t colon = line.find(": ");
       wanted.headers.emplace_back(line.substr(0, colon), line.substr(colon + 2));
     }
-    return store_->start(std::move(wanted), std::move(send));
+    return store_->send(std::move(wanted), std::move(send));
   }
 
  private:
@@ -47,72 +51,72 @@ class ObjectInterceptor final : public HttpInterceptor {
 
 }  // namespace
 
-class ObjectStore::Attempt final : public HttpAttempt {
+class ObjectStore::Reply final : public HttpReply {
  public:
-  Attempt(ObjectStore& store, ObjectRequest request, HttpSend send)
-      : store_(store),
-        request_(std::move(request)),
-        send_(std::move(send)),
-        sent_(store_.authorise(request_)),
-        attempt_(send_(sent_.request)) {}
+  Reply(ObjectStore& store, ObjectRequest request, HttpSend send)
+      : store_(store), request_(std::move(request)), send_(std::move(send)) {
+    start();
+  }
 
-  void finish(const HttpHandler& handler) override {
-    if (judge(handler, /*is_last=*/false)) return;
-    attempt_.reset();
-    sent_ = store_.authorise(request_);
-    attempt_ = send_(sent_.request);
-    judge(handler, /*is_last=*/true);
+  const HttpResponse& head() override {
+    if (head_ || judge(/*is_last=*/false)) return *head_;
+    reply_.reset();
+    start();
+    judge(/*is_last=*/true);
+    return *head_;
+  }
+
+  std::span<const std::byte> next() override {
+    if (!body_) return reply_->next();
+    piece_ = std::exchange(*body_, {});
+    return std::as_bytes(std::span(piece_));
   }
 
  private:
+  void start() {
+    sent_ = store_.authorise(request_);
+    reply_ = send_(sent_->request);
+  }
+
   // Returns false if the request is to be sent once more.
-  bool judge(const HttpHandler& handler, bool is_last) {
-    std::optional<HttpResponse> refused;  // or, with late_errors, not known yet
-    std::string body;
-    attempt_->finish({.on_response =
-                          [&](const HttpResponse& response) {
-                            if (is_for_handler(request_, response.status) &&
-                                !(request_.late_errors && response.status == 200)) {
-                              return handler.on_response(response);
-                            }
-                            refused = response;
-                            return true;
-                          },
-                      .on_body =
-                          [&](std::span<const std::byte> bytes) {
-                            if (!refused) return handler.on_body(bytes);
-                            const size_t size = std::min(bytes.size(), kLargestError - body.size());
-                            body.append(reinterpret_cast<const char*>(bytes.data()), size);
-                            if (body.size() == kLargestError) refuse(*refused, {});
-                          },
-                      .on_tick = handler.on_tick});
-    if (!refused) return true;
-    const ServiceError error = parse_service_error(body);
-    if (refused->status == 416) {
-      handler.on_response(with_range(*refused, error));
+  bool judge(bool is_last) {
+    const HttpResponse& response = reply_->head();
+    const bool may_be_error = request_.late_errors && response.status == 200;
+    if (is_accepted(request_, response.status) && !may_be_error) {
+      head_ = response;
       return true;
     }
-    if (refused->status == 200 && error.code.empty()) {
-      if (handler.on_response(*refused)) handler.on_body(std::as_bytes(std::span(body)));
-      return true;
+    auto body = body_of(*reply_, kLargestError);
+    if (!body) refuse(response, {});
+    const ServiceError error = parse_service_error(*body);
+    if (response.status == 416) {
+      head_ = with_range(response, error);
+      body_ = "";
+    } else if (response.status == 200 && error.code.empty()) {
+      head_ = response;
+      body_ = std::move(*body);
+    } else if (is_last || !store_.renew(*sent_, request_, response, error)) {
+      refuse(response, error);
     }
-    if (is_last || !store_.renew(sent_, request_, *refused, error)) refuse(*refused, error);
-    return false;
+    return head_.has_value();
   }
 
   [[noreturn]] void refuse(const HttpResponse& response, const ServiceError& error) const {
-    store_.refuse(sent_, request_, response, error);
+    store_.refuse(*sent_, request_, response, error);
   }
 
   ObjectStore& store_;
   const ObjectRequest request_;
   const HttpSend send_;
-  AuthorisedRequest sent_;
-  std::unique_ptr<HttpAttempt> attempt_;
+  std::optional<AuthorisedRequest> sent_;
+  std::unique_ptr<HttpReply> reply_;
+  std::optional<HttpResponse> head_;  // that is accepted
+  std::optional<std::string> body_;   // that was read before it was accepted
+  std::string piece_;                 // of `body_`, returned by next()
 };
 
-std::unique_ptr<HttpAttempt> ObjectStore::start(ObjectRequest request, HttpSend send) {
-  return std::make_unique<Attempt>(*this, std::move(request), std::move(send));
+std::unique_ptr<HttpReply> ObjectStore::send(ObjectRequest request, HttpSend send) {
+  return std::make_unique<Reply>(*this, std::move(request), std::move(send));
 }
 
 void ObjectStore::refuse(const AuthorisedRequest& sent, const ObjectRequest& request,

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/http/attempt.h"
 #include "dataset/http/target.h"
 #include "dataset/object_store/object_url.h"
 #include "dataset/object_store/service_error.h"
@@ -25,7 +24,7 @@ struct ObjectRequest {
   std::vector<std::pair<std::string, std::string>> query = {};
   ObjectHeaders headers = {};
   std::shared_ptr<const std::string> body = {};  // null: none
-  // Statuses that the handler receives although they are errors.
+  // Statuses that are returned although they are errors.
   std::vector<long> accepted = {};
   // Whether the body of a 200 may be an error: the answer to CompleteMultipartUpload begins before
   // the service knows its end.
@@ -50,12 +49,12 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // Sends a request through `send`. The handler of the attempt receives the responses 2xx, 412, 416
-  // and those of request.accepted; for any other, finish() throws: TransientError;
-  // Error{not_found}, {permission_denied} or {network}, whose reason has the service's code and
-  // message. A request whose credential has expired, or that belongs to another region, is sent
-  // once more. The store must outlive the attempt.
-  std::unique_ptr<HttpAttempt> start(ObjectRequest request, HttpSend send);
+  // Sends a request through `send`. The reply has the responses 2xx, 412, 416 and those of
+  // request.accepted; for any other, head() throws: TransientError; Error{not_found},
+  // {permission_denied} or {network}, whose reason has the service's code and message. A request
+  // whose credential has expired, or that belongs to another region, is sent once more. The store
+  // must outlive the reply.
+  std::unique_ptr<HttpReply> send(ObjectRequest request, HttpSend send);
 
   // What differs in the requests that write.
 
@@ -81,7 +80,7 @@ class ObjectStore {
   virtual std::string hint(const AuthorisedRequest& sent, const ServiceError& error) const = 0;
 
  private:
-  class Attempt;
+  class Reply;
 
   [[noreturn]] void refuse(const AuthorisedRequest& sent, const ObjectRequest& request,
                            const HttpResponse& response, ServiceError error) const;

@@ -24,15 +24,11 @@ class HttpClientTest : public testing::Test {
 
   // Returns the status.
   long send(HttpRequest request) {
-    long status = 0;
     HttpClient client({.ca_file = server.ca_file()});
-    client.send(request, {.on_response =
-                              [&](const HttpResponse& response) {
-                                status = response.status;
-                                return true;
-                              },
-                          .on_body = [](std::span<const std::byte>) {},
-                          .on_tick = [] {}});
+    const auto reply = client.send(std::move(request));
+    const long status = reply->head().status;
+    while (!reply->next().empty()) {
+    }
     return status;
   }
 

@@ -28,23 +28,24 @@ struct Answer {
 };
 
 // A request that was answered.
-class Answered final : public HttpAttempt {
+class Answered final : public HttpReply {
  public:
   Answered(const HttpRequest& request, Answer answer)
-      : url_(request.url), answer_(std::move(answer)) {}
+      : head_({.url = request.url,
+               .status = answer.status,
+               .content_range = answer.range,
+               .extensions = {{"x-amz-bucket-region", answer.region}}}),
+        body_(std::move(answer.body)) {}
 
-  void finish(const HttpHandler& handler) override {
-    const bool wants_body =
-        handler.on_response({.url = url_,
-                             .status = answer_.status,
-                             .content_range = answer_.range,
-                             .extensions = {{"x-amz-bucket-region", answer_.region}}});
-    if (wants_body) handler.on_body(as_bytes(answer_.body));
+  const HttpResponse& head() override { return head_; }
+  std::span<const std::byte> next() override {
+    return as_bytes(std::exchange(was_read_, true) ? std::string_view() : body_);
   }
 
  private:
-  const HttpUrl url_;
-  const Answer answer_;
+  const HttpResponse head_;
+  const std::string body_;
+  bool was_read_ = false;
 };
 
 class StoreTest : public testing::Test {
@@ -59,19 +60,12 @@ class StoreTest : public testing::Test {
   // Sends a request whose answers are `answers`, and keeps the requests and the last head.
   void send(ObjectStore& store, const std::string& object, const std::vector<Answer>& answers) {
     sent.clear();
-    const HttpHandler handler{.on_response =
-                                  [this](const HttpResponse& response) {
-                                    head = response;
-                                    return true;
-                                  },
-                              .on_body = [](std::span<const std::byte>) {},
-                              .on_tick = [] {}};
     const HttpSend next = [&](const HttpRequest& request) {
       EXPECT_LT(sent.size(), answers.size());
       sent.push_back(request);
       return std::make_unique<Answered>(request, answers.at(sent.size() - 1));
     };
-    store.start({.object = parse_object_url(object)}, next)->finish(handler);
+    head = store.send({.object = parse_object_url(object)}, next)->head();
   }
 
   std::map<std::string, std::string> variables{{"AWS_ACCESS_KEY_ID", "AKIDs3cr3t"},

@@ -39,6 +39,8 @@ struct HttpClientOptions {
   bool use_proxy = true;
   // Ends a transfer at once, with Error{cancelled}.
   std::stop_token stop = {};
+  // Called about ten times a second by a thread that waits for a response.
+  std::function<void()> on_tick = {};
 };
 
 struct HttpRequest {
@@ -47,7 +49,7 @@ struct HttpRequest {
   std::vector<std::string> headers = {};  // "Name: value" lines
   // For PUT and POST; null is an empty body. Shared, because a request is copied and may be large.
   std::shared_ptr<const std::string> body = {};
-  // No: a redirect is passed to the handler like any other response. A signature is valid for one
+  // No: a redirect is returned like any other response. A signature is valid for one
   // host only, and a credential must not be sent to another one.
   bool follow_redirects = true;
   // Yes: segments "." and ".." of the path are sent as they are. They may be parts of an object's
@@ -93,16 +95,19 @@ class TransientError : public Error {
   bool answered_;
 };
 
-// The callbacks run on the thread that calls send() or get(). If a callback throws, the transfer
-// ends and the exception is rethrown.
-struct HttpHandler {
-  // Called once, before the body, for any status except a followed redirect. If it returns false,
-  // the body is skipped and send() returns at once.
-  std::function<bool(const HttpResponse&)> on_response;
-  // Called with the pieces of the body as they were sent: Content-Encoding is not decoded.
-  std::function<void(std::span<const std::byte>)> on_body;
-  // Called about ten times a second.
-  std::function<void()> on_tick;
+// A request that was sent, and its response. Used by one thread at a time. Both functions throw
+// TransientError if the transfer failed or was cut off, Error{network} if a retry would be useless
+// (an untrusted certificate, a redirect loop), and Error{cancelled}.
+class HttpReply {
+ public:
+  // Ends the transfer.
+  virtual ~HttpReply() = default;
+  // Waits for the head of the response, with any status except that of a followed redirect.
+  virtual const HttpResponse& head() = 0;
+  // Waits for the next bytes of the body, after head(); none at its end, as defined by HTTP's
+  // framing. They are as they were sent: Content-Encoding is not decoded. Valid until the next
+  // call.
+  virtual std::span<const std::byte> next() = 0;
 };
 
 // Sends requests. One thread moves the bytes of all clients of the process, while there are any; it
@@ -116,16 +121,15 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Returns after the end of the body, as defined by HTTP's framing. Throws TransientError if the
-  // transfer failed or was cut off, Error{network} if a retry would be useless (an untrusted
-  // certificate, a redirect loop), and Error{cancelled}. Headers that hold credentials
+  // Sends a request. The body is received ahead of HttpReply::next(): the first bytes into `sink`,
+  // then until about `ahead` bytes have arrived; with neither, not before next() is called. `sink`
+  // must be valid as long as the reply, and its bytes stay. Headers that hold credentials
   // (Authorization, Cookie) are not sent to another host or port than the first one.
-  void send(const HttpRequest& request, const HttpHandler& handler);
-  // Sends a GET request.
-  void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
+  std::unique_ptr<HttpReply> send(HttpRequest request, size_t ahead = 0,
+                                  std::span<std::byte> sink = {});
 
  private:
-  friend class HttpExchange;
+  class Reply;
   struct State;
 
   std::unique_ptr<State> state_;
