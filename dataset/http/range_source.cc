@@ -40,15 +40,20 @@ struct RangeSource::State {
         range_size(std::max<size_t>(given.range_size, 1)),
         ranges_ahead(std::max<size_t>(given.ranges_ahead, 1)) {
     current.bytes.resize(std::min(range_size, kFirstRange));
-    RangeRequest request(target, options, *client, 0, current.bytes);
-    request.run();
-    version = request.version();
-    current.bytes.resize(request.filled());
-    requested = request.filled();
+    first = std::make_unique<RangeRequest>(target, options, *client, 0, current.bytes);
+    first->start();
   }
   ~State() {
     for (RequestedRange& requested_range : ahead) give_back(requested_range.range);
     give_back(current);
+  }
+
+  void open() {
+    first->run();
+    version = first->version();
+    requested = first->filled();
+    first.reset();
+    current.bytes.resize(requested);
   }
 
   void give_back(Range& range) const { budget->give_back(std::exchange(range.charged, 0)); }
@@ -112,6 +117,7 @@ struct RangeSource::State {
   const std::shared_ptr<ByteBudget> budget;
   size_t range_size;
   size_t ranges_ahead;
+  std::unique_ptr<RangeRequest> first;  // null when the source is open
   RangeVersion version;
   uint64_t requested = 0;  // end of the last range that was requested
   Range current;
@@ -126,6 +132,8 @@ RangeSource::RangeSource(HttpTarget target, const HttpReadOptions& options,
     : state_(new State(std::move(target), options, std::move(client), std::move(budget))) {}
 
 RangeSource::~RangeSource() = default;
+
+void RangeSource::open() { state_->open(); }
 
 size_t RangeSource::read(std::span<std::byte> out) { return state_->read(out); }
 

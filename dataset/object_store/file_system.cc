@@ -76,6 +76,13 @@ std::shared_ptr<ObjectStore> ObjectStoreFileSystem::store_for(const std::string&
 
 std::unique_ptr<ByteSource> ObjectStoreFileSystem::open_source(const std::string& path) {
   if (!is_object_url(path)) return other_.open_source(path);
+  auto source = start_source(path);
+  source->open();
+  return source;
+}
+
+std::unique_ptr<StartedSource> ObjectStoreFileSystem::start_source(const std::string& path) {
+  if (!is_object_url(path)) return nullptr;
   const ObjectUrl object = object_of(path);
   return std::make_unique<RangeSource>(object_target(store_for(path), object), options_.http,
                                        client_, budget_);

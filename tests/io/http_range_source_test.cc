@@ -20,8 +20,11 @@ class RangeSourceTest : public HttpReadingTest {
   }
 
   std::unique_ptr<RangeSource> open(const std::string& what) {
-    return std::make_unique<RangeSource>(HttpTarget{.url = HttpUrl(server.http(what))}, options,
-                                         std::make_shared<HttpClient>(options.http), budget);
+    auto source =
+        std::make_unique<RangeSource>(HttpTarget{.url = HttpUrl(server.http(what))}, options,
+                                      std::make_shared<HttpClient>(options.http), budget);
+    source->open();
+    return source;
   }
   std::string read(const std::string& what) { return as_text(read_all(*open(what), 1 << 20)); }
   Error error_from(const std::string& what) {

@@ -4,7 +4,10 @@
 #include "recordpipe/object_store/file_system.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "recordpipe/pipeline/tfrecord_files.h"
 #include "recordpipe/record/record_writer.h"
 #include "tests/io/http_reading_fixture.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -175,6 +179,36 @@ TEST_F(ObjectFiles, ManyAreFilesOfPipelines) {
       }
     }
     EXPECT_EQ(all, expected);
+  }
+}
+
+// The requests for the next 64 objects are sent while the first one is waited for.
+TEST_F(ObjectFiles, ManyAreOpenedAtATimeOnFewThreads) {
+  std::stop_source stop;
+  options.http.stop = stop.get_token();
+  std::vector<std::string> paths;
+  for (int i = 0; i < 70; ++i) {
+    server.put("bucket/r" + std::to_string(i), content);
+    paths.push_back("s3://bucket/r" + std::to_string(i));
+  }
+  server.misbehave("stall=0");
+  ObjectStoreFileSystem files(posix_file_system(), settings());
+  auto iterator = tfrecord_files(files, paths).with_options({.threads = 2}).iterate();
+  const std::jthread reader(
+      [&] { EXPECT_EQ(error_of([&] { iterator.next(); }).kind(), ErrorKind::cancelled); });
+  while (server.requests().size() < 65) std::this_thread::yield();
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  EXPECT_LT(std::distance(begin(threads), end(threads)), 32);
+  stop.request_stop();
+}
+
+TEST_F(ObjectFiles, AnErrorOfOneThatIsOpenedAheadComesInItsTurn) {
+  server.put("bucket/r", framed({"a"}));
+  const auto files = std::make_shared<ObjectStoreFileSystem>(posix_file_system(), settings());
+  for (const std::string path : {"s3://bucket/folder/", "s3://bucket/none", "s3://BUCKET/r"}) {
+    auto iterator = listed_tfrecord_files(files, {"s3://bucket/r", path}).iterate();
+    EXPECT_EQ(as_text(iterator.next()->data), "a");
+    EXPECT_EQ(error_of([&] { iterator.next(); }).path(), path);
   }
 }
 

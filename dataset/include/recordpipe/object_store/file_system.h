@@ -22,6 +22,7 @@
 #include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/io/file.h"
+#include "recordpipe/io/started_source.h"
 
 namespace recordpipe {
 
@@ -69,7 +70,7 @@ struct ObjectStoreOptions {
 //
 //   open_source(url)  Performs range requests with If-Match, several at a time, ahead of the
 //                     reader. The first one, of up to 512 KiB, is answered when open_source()
-//                     returns.
+//                     returns; start_source() sends it, and asks for credentials if necessary.
 //   open_random(url)  Performs range requests with If-Match, as many at a time as threads read:
 //                     Error{network} if the object was replaced meanwhile.
 //   status(url)       Returns nullopt if there is no such object; a directory, without a request,
@@ -93,7 +94,7 @@ struct ObjectStoreOptions {
 //   map(url), rename(url), lock(url): Error{unsupported}.
 // All functions also throw already_exists, not_found, permission_denied, network, unsupported (a
 // profile or file whose credentials can't be used), cancelled.
-class ObjectStoreFileSystem final : public FileSystem {
+class ObjectStoreFileSystem final : public StartingFileSystem {
  public:
   // `other` also reads the files with credentials. It must outlive this object, and this object
   // must outlive the files that it opened.
@@ -101,6 +102,7 @@ class ObjectStoreFileSystem final : public FileSystem {
   ~ObjectStoreFileSystem() override;
 
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;
+  std::unique_ptr<StartedSource> start_source(const std::string& path) override;
   std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override;
   std::unique_ptr<MappedFile> map(const std::string& path) override;
   bool can_map(const std::string& path) override;

@@ -15,6 +15,7 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
+#include "recordpipe/io/started_source.h"
 #include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::internal {
@@ -102,12 +103,15 @@ class StreamOpener {
  private:
   class File;
 
-  std::unique_ptr<ByteSource> open_source(const std::string& path) const;
+  std::unique_ptr<StartedSource> start_source(const std::string& path) const;
+  std::unique_ptr<ByteSource> open_source(const std::string& path,
+                                          std::unique_ptr<StartedSource> started) const;
 
   const RecordFiles& files_;
   // The most bytes that all streams together hold: one half for the first ranges of those that are
   // open, the other for the rest of the next ones. Empty: as the file system does by itself.
   std::optional<uint64_t> read_ahead_;
+  StartingFileSystem* const starting_;  // null: opening a file needs a thread
   const std::shared_ptr<OpenAhead<File>> ahead_;
 };
 

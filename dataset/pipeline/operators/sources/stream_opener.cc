@@ -8,11 +8,14 @@
 #include "dataset/pipeline/operators/sources/record_plan.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/io/started_source.h"
 
 namespace recordpipe::internal {
 namespace {
 
 constexpr size_t kOpened = 64;
+// The threads that wait for sources that were started: one that is retried doesn't hold up others.
+constexpr size_t kWaiting = 8;
 constexpr size_t kPrefetched = 4;
 
 // What a stream holds when it is open: the first range of an object.
@@ -26,7 +29,8 @@ class StreamOpener::File {
   File(const StreamOpener& opener, const std::string& path)
       : opener_(opener),
         path_(path),
-        is_known_(opener.files_.context.files->was_opened(opener.files_.file_system, path)) {}
+        is_known_(opener.files_.context.files->was_opened(opener.files_.file_system, path)),
+        started_(opener.start_source(path)) {}
 
   void open() {
     // A file system that can't be told to stop takes the stop request from the thread.
@@ -57,7 +61,7 @@ class StreamOpener::File {
 
  private:
   void open_source() {
-    auto source = opener_.open_source(path_);
+    std::unique_ptr<ByteSource> source = opener_.open_source(path_, std::move(started_));
     auto random = is_known_ ? nullptr : source->random_access();
     if (random && random->size() <= kFirstBytes) {
       fingerprint_ = fingerprint_of(path_, *random);  // requests nothing
@@ -84,7 +88,8 @@ class StreamOpener::File {
   bool is_known_;     // its fingerprint is, or can't be found
   std::mutex mutex_;  // guards is_next_, is_wanted_, and source_ against prefetch()
   bool is_next_ = false;
-  bool is_wanted_ = false;  // must be read ahead
+  bool is_wanted_ = false;                  // must be read ahead
+  std::unique_ptr<StartedSource> started_;  // null: open() needs a thread
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<RandomAccessFile> random_;  // of the source; null if it has none
   std::optional<FileFingerprint> fingerprint_;
@@ -92,15 +97,28 @@ class StreamOpener::File {
 
 StreamOpener::StreamOpener(const RecordFiles& files)
     : files_(files),
+      starting_(dynamic_cast<StartingFileSystem*>(&files.file_system)),
       ahead_(std::make_shared<OpenAhead<File>>(
-          std::make_shared<parallel::Crew>(kOpened, parallel::CrewKind::waits),
+          std::make_shared<parallel::Crew>(starting_ ? kWaiting : kOpened,
+                                           parallel::CrewKind::waits),
           [this](size_t number) { return std::make_shared<File>(*this, files_.paths[number]); })) {
   const auto& memory = files.context.memory;
   if (memory && memory->is_limited()) read_ahead_ = memory->limit() / 2;
 }
 
-std::unique_ptr<ByteSource> StreamOpener::open_source(const std::string& path) const {
-  auto source = files_.file_system.open_source(path);
+std::unique_ptr<StartedSource> StreamOpener::start_source(const std::string& path) const {
+  try {
+    return starting_ ? starting_->start_source(path) : nullptr;
+  } catch (const Error&) {
+    return nullptr;  // open() throws it, when it is the file's turn
+  }
+}
+
+std::unique_ptr<ByteSource> StreamOpener::open_source(
+    const std::string& path, std::unique_ptr<StartedSource> started) const {
+  if (started) started->open();
+  std::unique_ptr<ByteSource> source = std::move(started);
+  if (!source) source = files_.file_system.open_source(path);
   // The file that is read, and those that are read ahead.
   if (read_ahead_) source->limit_read_ahead(*read_ahead_ / 2 / (1 + kPrefetched));
   return source;
