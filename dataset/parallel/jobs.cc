@@ -4,24 +4,6 @@
 #include <utility>
 
 namespace recordpipe::parallel {
-namespace {
-
-// The jobs that this thread is running, one inside the other.
-struct Frame {
-  const JobQueue* queue;
-  const Frame* outer;
-};
-thread_local const Frame* innermost = nullptr;
-
-bool is_in_job_of(const JobQueue* queue) {
-  for (const Frame* frame = innermost; frame; frame = frame->outer) {
-    if (frame->queue == queue) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void JobQueue::push(std::shared_ptr<Entry> entry) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(entry));
@@ -34,24 +16,16 @@ void JobQueue::push(std::shared_ptr<Entry> entry) {
 }
 
 void JobQueue::wait(Entry& entry) {
-  // A job that waits for an earlier one doesn't begin later ones meanwhile: they might wait for it.
-  const bool is_job = is_in_job_of(this);
-  const bool helps = kind_ == CrewKind::computes && !is_job;
   std::unique_lock lock(mutex_);
   while (entry.progress_ != Entry::Progress::done) {
-    if (helps && !waiting_.empty()) {
+    if (kind_ == CrewKind::computes && !waiting_.empty()) {
       run(take_first(), lock);
-    } else if (entry.progress_ == Entry::Progress::waiting && (is_job || running_ < threads_)) {
+    } else if (entry.progress_ == Entry::Progress::waiting && running_ < threads_) {
       run(take(entry), lock);
     } else {
       changed_.wait(lock);
     }
   }
-}
-
-bool JobQueue::is_done(const Entry& entry) {
-  const std::lock_guard lock(mutex_);
-  return entry.progress_ == Entry::Progress::done;
 }
 
 bool JobQueue::drop(Entry& entry) {
@@ -89,10 +63,7 @@ void JobQueue::run(std::shared_ptr<Entry> entry, std::unique_lock<std::mutex>& l
   lock.unlock();
   {
     const TaskContextScope scope(std::move(entry->context_));
-    const Frame frame{this, innermost};
-    innermost = &frame;
     entry->call();
-    innermost = frame.outer;
   }
   lock.lock();
   entry->progress_ = Entry::Progress::done;

@@ -41,7 +41,6 @@ class JobQueue final : public Work, public std::enable_shared_from_this<JobQueue
   void push(std::shared_ptr<Entry> entry);
   // Returns when the job is done; it must not have been dropped.
   void wait(Entry& entry);
-  bool is_done(const Entry& entry);
   // Returns whether the job was dropped: its function was not called and never will be.
   bool drop(Entry& entry);
   // Drops all jobs that have not begun, and waits for those that have.
@@ -82,9 +81,6 @@ class Job {
     if (entry->error) std::rethrow_exception(std::exchange(entry->error, nullptr));
     if constexpr (!std::is_void_v<Result>) return std::move(*entry->result);
   }
-  // Waits like get(), and leaves the result. Several threads may wait for a job.
-  void wait() const { queue_->wait(*entry_); }
-  bool is_done() const { return queue_->is_done(*entry_); }
   // Returns true if the function has not begun; it will then never be called.
   bool drop() { return queue_->drop(*entry_); }
 
@@ -120,8 +116,8 @@ class Job {
 // that submits them (task_context.h), on the threads of a crew. A thread that waits for a job calls
 // its function itself if it has not begun, so there is progress without other threads. While the
 // job runs on another thread, a waiting thread calls the functions of other jobs that have not
-// begun, unless the kind is CrewKind::waits: one that needs long would delay it. A job may wait for
-// earlier ones.
+// begun, unless the kind is CrewKind::waits: one that needs long would delay it. A job must not
+// wait for another one of the same Jobs.
 class Jobs {
  public:
   // At most `threads` (at least 1) functions run at a time. With CrewKind::computes, one of them
