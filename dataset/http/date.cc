@@ -1,8 +1,8 @@
-#include "dataset/http/date.h"
-
 #include <string>
 
 #include <curl/curl.h>
+
+#include "dataset/http/headers.h"
 
 namespace recordpipe {
 

@@ -63,12 +63,7 @@ std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, Crea
 
 std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
   if (!is_http_url(path)) return local_.status(path);
-  try {
-    return FileStatus{FileKind::regular, size_at({.url = HttpUrl(path)}, options_, *client_)};
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::not_found) return std::nullopt;
-    throw;
-  }
+  return status_at({.url = HttpUrl(path)}, options_, *client_);
 }
 
 std::string HttpFileSystem::resolve_link(const std::string& path) {

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "dataset/base/lower_case.h"
-#include "dataset/http/date.h"
 
 namespace recordpipe {
 namespace {

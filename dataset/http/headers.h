@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ std::optional<ContentRange> parse_content_range(std::string_view text);
 // for a header that was not sent.
 std::string validator_of(std::string_view etag, std::string_view last_modified,
                          std::string_view date);
+
+// Seconds since 1970; empty if `text` is not a date.
+std::optional<std::time_t> parse_http_date(std::string_view text);
 
 // Whether `text` is a strong ETag: a quoted string of printable ASCII without the prefix W/.
 bool is_strong_etag(std::string_view text);

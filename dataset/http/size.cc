@@ -26,16 +26,20 @@ uint64_t size_of(const HttpResponse& response) {
 
 }  // namespace
 
-uint64_t size_at(const HttpTarget& target, const HttpReadOptions& options, HttpClient& client) {
+std::optional<FileStatus> status_at(const HttpTarget& target, const HttpReadOptions& options,
+                                    HttpClient& client) {
   HttpRetry retry(options.retry, options.http.stop, options.notice);
   while (true) {
     try {
       const auto reply = target.send(client, {"Accept-Encoding: identity", "Range: bytes=0-0"});
       const HttpResponse& response = reply->head();
       retry.answered();
-      return size_of(response);
+      return FileStatus{FileKind::regular, size_of(response)};
     } catch (const TransientError& error) {
       retry.wait_after(error);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) throw;
+      return std::nullopt;
     }
   }
 }

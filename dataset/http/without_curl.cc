@@ -1,7 +1,7 @@
 // URLs, HttpClient and dates without libcurl (RECORDPIPE_STANDALONE): every URL is refused.
 #include <string>
 
-#include "dataset/http/date.h"
+#include "dataset/http/headers.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/client.h"

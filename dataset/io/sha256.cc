@@ -5,6 +5,7 @@
 
 #include <openssl/evp.h>
 
+#include "dataset/base/hex.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
@@ -55,16 +56,7 @@ std::array<std::byte, 32> Sha256::digest() const {
   return digest;
 }
 
-std::string Sha256::hex() const {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(64);
-  for (const std::byte byte : digest()) {
-    const auto value = std::to_integer<unsigned>(byte);
-    text += {kHex[value >> 4], kHex[value & 15]};
-  }
-  return text;
-}
+std::string Sha256::hex() const { return recordpipe::hex(digest()); }
 
 std::string parse_sha256(std::string_view text) {
   std::string hex(text);

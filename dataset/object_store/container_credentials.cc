@@ -1,6 +1,7 @@
 // Credentials from the agent of ECS or EKS, or of another container service.
 #include <algorithm>
 
+#include "dataset/base/lower_case.h"
 #include "dataset/object_store/aws_credentials.h"
 #include "dataset/object_store/fetch.h"
 #include "dataset/object_store/service_error.h"
@@ -21,9 +22,7 @@ std::string host_of(std::string_view uri) {
   } else {
     authority = authority.substr(0, authority.find(':'));
   }
-  std::string host(authority);
-  for (char& c : host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return host;
+  return lower_case(authority);
 }
 
 // 127.x.y.z; a name such as 127.0.0.1.example.org is none.

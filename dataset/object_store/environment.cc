@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "dataset/base/lower_case.h"
+
 namespace recordpipe {
 
 Environment process_environment() {
@@ -12,8 +14,7 @@ Environment process_environment() {
 }
 
 bool is_true(std::string_view value) {
-  std::string lower(value);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = lower_case(value);
   return lower == "true" || lower == "yes" || lower == "1";
 }
 

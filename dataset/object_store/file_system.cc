@@ -137,13 +137,7 @@ std::optional<FileStatus> ObjectStoreFileSystem::status(const std::string& path)
   if (!is_object_url(path)) return other_.status(path);
   const ObjectUrl object = parse_object_url(path);
   if (object.is_folder()) return FileStatus{.kind = FileKind::directory};
-  try {
-    return FileStatus{FileKind::regular,
-                      size_at(object_target(store_for(path), object), options_.http, *client_)};
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::not_found) return std::nullopt;
-    throw;
-  }
+  return status_at(object_target(store_for(path), object), options_.http, *client_);
 }
 
 std::string ObjectStoreFileSystem::resolve_link(const std::string& path) {

@@ -33,12 +33,7 @@ AuthorisedRequest GcsStore::authorise(const ObjectRequest& request) {
   const GoogleToken token = token_.get();
   const ObjectAddress address = gcs_address(request.object, environment_);
   AuthorisedRequest authorised{
-      .request = {.url = HttpUrl(address.url(canonical_query(request.query)))
-                             .shown_as(request.object.text()),
-                  .method = request.method,
-                  .body = request.body,
-                  .follow_redirects = false,
-                  .path_as_is = true},
+      .request = request_to(address.url(canonical_query(request.query)), request),
       .anonymous = token.token.empty(),
       .secrets = {token.token}};
   for (const auto& [header, value] : request.headers) {

@@ -51,12 +51,7 @@ AuthorisedRequest S3Store::authorise(const ObjectRequest& request) {
                        .headers = request.headers};
   to_sign.headers.emplace_back("Host", address.origin.host);
   AuthorisedRequest authorised{
-      .request = {.url = HttpUrl(address.url(canonical_query(request.query)))
-                             .shown_as(request.object.text()),
-                  .method = request.method,
-                  .body = request.body,
-                  .follow_redirects = false,
-                  .path_as_is = true},
+      .request = request_to(address.url(canonical_query(request.query)), request),
       .anonymous = credentials.anonymous(),
       .secrets = {credentials.access_key, credentials.secret_key, credentials.session_token}};
   if (!credentials.anonymous()) {

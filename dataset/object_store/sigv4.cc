@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dataset/base/hex.h"
+#include "dataset/base/lower_case.h"
 #include "dataset/object_store/uri_encode.h"
 #include "recordpipe/io/sha256.h"
 
@@ -13,16 +15,6 @@ using Digest = std::array<std::byte, 32>;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<int>(byte) >> 4];
-    text += kDigits[std::to_integer<int>(byte) & 15];
-  }
-  return text;
 }
 
 // A header's value without blanks at its ends, and with single blanks inside.
@@ -43,9 +35,7 @@ std::string with_single_blanks(std::string_view value) {
 Pairs canonical_headers(const Pairs& headers) {
   Pairs all;
   for (const auto& [name, value] : headers) {
-    std::string lower = name;
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    all.emplace_back(std::move(lower), with_single_blanks(value));
+    all.emplace_back(lower_case(name), with_single_blanks(value));
   }
   std::ranges::stable_sort(all, {}, &std::pair<std::string, std::string>::first);
   Pairs joined;

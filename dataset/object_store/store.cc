@@ -139,6 +139,14 @@ void ObjectStore::refuse(const AuthorisedRequest& sent, const ObjectRequest& req
   throw Error(std::move(parts));
 }
 
+HttpRequest request_to(const std::string& url, const ObjectRequest& request) {
+  return {.url = HttpUrl(url).shown_as(request.object.text()),
+          .method = request.method,
+          .body = request.body,
+          .follow_redirects = false,
+          .path_as_is = true};
+}
+
 std::string crc32c_text(uint32_t crc) {
   std::string text;
   const std::array bytes{static_cast<std::byte>(crc >> 24), static_cast<std::byte>(crc >> 16),

@@ -44,6 +44,10 @@ struct AuthorisedRequest {
   std::vector<std::string> secrets = {};  // must not be in a message
 };
 
+// The request that is sent to `url`, without its headers. Redirects are not followed: a credential
+// must not be sent elsewhere.
+HttpRequest request_to(const std::string& url, const ObjectRequest& request);
+
 // Thread-safe.
 class ObjectStore {
  public:

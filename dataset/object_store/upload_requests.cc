@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "dataset/base/hex.h"
 #include "dataset/object_store/md5.h"
 #include "dataset/object_store/xml.h"
 #include "recordpipe/base/error.h"
@@ -12,17 +13,6 @@
 
 namespace recordpipe {
 namespace {
-
-std::string hex(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 // The bytes of an ETag that is an MD5; "" for any other.
 std::string md5_of(std::string_view etag) {
@@ -98,7 +88,9 @@ std::string multipart_etag(const std::vector<UploadedPart>& parts) {
     digests += digest;
   }
   const std::string digest = md5(digests);
-  return digest.empty() ? "" : '"' + hex(digest) + "-" + std::to_string(parts.size()) + '"';
+  return digest.empty() ? ""
+                        : '"' + hex(std::as_bytes(std::span(digest))) + "-" +
+                              std::to_string(parts.size()) + '"';
 }
 
 UploadRequests::UploadRequests(std::shared_ptr<ObjectStore> store, ObjectUrl object,
@@ -144,7 +136,7 @@ void UploadRequests::put(std::shared_ptr<const std::string> body,
   if (answer.response.status != 412) return;
   // An attempt whose answer was lost may have written the object: the next one finds it.
   const std::string digest = md5(*body);
-  const std::string etag = digest.empty() ? "" : '"' + hex(digest) + '"';
+  const std::string etag = digest.empty() ? "" : '"' + hex(std::as_bytes(std::span(digest))) + '"';
   if (is_there({.etag = etag, .crc32c = crc}, stop)) return;
   throw already_there();
 }

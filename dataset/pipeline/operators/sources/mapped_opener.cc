@@ -15,13 +15,14 @@ constexpr size_t kMappedAhead = 4;
 
 }  // namespace
 
-bool RecordFiles::is_regular(size_t number) const {
+bool RecordFiles::is_mappable(size_t number) const {
+  if (!file_system.can_map(paths[number])) return false;
   try {
     const auto status = file_system.status(paths[number]);
     return status && status->kind == FileKind::regular;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    return false;
+    return false;  // it has no size
   }
 }
 
@@ -37,12 +38,8 @@ OpenRecordFilePtr RecordFiles::find_records(size_t number,
 MappedOpener::MappedOpener(const RecordFiles& files) : files_(files) {
   if (!files.context.crew || files.paths.size() < 2) return;
   ahead_ = std::make_shared<OpenAhead<RecordFileAhead>>(files.context.crew, [this](size_t number) {
-    return std::make_shared<RecordFileAhead>([this, number]() -> OpenRecordFilePtr {
-      // Opening a FIFO and closing it again would end its writer.
-      const bool is_mapped =
-          files_.file_system.can_map(files_.paths[number]) && files_.is_regular(number);
-      return is_mapped ? open(number) : nullptr;
-    });
+    return std::make_shared<RecordFileAhead>(
+        [this, number] { return files_.is_mappable(number) ? open(number) : nullptr; });
   });
 }
 

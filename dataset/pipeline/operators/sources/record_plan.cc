@@ -151,7 +151,7 @@ class RecordPlan final : public Plan {
   bool map_if_plain(size_t number) {
     OpenRecordFilePtr file = mapped_.take(number);
     if (!file) {
-      if (!files_.file_system.can_map(paths_[number]) || !files_.is_regular(number)) return false;
+      if (!files_.is_mappable(number)) return false;
       try {
         file = mapped_.open(number);
       } catch (const Error& error) {

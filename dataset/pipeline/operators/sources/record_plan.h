@@ -29,8 +29,9 @@ struct RecordFiles {
   const StageContext context;
   const std::shared_ptr<OpenedRecords> opened;  // shared with the work
 
-  // If the server sends no size, a file isn't regular: it is read as a stream.
-  bool is_regular(size_t number) const;
+  // Whether a file can be mapped, as far as can be told without opening it: opening a FIFO and
+  // closing it again would end its writer.
+  bool is_mappable(size_t number) const;
   // Finds the records of a file.
   OpenRecordFilePtr find_records(size_t number, std::shared_ptr<const RandomAccessFile> file) const;
 };
