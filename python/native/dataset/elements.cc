@@ -69,7 +69,7 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
       if constexpr (std::is_same_v<T, Record>) {
         convert_ = [](void* element) -> nb::object {
           const Record& record = *static_cast<Record*>(element);
-          return nb::bytes(record.data.data(), record.data.size());
+          return bytes_of(record.data);
         };
       } else if constexpr (std::is_same_v<T, PythonObject>) {
         convert_ = [](void* element) { return static_cast<PythonObject*>(element)->get(); };

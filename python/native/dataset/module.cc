@@ -355,10 +355,8 @@ void define_elements(nb::module_& module) {
 }
 
 void define_writer(nb::module_& module) {
-  module.def("encode_example", [](const nb::dict& features) {
-    const std::string example = encode_example(features);
-    return nb::bytes(example.data(), example.size());
-  });
+  module.def("encode_example",
+             [](const nb::dict& features) { return bytes_of(encode_example(features)); });
   nb::class_<RecordFileWriter>(module, "RecordFileWriter")
       .def("__init__",
            [](RecordFileWriter* self, const SharedFiles& files, const FilePath& path,
@@ -386,9 +384,7 @@ void define_iterator(nb::module_& module) {
       .def("__next__", &PythonIterator::next)
       .def("_state", &PythonIterator::state)
       .def("_restore",
-           [](PythonIterator& self, const nb::bytes& state) {
-             self.restore({state.c_str(), state.size()});
-           })
+           [](PythonIterator& self, const nb::bytes& state) { self.restore(view(state)); })
       .def("_leases",
            [](const PythonIterator& self) {
              const LeasePool::Counts counts = self.leases();
@@ -396,8 +392,7 @@ void define_iterator(nb::module_& module) {
            })
       .def("_with_own_code",
            [](PythonIterator& self, const nb::bytes& state) {
-             const std::string own = self.with_own_code({state.c_str(), state.size()});
-             return nb::bytes(own.data(), own.size());
+             return bytes_of(self.with_own_code(view(state)));
            })
       .def_prop_ro("_not_compared", &PythonIterator::not_compared)
       .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
@@ -420,16 +415,12 @@ void define_iterator(nb::module_& module) {
       .def_prop_ro("epoch", &PythonIterator::epoch)
       .def_prop_ro("position", &PythonIterator::position);
   module.def("moved_state", [](const nb::bytes& state, uint64_t count) {
-    const std::string moved = moved_state({state.c_str(), state.size()}, count);
-    return nb::bytes(moved.data(), moved.size());
+    return bytes_of(moved_state(view(state), count));
   });
-  module.def("next_epoch_state", [](const nb::bytes& state) {
-    const std::string next = next_epoch_state({state.c_str(), state.size()});
-    return nb::bytes(next.data(), next.size());
-  });
-  module.def("position_of_state", [](const nb::bytes& state) {
-    return position_of_state({state.c_str(), state.size()});
-  });
+  module.def("next_epoch_state",
+             [](const nb::bytes& state) { return bytes_of(next_epoch_state(view(state))); });
+  module.def("position_of_state",
+             [](const nb::bytes& state) { return position_of_state(view(state)); });
 }
 
 }  // namespace

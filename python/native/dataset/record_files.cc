@@ -102,7 +102,7 @@ nb::bytes RecordFiles::get(uint64_t index) const {
     const Place at = place(index);
     record = at.file->read(at.record);
   }
-  return nb::bytes(record.data.data(), record.data.size());
+  return bytes_of(record.data);
 }
 
 std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes) const {
@@ -131,7 +131,7 @@ nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
   }
   nb::list result;
   for (const Record& record : records) {
-    result.append(nb::bytes(record.data.data(), record.data.size()));
+    result.append(bytes_of(record.data));
   }
   return result;
 }

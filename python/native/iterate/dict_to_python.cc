@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "python/native/values/arrays.h"
+#include "python/native/values/python_object.h"
 #include "recordpipe/example/dict.h"
 
 namespace recordpipe::python {
@@ -64,7 +65,7 @@ class Converter {
   nb::object of(const BytesArray& values) const {
     if (values.shape.empty()) {
       const std::string_view value = values.text();
-      return nb::bytes(value.data(), value.size());
+      return bytes_of(value);
     }
     return array(BytesValues(values.bytes.data(), values.splits), values.shape, owner_);
   }

@@ -151,22 +151,20 @@ auto PythonIterator::locked(const Function& function) {
 }
 
 nb::object PythonIterator::take(Use& lock) {
+  const auto lent = [&](auto* const batch) -> nb::object {
+    if (!batch) return {};
+    std::unique_ptr<ParsedBatch> memory = pool_->lend(*batch);
+    if (!convert_) lock.unlock();
+    return to_python(std::move(memory), pool_, *spec_, single_);
+  };
   if (auto* const records = std::get_if<PassOf<Record>>(&pass_)) {
     if (const Record* const record = (*records)->next()) {
-      return nb::bytes(record->data.data(), record->data.size());
+      return bytes_of(record->data);
     }
   } else if (auto* const batches = std::get_if<PassOf<ParsedBatch>>(&pass_)) {
-    if (ParsedBatch* const batch = (*batches)->next()) {
-      std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
-      if (!convert_) lock.unlock();
-      return to_python(std::move(lent), pool_, *spec_, single_);
-    }
+    return lent((*batches)->next());
   } else if (auto* const images = std::get_if<PassOf<ImageBatch>>(&pass_)) {
-    if (ImageBatch* const batch = (*images)->next()) {
-      std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
-      if (!convert_) lock.unlock();
-      return to_python(std::move(lent), pool_, *spec_, single_);
-    }
+    return lent((*images)->next());
   } else if (auto* const objects = std::get_if<PassOf<PythonObject>>(&pass_)) {
     if (const PythonObject* const object = (*objects)->next()) return object->get();
   }
@@ -214,7 +212,7 @@ SkippedReport PythonIterator::skipped() {
 
 nb::tuple PythonIterator::state() {
   const auto [state, position] = locked([](auto& pass) { return pass.place(); });
-  return nb::make_tuple(nb::bytes(state.data(), state.size()), position);
+  return nb::make_tuple(bytes_of(state), position);
 }
 
 void PythonIterator::restore(std::string_view state) {

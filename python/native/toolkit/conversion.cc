@@ -19,6 +19,7 @@
 #include "dataset/toolkit/jobs/convert_records.h"
 #include "python/native/toolkit/file_work.h"
 #include "python/native/toolkit/toolkit.h"
+#include "python/native/values/python_object.h"
 #include "recordpipe/toolkit/resize_images.h"
 
 namespace recordpipe::python {
@@ -188,10 +189,9 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
   for (const Error& error : broken.first) {
     records.append(nb::make_tuple(FilePath{error.path()}, error.offset(), text(error.reason())));
   }
-  const std::string features = to_bytes(std::move(report.features));
   return nb::make_tuple(written, report.read, skipped.regions, skipped.bytes, regions,
                         broken.records, records, skipped.compressed_bytes,
-                        nb::bytes(features.data(), features.size()));
+                        bytes_of(to_bytes(std::move(report.features))));
 }
 
 // Raises or warns if the files of a job (`are_all`: all of its files) lack features that
@@ -199,7 +199,7 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
 void require_found_in_any(const ConvertArguments& arguments, const std::vector<nb::bytes>& files,
                           bool are_all) {
   JobFeatures features(selection_of(arguments));
-  for (const nb::bytes& file : files) features.add(file_features({file.c_str(), file.size()}));
+  for (const nb::bytes& file : files) features.add(file_features(view(file)));
   warn(features.require_found_in_any(are_all));
 }
 

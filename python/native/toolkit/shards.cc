@@ -21,6 +21,7 @@
 #include "python/native/interpreter/gil.h"
 #include "python/native/toolkit/file_work.h"
 #include "python/native/toolkit/schema.h"
+#include "python/native/values/python_object.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/toolkit/feature_statistics.h"
@@ -38,8 +39,6 @@ std::optional<Where> where_of(const std::optional<std::string>& where) {
   return parsed;
 }
 
-std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
 // The state of one file's survey.
 nb::bytes survey(const SharedFiles& files, const FilePath& path, const nb::object& progress,
                  const std::function<std::string(const FileWork&, const std::vector<std::string>&)>&
@@ -48,7 +47,7 @@ nb::bytes survey(const SharedFiles& files, const FilePath& path, const nb::objec
   std::string state;
   run_file_work(files, progress, inputs.bytes,
                 [&](const FileWork& work) { state = survey_files(work, inputs.paths); });
-  return nb::bytes(state.data(), state.size());
+  return bytes_of(state);
 }
 
 nb::bytes schema_part(const SharedFiles& files, const FilePath& path, const Reading& reading,

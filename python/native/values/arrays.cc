@@ -3,6 +3,7 @@
 #include <string>
 
 #include "python/native/values/numpy_api.h"
+#include "python/native/values/python_object.h"
 
 namespace recordpipe::python {
 
@@ -28,7 +29,7 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
   nb::list list;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::span<const std::byte> value = values[i];
-    list.append(nb::bytes(value.data(), value.size()));
+    list.append(bytes_of(value));
   }
   nb::object flat = nb::module_::import_("numpy").attr("array")(list, nb::arg("dtype") = "O");
   nb::list dimensions;

@@ -59,7 +59,7 @@ Origin origin_of(const Record& record, std::shared_ptr<const std::string>& last)
 }
 
 PythonObject to_python(const Record& record, std::shared_ptr<const std::string>& last) {
-  return PythonObject(nb::bytes(record.data.data(), record.data.size()), origin_of(record, last));
+  return PythonObject(bytes_of(record.data), origin_of(record, last));
 }
 
 }  // namespace recordpipe::python

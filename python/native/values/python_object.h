@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nanobind/nanobind.h>
@@ -60,6 +61,13 @@ class PythonObject {
 // A Python object that is shared by threads without the GIL, for example the function of an
 // operator. The last owner acquires the GIL to release it.
 using SharedObject = std::shared_ptr<const PythonObject>;
+
+// Bytes objects of spans and strings, and views of bytes objects. Need the GIL.
+template <class Data>
+nb::bytes bytes_of(const Data& data) {
+  return nb::bytes(data.data(), data.size());
+}
+inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 // Makes bytes of a record, and remembers its origin. `last` caches the path between calls. Needs
 // the GIL.
