@@ -148,6 +148,12 @@ def _make(
     return error
 
 
+def error_of(kind: str, reason: str, hint: str = "", path: str | None = None) -> Error:
+    """An error that Python code finds, with the message that native code would make."""
+    message = reason if path is None else f"{path}: {reason}"
+    return _make(kind, f"{message} ({hint})" if hint else message, path, None, reason, hint)
+
+
 def _describe(
     error: Error, kind: str, path: str | None, offset: int | None, reason: str, hint: str
 ) -> None:

@@ -56,7 +56,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from recordpipe import _native as native
-from recordpipe.errors import Error, _make
+from recordpipe.errors import Error, error_of
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on, require_obstore
 
@@ -164,7 +164,7 @@ def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
 def _refused_url(name: str, reason: str, hint: str) -> Error:
     # The query of a URL may be a signature, and its user have a password.
     shown = re.sub(r"//[^/@]*@", "//", name.partition("?")[0])
-    return _make("unsupported", f"{shown}: {reason} ({hint})", shown, None, reason, hint)
+    return error_of("unsupported", reason, hint, shown)
 
 
 def reading(

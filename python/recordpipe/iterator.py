@@ -15,7 +15,7 @@ from typing import Any
 from recordpipe import _native
 from recordpipe._plan.execution_operators import chosen_epoch
 from recordpipe._plan.plan import Plan
-from recordpipe.errors import InvalidArgumentError
+from recordpipe.errors import Error, error_of
 
 __all__ = ["Iterator", "iterate"]
 
@@ -273,7 +273,5 @@ def _is_position_of(position: Any, saved: int) -> bool:
     return position in (0, saved) or saved // max(saved // position, 1) == position
 
 
-def _refusal(reason: str) -> InvalidArgumentError:
-    error = InvalidArgumentError(reason)
-    error.kind, error.reason = "invalid_argument", reason
-    return error
+def _refusal(reason: str) -> Error:
+    return error_of("invalid_argument", reason)

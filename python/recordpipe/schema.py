@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
-from recordpipe.errors import _make
+from recordpipe.errors import error_of
 from recordpipe.features import (
     Feature,
     FixedLenFeature,
@@ -188,7 +188,7 @@ class Schema:
             hint = (
                 'if they are Examples: parse(recordpipe.schema(paths, kind="example").features())'
             )
-        raise _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
+        raise error_of("unsupported", reason, hint)
 
     def __repr__(self) -> str:
         rows = [
@@ -214,7 +214,7 @@ class Schema:
             lines.append(f"  and features of other names, {self.left_out:,} in all")
         if self.undecided:
             lines.append(f"  undecided: {self.undecided:,}, the first {self.undecided_because}")
-        head = f"Schema of {self.records:,} record{'' if self.records == 1 else 's'}: {self.kind}"
+        head = f"Schema of {counted(self.records, 'record')}: {self.kind}"
         return "\n".join([head, *lines])
 
     @classmethod
@@ -238,6 +238,10 @@ def shown_name(name: str) -> str:
     return shown if len(shown) <= 100 else f"{shown[:97]}..."
 
 
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def _shape(values: int) -> list[int]:
     return [] if values == 1 else [values]
 
@@ -247,7 +251,7 @@ def _range(values: tuple[int, int] | None, what: str) -> str:
         return ""
     least, most = values
     if least == most:
-        return f"{most:,} {what}{'' if most == 1 else 's'}"
+        return counted(most, what)
     return f"{least:,} to {most:,} {what}s"
 
 

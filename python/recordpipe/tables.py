@@ -10,7 +10,7 @@ from typing import Any
 
 from recordpipe import _native
 from recordpipe.dataset import Dataset
-from recordpipe.errors import _make
+from recordpipe.errors import error_of
 from recordpipe.filesystem import files_on
 from recordpipe.table_files import reading_file, writing_file
 
@@ -74,7 +74,7 @@ def write_table(
     name = os.fsdecode(path)
     if not is_table(name):
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
-        raise _make("unsupported", f"{name}: {reason}", name, None, reason, "")
+        raise error_of("unsupported", reason, path=name)
     files = files_on(filesystem)
     if no_clobber:
         _native.require_absent(files, [name])
@@ -223,5 +223,4 @@ def _pyarrow(name: str) -> Any:
         return importlib.import_module("pyarrow")
     except ImportError as error:
         reason = f"Parquet and Arrow IPC files need pyarrow: {error}"
-        hint = "pip install pyarrow"
-        raise _make("unsupported", f"{name}: {reason} ({hint})", name, None, reason, hint) from None
+        raise error_of("unsupported", reason, "pip install pyarrow", name) from None

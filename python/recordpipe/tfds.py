@@ -277,15 +277,8 @@ def tfds_info(folder: str | os.PathLike[str]) -> TfdsInfo:
         folder: as of :func:`tfds`.
     """
     found, name, config, version, description, splits, features = native.tfds_info(path_of(folder))
-    return TfdsInfo(
-        folder=found,
-        name=name,
-        config=config,
-        version=version,
-        description=description,
-        splits={each[0]: TfdsSplit(*each) for each in splits},
-        features=_feature(features),
-    )
+    by_name = {each[0]: TfdsSplit(*each) for each in splits}
+    return TfdsInfo(found, name, config, version, description, by_name, _feature(features))
 
 
 def _feature(described: tuple[Any, ...]) -> TfdsFeature:

@@ -10,7 +10,7 @@ from recordpipe import _native
 from recordpipe._plan.image_common import ImageOperator
 from recordpipe._plan.parse_operators import ParseOperator
 from recordpipe._plan.plan import Plan, with_inputs
-from recordpipe.errors import _make
+from recordpipe.errors import error_of
 
 __all__ = ["schema", "stream"]
 
@@ -54,4 +54,4 @@ def _refused_image(feature: str, method: str) -> Exception:
         f"leave {method}() out: the column then has the bytes of the records; "
         "RawFeature(shape, 'uint8') makes fixed-size lists of raw pixels"
     )
-    return _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
+    return error_of("unsupported", reason, hint)

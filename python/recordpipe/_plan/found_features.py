@@ -13,7 +13,7 @@ from typing import Any, Literal
 from recordpipe import _native as native
 from recordpipe._plan.execution_operators import IgnoreErrors, WithOptions
 from recordpipe._plan.plan import Operator, Plan
-from recordpipe.errors import _make
+from recordpipe.errors import error_of
 from recordpipe.features import Feature, ListFeature
 from recordpipe.iterator import Iterator
 from recordpipe.schema import Schema
@@ -138,16 +138,16 @@ def _first_schema(plan: Plan, method: str) -> Schema:
         )
     schema = _schema_of_first(skipping_errors(plan._first(0), plan._operators))
     if schema.records == 0:
-        raise _error("not_found", "there are no records in which to look for features")
+        raise error_of("not_found", "there are no records in which to look for features")
     readers = _READ_BY.get(schema.kind, (method,))
     if method not in readers:
-        raise _error(
+        raise error_of(
             "unsupported",
             f"the records are {schema.kind}s",
             f"call {readers[0]}(), which reads them",
         )
     if not schema.features() and not schema.feature_lists():
-        raise _error(
+        raise error_of(
             "unsupported",
             f"the first {schema.records} records have no feature with values of one type",
             "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
@@ -166,8 +166,3 @@ def _schema_of_first(source: Plan) -> Schema:
             if len(records) == MAX_RECORDS or size >= MAX_BYTES:
                 break
     return Schema._of(native.schema_of_records(records))
-
-
-def _error(kind: str, reason: str, hint: str = "") -> Exception:
-    message = f"{reason} ({hint})" if hint else reason
-    return _make(kind, message, None, None, reason, hint)

@@ -10,7 +10,7 @@ import ray.data
 from ray.data import Datasink
 from ray.data.block import BlockAccessor
 
-from recordpipe.errors import _make
+from recordpipe.errors import error_of
 from recordpipe.inputs import absolute_path, file_path_of, whole_number
 from recordpipe.table_files import place_of, remove_file
 from recordpipe.writer import Writer
@@ -86,9 +86,9 @@ class _RecordSink(Datasink[str]):
         self.paths: list[str] = []
         make_folder(folder, self._filesystem)
         if found := self._found():
-            path, reason = os.path.join(folder, min(found)), "an earlier job has written it"
             hint = "remove the part-* files of the folder, or give another folder"
-            raise _make("already_exists", f"{path}: {reason} ({hint})", path, None, reason, hint)
+            path = os.path.join(folder, min(found))
+            raise error_of("already_exists", "an earlier job has written it", hint, path)
 
     @property
     def min_rows_per_write(self) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recordpipe.errors import Error
-from recordpipe.schema import Schema
+from recordpipe.schema import Schema, counted
 
 __all__ = [
     "DamagedRegion",
@@ -119,7 +119,7 @@ class Info:
         return cls(tuple(map(FileInfo._of, files)), records, size, content, *_sizes(sizes, sample))
 
     def __repr__(self) -> str:
-        lines = [f"{_counted(len(self.files), 'file')}: {', '.join(_facts(self))}"]
+        lines = [f"{counted(len(self.files), 'file')}: {', '.join(_facts(self))}"]
         lines += [f"  {file!r}" for file in self.files]
         if self.sample is not None:
             lines.append(f"first records: {self.sample!r}")
@@ -185,10 +185,10 @@ class FileReport:
         if self.error is not None:
             return f"FileReport({self.path}: {self.error.reason})"
         if self.intact:
-            return f"FileReport({self.path}: intact, {_counted(self.records, 'record')})"
+            return f"FileReport({self.path}: intact, {counted(self.records, 'record')})"
         lines = [
-            f"FileReport({self.path}: damaged, {_counted(self.records, 'intact record')}, "
-            f"{_counted(self.damaged_regions, 'damaged region')} of {self.bytes_lost:,} bytes"
+            f"FileReport({self.path}: damaged, {counted(self.records, 'intact record')}, "
+            f"{counted(self.damaged_regions, 'damaged region')} of {self.bytes_lost:,} bytes"
         ]
         if self.compressed_bytes_lost:
             lines[0] += f", {self.compressed_bytes_lost:,} compressed bytes lost"
@@ -251,10 +251,10 @@ class VerifyReport:
 
     def __repr__(self) -> str:
         damaged = self.damaged
-        head = f"{_counted(len(self.files), 'file')}: "
+        head = f"{counted(len(self.files), 'file')}: "
         if not damaged:
-            return f"{head}intact, {_counted(self.records, 'record')}"
-        head += f"{len(damaged):,} damaged, {_counted(self.records, 'intact record')}"
+            return f"{head}intact, {counted(self.records, 'record')}"
+        head += f"{len(damaged):,} damaged, {counted(self.records, 'intact record')}"
         return "\n".join([head, *(repr(file) for file in damaged)])
 
 
@@ -271,7 +271,7 @@ class SalvageReport(VerifyReport):
     records_written: int = 0
 
     def __repr__(self) -> str:
-        written = _counted(self.records_written, "record")
+        written = counted(self.records_written, "record")
         return f"wrote {written} to {self.target}\n{super().__repr__()}"
 
 
@@ -307,8 +307,8 @@ def _sizes(
 
 
 def _facts(info: FileInfo | Info) -> list[str]:
-    facts = [] if info.records is None else [_counted(info.records, "record")]
-    facts.append(_counted(info.bytes, "byte"))
+    facts = [] if info.records is None else [counted(info.records, "record")]
+    facts.append(counted(info.bytes, "byte"))
     sizes = info.record_sizes
     if sizes is not None:
         each = f"{sizes.min:,} to {sizes.max:,} (median {sizes.median:,.0f})"
@@ -316,7 +316,3 @@ def _facts(info: FileInfo | Info) -> list[str]:
     if info.sample is not None and info.records:
         facts.append(info.sample.kind)
     return facts
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -12,11 +12,11 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe._tools.shards import Executor, OnError, map_files
-from recordpipe.errors import BusyError, DataLossError, Error
-from recordpipe.errors import _make as _make_error
+from recordpipe.errors import BusyError, DataLossError, Error, error_of
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, file_path_of
 from recordpipe.progress import Progress, reported, task_check
+from recordpipe.schema import counted
 
 __all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
 
@@ -119,8 +119,7 @@ class ShardJobReport:
 
     def __repr__(self) -> str:
         regions = self.regions_skipped
-        plural = "" if regions == 1 else "s"
-        skipped = f", {regions:,} damaged region{plural} of {self.bytes_skipped:,} bytes skipped"
+        skipped = f", {counted(regions, 'damaged region')} of {self.bytes_skipped:,} bytes skipped"
         if self.compressed_bytes_skipped:
             skipped += f", {self.compressed_bytes_skipped:,} compressed bytes lost"
         return (
@@ -257,7 +256,7 @@ def _failed_before(path: str, line: str) -> Exception | None:
     if reason is None:
         return None
     reason = f"failed in an earlier run, and has not changed: {reason}"
-    return _make_error("corrupted", f"{path}: {reason}", path, None, reason, "")
+    return error_of("corrupted", reason, path=path)
 
 
 def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard:

@@ -26,7 +26,7 @@ from recordpipe.inputs import (
     require_no_limit,
 )
 from recordpipe.progress import Progress, reported, task_check
-from recordpipe.schema import ValueKind, shown_name
+from recordpipe.schema import ValueKind, counted, shown_name
 
 __all__ = [
     "BytesStats",
@@ -177,7 +177,7 @@ class Stats:
         return self.features[name] if name in self.features else self.feature_lists[name]
 
     def __repr__(self) -> str:
-        lines = [f"Stats of {self.records:,} record{'' if self.records == 1 else 's'}"]
+        lines = [f"Stats of {counted(self.records, 'record')}"]
         rows = [
             (shown_name(name), *row)
             for features in (self.features, self.feature_lists)
@@ -312,10 +312,7 @@ def _feature(found: dict[str, Any]) -> FeatureStats:
 def _distribution(found: dict[str, Any]) -> dict[str, Any]:
     histogram = found.get("histogram")
     return {
-        "min": found.get("min"),
-        "max": found.get("max"),
-        "mean": found.get("mean"),
-        "sd": found.get("sd"),
+        **{name: found.get(name) for name in ("min", "max", "mean", "sd")},
         "quantiles": {float(place): value for place, value in found.get("quantiles", {}).items()},
         "quantiles_within": found.get("quantiles_are_within", 0.0),
         "histogram": histogram
@@ -381,20 +378,11 @@ def _rows(feature: FeatureStats) -> list[tuple[str, str, str]]:
     for kind, numbers in (("int64", feature.int64), ("float", feature.float)):
         if numbers is not None:
             nans = f", {numbers.nan:,} NaN" if numbers.nan else ""
-            rows.append((kind, _counted(numbers.count), _summary(numbers) + nans))
+            rows.append((kind, counted(numbers.count, "value"), _summary(numbers) + nans))
     if feature.bytes is not None:
-        rows.append(
-            (
-                "bytes",
-                _counted(feature.bytes.count),
-                f"of {_summary(feature.bytes.lengths)} bytes",
-            )
-        )
+        summary = f"of {_summary(feature.bytes.lengths)} bytes"
+        rows.append(("bytes", counted(feature.bytes.count, "value"), summary))
     return rows or [(feature.kind, "no values", "")]
-
-
-def _counted(count: int) -> str:
-    return f"{count:,} value{'' if count == 1 else 's'}"
 
 
 def _summary(numbers: Distribution) -> str:

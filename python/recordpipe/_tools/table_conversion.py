@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from recordpipe.errors import UnsupportedError, _make
+from recordpipe.errors import UnsupportedError, error_of
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, Paths, file_path_of, found_files
 from recordpipe.progress import ProgressFunction
@@ -70,8 +70,7 @@ def _require(options: Mapping[str, Any], possible: set[str], what: str) -> None:
 
 
 def _refused(path: str, reason: str, hint: str = "") -> Exception:
-    message = f"{path}: {reason} ({hint})" if hint else f"{path}: {reason}"
-    return _make("unsupported", message, path, None, reason, hint)
+    return error_of("unsupported", reason, hint, path)
 
 
 def _from_tables(
@@ -119,7 +118,7 @@ def _selected(batch: Any, options: Mapping[str, Any], name: str) -> Any:
     for column in [*(wanted or []), *dropped, *renamed]:
         if column not in columns:
             reason = f"no column {column!r}; there are {', '.join(columns)}"
-            raise _make("not_found", f"{name}: {reason}", name, None, reason, "")
+            raise error_of("not_found", reason, path=name)
     kept = [column for column in wanted or columns if column not in dropped]
     return batch.select(kept).rename_columns([renamed.get(column, column) for column in kept])
 
@@ -189,7 +188,7 @@ def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, 
     for feature in [*(wanted or []), *dropped]:
         if feature not in found.fields:
             reason = f"no record has a feature {feature!r}"
-            raise _make("not_found", f"{name}: {reason}", name, None, reason, "")
+            raise error_of("not_found", reason, path=name)
     chosen = (key for key in wanted or features if key not in dropped)
     kept = {key: features[key] for key in chosen if key in features}
     if not kept and not found.fields:
