@@ -6,32 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 namespace recordpipe::python {
 namespace {
-
-// Shared by the arrays of all columns.
-class Lent {
- public:
-  Lent(std::unique_ptr<ParsedBatch> batch, std::shared_ptr<LeasePool> pool)
-      : pool_(std::move(pool)), batch_(std::move(batch)) {}
-  ~Lent() {
-    if (getpid() == process_) {
-      pool_->give_back(std::move(batch_));
-    } else {
-      (void)batch_.release();
-    }
-  }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  const ParsedBatch& batch() const { return *batch_; }
-
- private:
-  const std::shared_ptr<LeasePool> pool_;
-  std::unique_ptr<ParsedBatch> batch_;
-  const pid_t process_ = getpid();
-};
 
 using Bits = std::vector<uint8_t>;  // bit i % 8 of byte i / 8
 
@@ -47,14 +23,14 @@ struct ArrayParts {
 // What an exported ArrowArray points to. A consumer may move a child out, and release it later than
 // its parent.
 struct ExportedArray {
-  std::shared_ptr<const Lent> lent;
+  std::shared_ptr<const Lease> lent;  // shared by the arrays of all columns
   Bits validity;
   Bits bits;
   std::vector<const void*> buffers;
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_pointers;
 
-  ExportedArray(ArrayParts array, std::shared_ptr<const Lent> lent);
+  ExportedArray(ArrayParts array, std::shared_ptr<const Lease> lent);
   ~ExportedArray() {
     for (ArrowArray& child : children) {
       if (child.release) child.release(&child);
@@ -76,7 +52,7 @@ int64_t count_nulls(const Bits& validity) {
   return nulls;
 }
 
-void export_array(ArrayParts array, const std::shared_ptr<const Lent>& lent, ArrowArray& out) {
+void export_array(ArrayParts array, const std::shared_ptr<const Lease>& lent, ArrowArray& out) {
   const auto length = static_cast<int64_t>(array.length);
   auto exported = std::make_unique<ExportedArray>(std::move(array), lent);
   out = {.length = length,
@@ -92,7 +68,7 @@ void export_array(ArrayParts array, const std::shared_ptr<const Lent>& lent, Arr
   exported.release();
 }
 
-ExportedArray::ExportedArray(ArrayParts array, std::shared_ptr<const Lent> owner)
+ExportedArray::ExportedArray(ArrayParts array, std::shared_ptr<const Lease> owner)
     : lent(std::move(owner)), validity(std::move(array.validity)), bits(std::move(array.bits)) {
   alignas(64) static const char nothing[64] = {};
   buffers.push_back(validity.empty() ? nullptr : validity.data());
@@ -225,7 +201,7 @@ Presence presence_of(const ParsedBatch& batch, const ParseSpec& spec) {
 
 void export_batch(std::unique_ptr<ParsedBatch> lent, std::shared_ptr<LeasePool> pool,
                   const ParseSpec& spec, Presence presence, ArrowArray& out) {
-  const auto owner = std::make_shared<const Lent>(std::move(lent), std::move(pool));
+  const auto owner = std::make_shared<const Lease>(std::move(pool), std::move(lent));
   const ParsedBatch& batch = owner->batch();
   ArrayParts root;
   if (spec.collator.is_sequence()) {

@@ -23,8 +23,7 @@ Presence presence_of(const ParsedBatch& batch, const ParseSpec& spec);
 
 // Nothing is copied except the bits of bool arrays. `lent` goes back to the pool when the last of
 // the array and its children is released: on any thread, without the GIL, also after the
-// interpreter has ended. In a process made by fork(), it is leaked, because another thread may have
-// held the pool's mutex. `spec` must have been made with MissingFeatures::null.
+// interpreter has ended. `spec` must have been made with MissingFeatures::null.
 void export_batch(std::unique_ptr<ParsedBatch> lent, std::shared_ptr<LeasePool> pool,
                   const ParseSpec& spec, Presence presence, ArrowArray& out);
 

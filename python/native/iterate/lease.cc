@@ -15,19 +15,6 @@
 namespace recordpipe::python {
 namespace {
 
-class Lease {
- public:
-  Lease(std::shared_ptr<LeasePool> pool, std::unique_ptr<ParsedBatch> batch)
-      : pool_(std::move(pool)), batch_(std::move(batch)) {}
-  ~Lease() { pool_->give_back(std::move(batch_)); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-
- private:
-  const std::shared_ptr<LeasePool> pool_;
-  std::unique_ptr<ParsedBatch> batch_;
-};
-
 // Makes columns into arrays that keep `owner` alive.
 class Columns {
  public:

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -59,6 +60,22 @@ class LeasePool {
     internal::renew_without_destruction(spare_);
     spares_ = 0;
   }};
+};
+
+// A batch that goes back to its pool when the lease dies: on any thread, without the GIL, and also
+// in a child made by fork().
+class Lease {
+ public:
+  Lease(std::shared_ptr<LeasePool> pool, std::unique_ptr<ParsedBatch> batch)
+      : pool_(std::move(pool)), batch_(std::move(batch)) {}
+  ~Lease() { pool_->give_back(std::move(batch_)); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  const ParsedBatch& batch() const { return *batch_; }
+
+ private:
+  const std::shared_ptr<LeasePool> pool_;
+  std::unique_ptr<ParsedBatch> batch_;
 };
 
 // Returns an object that gives `lent` back when it dies: the owner of arrays that point into it.
