@@ -67,42 +67,42 @@ def tensors(element: Any) -> Any:
     Dicts, tuples and lists keep their form; arrays of bytes or strings become lists; a
     ``recordpipe.Ragged`` becomes a :class:`Ragged`.
     """
-    if isinstance(element, np.ndarray):
-        if element.dtype.kind not in "biufc":
-            return element.tolist()
-        if not element.flags.writeable:  # from_numpy() would warn
-            element = element.copy()
-        try:
-            return torch.from_numpy(element)
-        except ValueError:  # a negative stride: a reversed array
-            return torch.from_numpy(element.copy())
-    if isinstance(element, dict):
-        return {key: tensors(value) for key, value in element.items()}
-    if isinstance(element, _ragged.Ragged):
-        return Ragged(tensors(element.values), torch.from_numpy(element.row_splits))
-    if isinstance(element, tuple):
-        values = [tensors(value) for value in element]
-        return type(element)(*values) if hasattr(element, "_fields") else tuple(values)
-    if isinstance(element, list):
-        return [tensors(value) for value in element]
-    return element
+    return _mapped(element, _tensor)
 
 
-def _pinned(element: Any) -> Any:
-    if isinstance(element, torch.Tensor):
-        return element.pin_memory()
+def _mapped(element: Any, convert: Callable[[Any], Any]) -> Any:
+    """``element`` with convert(value) in place of each value in dicts, tuples and lists."""
     if isinstance(element, dict):
-        return {key: _pinned(value) for key, value in element.items()}
-    if isinstance(element, tuple):
-        values = [_pinned(value) for value in element]
+        return {key: _mapped(value, convert) for key, value in element.items()}
+    if isinstance(element, (tuple, list)):
+        values = [_mapped(value, convert) for value in element]
+        if isinstance(element, list):
+            return values
         return type(element)(*values) if hasattr(element, "_fields") else tuple(values)
-    if isinstance(element, list):
-        return [_pinned(value) for value in element]
-    return element
+    return convert(element)
+
+
+def _tensor(value: Any) -> Any:
+    if isinstance(value, _ragged.Ragged):
+        return Ragged(_tensor(value.values), torch.from_numpy(value.row_splits))
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind not in "biufc":
+        return value.tolist()
+    if not value.flags.writeable:  # from_numpy() would warn
+        value = value.copy()
+    try:
+        return torch.from_numpy(value)
+    except ValueError:  # a negative stride: a reversed array
+        return torch.from_numpy(value.copy())
+
+
+def _pinned(value: Any) -> Any:
+    return value.pin_memory() if isinstance(value, torch.Tensor) else value
 
 
 def _pinned_tensors(element: Any) -> Any:
-    return _pinned(tensors(element))
+    return _mapped(tensors(element), _pinned)
 
 
 class TensorIterator:

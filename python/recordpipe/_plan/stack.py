@@ -59,21 +59,15 @@ class PaddedStack:
         return batch
 
 
-class RaggedStack:
-    """stack() of dicts of which some features have rows of any length: they become Raggeds."""
-
-    def __init__(self, features: frozenset[str]) -> None:
-        self._features = features
-
-    def __call__(self, rows: list[Any]) -> Any:
-        return _combine(rows, self._stack, "")
-
-    def _stack(self, rows: list[Any], key: str) -> Any:
-        return ragged(rows) if key in self._features else _stack_values(rows, key)
-
-
 def stack_of(ragged_features: frozenset[str]) -> Callable[[list[Any]], Any]:
-    return RaggedStack(ragged_features) if ragged_features else stack
+    """stack() of dicts of which some features have rows of any length: they become Raggeds."""
+    if not ragged_features:
+        return stack
+
+    def stacked(rows: list[Any], key: str) -> Any:
+        return ragged(rows) if key in ragged_features else _stack_values(rows, key)
+
+    return lambda rows: _combine(rows, stacked, "")
 
 
 def ragged(rows: list[Any]) -> Ragged:
@@ -160,6 +154,4 @@ def unstack(batch: Any) -> Iterator[Any]:
         return ({name: column[i] for name, column in columns.items()} for i in range(count))
     if isinstance(batch, tuple):
         return iter([*zip(*(list(unstack(column)) for column in batch), strict=True)])
-    if isinstance(batch, Ragged):
-        return iter(batch)
     return iter(batch)

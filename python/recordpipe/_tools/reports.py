@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from recordpipe.errors import Error
 from recordpipe.schema import Schema, counted
@@ -19,6 +19,24 @@ __all__ = [
     "SalvageReport",
     "VerifyReport",
 ]
+
+
+_File = TypeVar("_File")
+
+
+class _OfFiles(Generic[_File]):
+    """A report that is also the sequence of its files."""
+
+    files: tuple[_File, ...]
+
+    def __iter__(self) -> Iterator[_File]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, file: int) -> _File:
+        return self.files[file]
 
 
 @dataclass(frozen=True)
@@ -83,7 +101,7 @@ class FileInfo:
 
 
 @dataclass(frozen=True)
-class Info:
+class Info(_OfFiles[FileInfo]):
     """What :func:`info` finds: ``files``, and the same facts of all files together.
 
     ``info[0]``, ``len(info)`` and ``for file in info`` are those of ``files``.
@@ -103,15 +121,6 @@ class Info:
     content_bytes: int | None
     record_sizes: RecordSizes | None
     sample: Schema | None
-
-    def __iter__(self) -> Iterator[FileInfo]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, file: int) -> FileInfo:
-        return self.files[file]
 
     @classmethod
     def _of(cls, files: list[tuple[Any, ...]], total: tuple[Any, ...]) -> Info:
@@ -205,7 +214,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class VerifyReport:
+class VerifyReport(_OfFiles[FileReport]):
     """What :func:`verify` finds.
 
     ``report[0]``, ``len(report)`` and ``for file in report`` are those of ``files``. The truth
@@ -239,15 +248,6 @@ class VerifyReport:
     def bytes_lost(self) -> int:
         """The size of all damaged regions, in bytes."""
         return sum(file.bytes_lost or 0 for file in self.files)
-
-    def __iter__(self) -> Iterator[FileReport]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, file: int) -> FileReport:
-        return self.files[file]
 
     def __repr__(self) -> str:
         damaged = self.damaged
