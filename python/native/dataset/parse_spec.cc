@@ -243,14 +243,13 @@ ParseCollator ParseSpec::unwatched_collator() const {
 }
 
 ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {
-  std::vector<ImageSpec> images;
-  bool is_new = true;
-  for (const ImageColumnCollator& other : collator.images()) {
-    const bool is_same = other.spec().feature == image.feature;
-    images.push_back(is_same ? image : other.spec());
-    if (is_same) is_new = false;
+  std::vector<ImageSpec> images = image_specs(collator);
+  const auto same = std::ranges::find(images, image.feature, &ImageSpec::feature);
+  if (same == images.end()) {
+    images.push_back(image);
+  } else {
+    *same = image;
   }
-  if (is_new) images.push_back(image);
   return step_spec(rlds::StepCollator(collator.steps()->shared_reader(), images));
 }
 
