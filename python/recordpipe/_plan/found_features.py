@@ -24,9 +24,8 @@ __all__ = [
     "FoundFeatures",
     "Unseen",
     "checked_unseen",
-    "find_features",
     "found_features",
-    "list_features",
+    "given_or_found",
     "skipping_errors",
 ]
 
@@ -74,10 +73,8 @@ class FoundFeatures(dict[str, Any]):
     watch: tuple[list[str], int, bool, str]
 
 
-def found_features(
-    features: Mapping[str, Any], schema: Schema, unseen: Unseen, ways_out: str
-) -> FoundFeatures:
-    """``features``: of the schema. Warns of those that have no feature."""
+def found_features(schema: Schema, unseen: Unseen, ways_out: str) -> FoundFeatures:
+    """The features of the schema. Warns of names that have no feature."""
     fields, lists = schema.fields.items(), schema.list_fields.items()
     several = sorted(
         {name for name, one in fields if one.kind == "mixed"}
@@ -88,7 +85,7 @@ def found_features(
             f"left out, because their values are of several types: {', '.join(several)}",
             stacklevel=4,
         )
-    found = FoundFeatures(features)
+    found = FoundFeatures(schema.features())
     found.watch = (several, schema.records, unseen == "warn", ways_out)
     return found
 
@@ -99,32 +96,22 @@ def checked_unseen(unseen: Any) -> Unseen:
     return "warn" if unseen == "warn" else "error"
 
 
-def find_features(plan: Plan, unseen: Unseen) -> FoundFeatures:
-    """Returns the features of the first records of the files behind ``plan``, for parse()."""
-    schema = _first_schema(plan, "parse")
-    return found_features(schema.features(), schema, unseen, _ways_out("parse"))
-
-
-def list_features(
+def given_or_found(
     plan: Plan,
     method: str,
     context: Mapping[str, Feature] | None,
     lists: Mapping[str, ListFeature] | None,
     unseen: Unseen | None,
 ) -> tuple[Mapping[str, Feature], Mapping[str, ListFeature]]:
-    """Returns what ``method``, which makes tuples of two dicts, is passed; if nothing, finds it."""
+    """Returns what ``method`` is passed; if nothing, the features of the files' first records."""
     if context is None and lists is None:
-        schema = _first_schema(plan, method)
         answer = checked_unseen(unseen or "error")
-        found = found_features(schema.features(), schema, answer, _ways_out(method))
-        return found, schema.feature_lists()
+        schema = _first_schema(plan, method)
+        ways_out = _WAYS_OUT.format(method, _ALL[method])
+        return found_features(schema, answer, ways_out), schema.feature_lists()
     if unseen is not None:
         raise ValueError(f"unseen is about features that {method}() finds; features were passed")
     return context or {}, lists or {}
-
-
-def _ways_out(method: str) -> str:
-    return _WAYS_OUT.format(method, _ALL[method])
 
 
 def _first_schema(plan: Plan, method: str) -> Schema:

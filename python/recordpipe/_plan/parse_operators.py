@@ -7,13 +7,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Self
 
 from recordpipe import _native as native
-from recordpipe._plan.found_features import (
-    FoundFeatures,
-    Unseen,
-    checked_unseen,
-    find_features,
-    list_features,
-)
+from recordpipe._plan.found_features import FoundFeatures, Unseen, given_or_found
 from recordpipe._plan.plan import Operator, Plan
 from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
 
@@ -127,11 +121,8 @@ class ParseOperators(Plan):
                 because all of its record would be lost. "warn": the feature is left out; a
                 UserWarning at the end of the pass counts the records, and names the first.
         """
-        if features is None:
-            features = find_features(self, checked_unseen(unseen or "error"))
-        elif unseen is not None:
-            raise ValueError("unseen is about features that parse() finds; features were passed")
-        return self._then(Parse(_copied(features)))
+        found, _ = given_or_found(self, "parse", features, None, unseen)
+        return self._then(Parse(_copied(found)))
 
     def parse_sequence_example(
         self,
@@ -154,7 +145,7 @@ class ParseOperators(Plan):
             unseen: as that of :meth:`parse`.
         """
         method = "parse_sequence_example"
-        found, lists = list_features(self, method, context, feature_lists, unseen)
+        found, lists = given_or_found(self, method, context, feature_lists, unseen)
         return self._then(ParseSequenceExample(_copied(found), dict(lists)))
 
     def parse_example_list(
@@ -187,7 +178,7 @@ class ParseOperators(Plan):
             examples: as the ``feature_lists`` of :meth:`parse_sequence_example`.
             unseen: as that of :meth:`parse`.
         """
-        found, lists = list_features(self, "parse_example_list", context, examples, unseen)
+        found, lists = given_or_found(self, "parse_example_list", context, examples, unseen)
         return self._then(ParseExampleList(_copied(found), dict(lists)))
 
 

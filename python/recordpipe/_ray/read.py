@@ -213,7 +213,7 @@ def _found(
             filesystem=filesystem,
         )
         if found.records:
-            features = found_features(found.features(), found, unseen, _WAYS_OUT)
+            features = found_features(found, unseen, _WAYS_OUT)
             return _Parsing(features, found.feature_lists(), found.kind)
     return _Parsing({}, {})
 
