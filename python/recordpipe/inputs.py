@@ -78,7 +78,7 @@ __all__ = [
 ]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-Reading = tuple[str, bool, int, str]
+Reading = tuple[str, bool, int, str, bool]
 # The types of messages, as `kind` names them.
 KINDS = ("example", "sequence_example", "elwc", "event", "unknown")
 

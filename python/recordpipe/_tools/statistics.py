@@ -271,13 +271,15 @@ def stats(
                 function,
             )
     values = json.loads(found)
+    undecided = values.get("undecided", {"records": 0, "first": ""})
     return Stats(
         values["records"],
         values["with_features"],
         {name: _feature(one) for name, one in values["features"].items()},
         {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
         values.get("left_out", 0),
-        *values.get("undecided", {"records": 0, "first": ""}).values(),
+        undecided["records"],
+        undecided["first"],
         values.get("regions_skipped", 0),
         values.get("bytes_skipped", 0),
         values.get("compressed_bytes_skipped", 0),
