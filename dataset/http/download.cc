@@ -8,7 +8,6 @@
 
 #include "dataset/http/headers.h"
 #include "dataset/http/partial_download.h"
-#include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/http/url.h"

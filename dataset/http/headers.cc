@@ -65,6 +65,20 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
   return std::string(last_modified);
 }
 
+std::optional<PartOfFile> matching_part(const HttpResponse& response, uint64_t first,
+                                        std::optional<uint64_t> total,
+                                        const std::string& validator) {
+  const auto range = parse_content_range(response.content_range);
+  const bool fits = range && range->bytes && range->total && range->bytes->first == first &&
+                    (!total || total == range->total) &&
+                    (!response.content_length ||
+                     *response.content_length - 1 == range->bytes->last - range->bytes->first);
+  const bool same =
+      !is_strong_etag(response.etag) || !is_strong_etag(validator) || response.etag == validator;
+  if (!fits || !same) return std::nullopt;
+  return PartOfFile{range->bytes->first, range->bytes->last, *range->total};
+}
+
 std::optional<bool> looks_like_html(std::span<const std::byte> head) {
   static constexpr std::string_view kStarts[] = {"<!doctype html", "<html", "<head", "<!--"};
   static constexpr size_t kLongestBlank = 512;

@@ -1,4 +1,4 @@
-// Evaluates the HTTP headers that identify a file across transfers (RFC 9110).
+// Evaluates the HTTP headers that identify a file and its ranges across transfers (RFC 9110).
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "recordpipe/http/client.h"
 
 namespace recordpipe {
 
@@ -37,6 +39,20 @@ std::optional<std::time_t> parse_http_date(std::string_view text);
 
 // Whether `text` is a strong ETag: a quoted string of printable ASCII without the prefix W/.
 bool is_strong_etag(std::string_view text);
+
+// Bytes [first, last] of a file of `total` bytes.
+struct PartOfFile {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  uint64_t total = 0;
+};
+
+// Returns the range of a 206 response. Empty unless the range starts at `first`, agrees with the
+// Content-Length, and belongs to the same file: the response must not have a strong ETag other than
+// `validator`, nor a size other than `total` (empty if unknown).
+std::optional<PartOfFile> matching_part(const HttpResponse& response, uint64_t first,
+                                        std::optional<uint64_t> total,
+                                        const std::string& validator);
 
 // Whether a body that starts with `head` is a web page (an error page, a Wi-Fi login, a consent
 // form). Empty if `head` is too short to decide.

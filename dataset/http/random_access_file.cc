@@ -49,7 +49,7 @@ std::span<const std::byte> HttpRandomAccessFile::read(uint64_t offset, size_t si
     if (!in_window(at, 1)) {
       if (out.size() - done >= window_size_) {
         lock.unlock();
-        fetch(at, out.subspan(done));
+        request(at, out.subspan(done))->run();
         break;
       }
       const bool is_requested = std::ranges::any_of(
@@ -166,10 +166,6 @@ std::unique_ptr<RangeRequest> HttpRandomAccessFile::request(uint64_t first,
                                         RangeVersion{size_, validator_});
 }
 
-void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const {
-  request(first, out)->run();
-}
-
 // No request of the parent arrives here.
 void HttpRandomAccessFile::after_fork() {
   internal::renew_without_destruction(arrived_);
@@ -188,7 +184,7 @@ void HttpRandomAccessFile::move_window(uint64_t offset, std::unique_lock<std::mu
   lock.unlock();
   std::exception_ptr error;
   try {
-    fetch(offset, window);
+    request(offset, window)->run();
   } catch (...) {
     error = std::current_exception();
   }

@@ -61,7 +61,6 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   std::unique_ptr<RangeRequest> request(uint64_t first, std::span<std::byte> out) const;
   SentGroup start_group(std::span<ReadRequest* const> group, uint64_t end) const;
   static void finish_group(std::span<ReadRequest* const> group, SentGroup sent);
-  void fetch(uint64_t first, std::span<std::byte> out) const;
   void after_fork();
   // Requests a window from `offset` on. Releases `lock` meanwhile.
   void move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const;

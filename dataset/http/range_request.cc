@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "dataset/http/headers.h"
-#include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
 
 namespace recordpipe {

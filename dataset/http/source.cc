@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "dataset/http/headers.h"
-#include "dataset/http/partial_response.h"
 #include "dataset/http/status.h"
 #include "dataset/http/target.h"
 #include "recordpipe/http/url.h"

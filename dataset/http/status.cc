@@ -47,4 +47,11 @@ void refuse_web_page(const HttpUrl& url) {
                    "moved"});
 }
 
+Error file_changed(const HttpUrl& url) {
+  return Error({.kind = ErrorKind::network,
+                .path = url.shown(),
+                .reason = "the file changed on the server while it was read",
+                .hint = "run again"});
+}
+
 }  // namespace recordpipe

@@ -1,6 +1,7 @@
-// Throws errors for responses that do not contain the file.
+// Errors for responses that do not contain the file.
 #pragma once
 
+#include "recordpipe/base/error.h"
 #include "recordpipe/http/client.h"
 
 namespace recordpipe {
@@ -12,5 +13,8 @@ namespace recordpipe {
 
 // Throws Error{unsupported}: the server sent an error page, a Wi-Fi login or a consent form.
 [[noreturn]] void refuse_web_page(const HttpUrl& url);
+
+// Error{network}: the file changed on the server after its first bytes were read.
+Error file_changed(const HttpUrl& url);
 
 }  // namespace recordpipe
