@@ -1,4 +1,4 @@
-// Tar archives without libarchive (RECORDPIPE_STANDALONE): refused.
+// Tar archives without libarchive: refused.
 #include "dataset/cifar/tar.h"
 #include "recordpipe/base/error.h"
 
@@ -8,9 +8,8 @@ namespace {
 Error refusal(const std::string& path) {
   return Error({.kind = ErrorKind::unsupported,
                 .path = path,
-                .reason = "a tar archive: this program was built without libarchive, as all Python "
-                          "wheels are",
-                .hint = "build recordpipe from its source"});
+                .reason = "a tar archive: recordpipe was built without libarchive",
+                .hint = "build it with libarchive (package libarchive-dev)"});
 }
 
 }  // namespace

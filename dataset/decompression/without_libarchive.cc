@@ -1,4 +1,4 @@
-// more_compressions.h without libarchive (RECORDPIPE_STANDALONE).
+// more_compressions.h without libarchive.
 #include "recordpipe/decompression/more_compressions.h"
 
 namespace recordpipe {

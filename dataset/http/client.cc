@@ -47,7 +47,8 @@ struct Exchange {
     std::unique_lock lock(transfer->mutex);
     while (true) {
       const bool is_there = transfer->changed.wait_for(lock, stop, kTick, is_true);
-      if (stop.stop_requested()) throw_if_stopped(stop, transfer->request.url.shown());
+      throw_if_stopped(stop, transfer->request.url.shown());
+      throw_if_stopped(transfer->request.stop, transfer->request.url.shown());
       const auto now = std::chrono::steady_clock::now();
       if (on_tick && now - ticked >= kTick) {
         ticked = now;

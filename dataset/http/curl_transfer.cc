@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/base/lower_case.h"
+#include "dataset/http/certificates.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
@@ -44,6 +45,19 @@ bool is_permanent(CURLcode code) {
   }
 }
 
+const char* hint_for_certificates(CURLcode code) {
+  if (find_certificates() == Certificates()) {
+    return "this machine has no trusted certificates: install the package ca-certificates, or name "
+           "a file of them in SSL_CERT_FILE or CURL_CA_BUNDLE, or a folder in SSL_CERT_DIR";
+  }
+  if (code == CURLE_SSL_CACERT_BADFILE) {
+    return "install the trusted certificates (package ca-certificates), and check SSL_CERT_FILE, "
+           "SSL_CERT_DIR and CURL_CA_BUNDLE";
+  }
+  return "the server's certificate could not be verified: check the URL, this machine's date "
+         "and its certificates (package ca-certificates; SSL_CERT_FILE)";
+}
+
 const char* hint_for(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -53,10 +67,8 @@ const char* hint_for(CURLcode code) {
       return "check the proxy settings (https_proxy, http_proxy, all_proxy)";
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
-      return "the server's certificate could not be verified: check the URL, this machine's date "
-             "and its certificates (package ca-certificates)";
     case CURLE_SSL_CACERT_BADFILE:
-      return "install the trusted certificates (package ca-certificates)";
+      return hint_for_certificates(code);
     case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9: a response without a head
       return "the server does not speak HTTP: check the URL";
     default:
@@ -95,10 +107,7 @@ CurlTransfer::CurlTransfer(CURLM* multi, CURL* easy, std::shared_ptr<Transfer> t
   set(CURLOPT_HTTPHEADER, headers_.get());
   set(CURLOPT_USERAGENT, "recordpipe");
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!options.ca_file.empty()) {
-    set(CURLOPT_CAINFO, options.ca_file.c_str());
-    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // excludes the system's certificates
-  }
+  trust(options.ca_file.empty() ? find_certificates() : Certificates{.file = options.ca_file});
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   // Refused if the handle still has the buffer of a transfer that failed early: that one is used.
   (void)curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kNetworkRead);
@@ -120,6 +129,16 @@ void CurlTransfer::add_header(const char* line) {
   if (longer == nullptr) throw std::bad_alloc();
   (void)headers_.release();
   headers_.reset(longer);
+}
+
+// Only these.
+void CurlTransfer::trust(const Certificates& certificates) {
+  const char* const file = certificates.file.empty() ? nullptr : certificates.file.c_str();
+  const char* const folder = certificates.folder.empty() ? nullptr : certificates.folder.c_str();
+  set(CURLOPT_CAINFO, file);
+  set(CURLOPT_CAPATH, folder);
+  set(CURLOPT_PROXY_CAINFO, file);
+  set(CURLOPT_PROXY_CAPATH, folder);
 }
 
 template <typename Value>

@@ -9,6 +9,7 @@
 
 #include <curl/curl.h>
 
+#include "dataset/http/certificates.h"
 #include "dataset/http/transfer.h"
 
 namespace recordpipe {
@@ -39,6 +40,7 @@ class CurlTransfer {
   template <typename Value>
   void set(CURLoption option, Value value);
   void add_header(const char* line);
+  void trust(const Certificates& certificates);
   static size_t write(char* data, size_t, size_t size, void* self) noexcept;
   // Returns how many bytes were taken, or a code of curl's.
   size_t take(std::span<const std::byte> bytes);

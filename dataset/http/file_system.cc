@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/http/call_options.h"
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/size.h"
 #include "dataset/http/source.h"
@@ -34,13 +35,13 @@ HttpFileSystem::HttpFileSystem(FileSystem& local, HttpReadOptions options)
 
 std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path) {
   if (!is_http_url(path)) return local_.open_source(path);
-  return std::make_unique<HttpSource>(HttpUrl(path), options_);
+  return std::make_unique<HttpSource>(HttpUrl(path), for_this_call(options_));
 }
 
 std::unique_ptr<RandomAccessFile> HttpFileSystem::open_random(const std::string& path) {
   if (!is_http_url(path)) return local_.open_random(path);
-  return std::make_unique<HttpRandomAccessFile>(HttpTarget{.url = HttpUrl(path)}, options_,
-                                                client_);
+  return std::make_unique<HttpRandomAccessFile>(HttpTarget{.url = HttpUrl(path)},
+                                                for_this_call(options_), client_);
 }
 
 std::unique_ptr<MappedFile> HttpFileSystem::map(const std::string& path) {
@@ -63,7 +64,7 @@ std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, Crea
 
 std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
   if (!is_http_url(path)) return local_.status(path);
-  return status_at({.url = HttpUrl(path)}, options_, *client_);
+  return status_at({.url = HttpUrl(path)}, for_this_call(options_), *client_);
 }
 
 std::string HttpFileSystem::resolve_link(const std::string& path) {

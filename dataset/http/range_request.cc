@@ -16,6 +16,7 @@ RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& opti
       client_(client),
       first_(first),
       out_(out),
+      stop_(options.http.stop),
       retry_(options.retry, options.http.stop, options.notice) {
   if (!version) return;
   total_ = version->total;
@@ -49,7 +50,7 @@ std::unique_ptr<HttpReply> RangeRequest::send() {
       "Accept-Encoding: identity",
       "Range: bytes=" + std::to_string(first_ + filled_) + "-" + std::to_string(last_)};
   if (!validator_.empty()) headers.push_back(target_.condition_header(validator_));
-  return target_.send(client_, std::move(headers), out_.subspan(filled_));
+  return target_.send(client_, std::move(headers), stop_, out_.subspan(filled_));
 }
 
 void RangeRequest::fetch() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "dataset/http/target.h"
@@ -53,6 +54,7 @@ class RangeRequest {
   HttpClient& client_;
   const uint64_t first_;
   std::span<std::byte> out_;
+  const std::stop_token stop_;
   std::optional<uint64_t> total_;
   std::string validator_;
   HttpRetry retry_;

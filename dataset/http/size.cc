@@ -31,7 +31,8 @@ std::optional<FileStatus> status_at(const HttpTarget& target, const HttpReadOpti
   HttpRetry retry(options.retry, options.http.stop, options.notice);
   while (true) {
     try {
-      const auto reply = target.send(client, {"Accept-Encoding: identity", "Range: bytes=0-0"});
+      const auto reply =
+          target.send(client, {"Accept-Encoding: identity", "Range: bytes=0-0"}, options.http.stop);
       const HttpResponse& response = reply->head();
       retry.answered();
       return FileStatus{FileKind::regular, size_of(response)};

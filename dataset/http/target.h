@@ -41,13 +41,16 @@ struct HttpTarget {
   std::shared_ptr<HttpInterceptor> interceptor = {};  // none: requests are sent as they are
   RangeCondition condition = RangeCondition::if_range;
 
-  // Sends a GET request. Its body is received ahead as far as `sink` goes.
+  // Sends a GET request. Its body is received ahead as far as `sink` goes. `stop` ends waits.
   std::unique_ptr<HttpReply> send(HttpClient& client, std::vector<std::string> headers,
+                                  const std::stop_token& stop,
                                   std::span<std::byte> sink = {}) const {
+    const auto send_now = [&client, stop, sink](HttpRequest sent) {
+      sent.stop = stop;
+      return client.send(std::move(sent), 0, sink);
+    };
     const HttpRequest request{.url = url, .headers = std::move(headers)};
-    if (!interceptor) return client.send(request, 0, sink);
-    return interceptor->send(
-        request, [&client, sink](const HttpRequest& sent) { return client.send(sent, 0, sink); });
+    return interceptor ? interceptor->send(request, send_now) : send_now(request);
   }
 
   // The header for a range request; `validator` is that of validator_of(), not "".

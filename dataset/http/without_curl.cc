@@ -1,6 +1,7 @@
-// URLs, HttpClient and dates without libcurl (RECORDPIPE_STANDALONE): every URL is refused.
+// URLs, HttpClient and dates without libcurl: every URL is refused.
 #include <string>
 
+#include "dataset/http/certificates.h"
 #include "dataset/http/headers.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
@@ -13,11 +14,15 @@ namespace {
 Error refusal(std::string_view url) {
   return Error({.kind = ErrorKind::unsupported,
                 .path = without_secrets(url),
-                .reason = "a URL: this program was built without libcurl, as all Python wheels are",
-                .hint = "download the file first, or build recordpipe from its source"});
+                .reason = "a URL: recordpipe was built without libcurl",
+                .hint =
+                    "build it with libcurl (package libcurl4-openssl-dev), or download the file "
+                    "first"});
 }
 
 }  // namespace
+
+Certificates find_certificates() { return {}; }
 
 std::optional<std::time_t> parse_http_date(std::string_view) { return std::nullopt; }
 

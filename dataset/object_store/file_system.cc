@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataset/http/call_options.h"
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/range_source.h"
 #include "dataset/http/size.h"
@@ -84,15 +85,15 @@ std::unique_ptr<ByteSource> ObjectStoreFileSystem::open_source(const std::string
 std::unique_ptr<StartedSource> ObjectStoreFileSystem::start_source(const std::string& path) {
   if (!is_object_url(path)) return nullptr;
   const ObjectUrl object = object_of(path);
-  return std::make_unique<RangeSource>(object_target(store_for(path), object), options_.http,
-                                       client_, budget_);
+  return std::make_unique<RangeSource>(object_target(store_for(path), object),
+                                       for_this_call(options_.http), client_, budget_);
 }
 
 std::unique_ptr<RandomAccessFile> ObjectStoreFileSystem::open_random(const std::string& path) {
   if (!is_object_url(path)) return other_.open_random(path);
   const ObjectUrl object = object_of(path);
   return std::make_unique<HttpRandomAccessFile>(object_target(store_for(path), object),
-                                                options_.http, client_);
+                                                for_this_call(options_.http), client_);
 }
 
 std::unique_ptr<MappedFile> ObjectStoreFileSystem::map(const std::string& path) {
@@ -128,16 +129,18 @@ std::unique_ptr<Upload> ObjectStoreFileSystem::begin_upload(const std::string& p
     // A program that may only write.
     if (error.kind() != ErrorKind::permission_denied) throw;
   }
+  ObjectStoreOptions options = options_;
+  options.http = for_this_call(options.http);
   return std::make_unique<ObjectUpload>(
-      std::make_unique<UploadRequests>(store_for(path), object, options_.http, client_, replacing),
-      options_);
+      std::make_unique<UploadRequests>(store_for(path), object, options.http, client_, replacing),
+      options);
 }
 
 std::optional<FileStatus> ObjectStoreFileSystem::status(const std::string& path) {
   if (!is_object_url(path)) return other_.status(path);
   const ObjectUrl object = parse_object_url(path);
   if (object.is_folder()) return FileStatus{.kind = FileKind::directory};
-  return status_at(object_target(store_for(path), object), options_.http, *client_);
+  return status_at(object_target(store_for(path), object), for_this_call(options_.http), *client_);
 }
 
 std::string ObjectStoreFileSystem::resolve_link(const std::string& path) {
@@ -163,8 +166,8 @@ std::vector<DirectoryEntry> ObjectStoreFileSystem::list_entries_with_prefix(
   if (!folder.is_folder()) folder.key += '/';
   ObjectUrl listed = folder;
   listed.key += prefix;
-  const ObjectListing listing =
-      list_objects(*store_for(directory), listed, ListDepth::folder, options_.http, *client_);
+  const ObjectListing listing = list_objects(*store_for(directory), listed, ListDepth::folder,
+                                             for_this_call(options_.http), *client_);
   std::vector<DirectoryEntry> entries;
   const auto add = [&](std::string_view key, FileKind kind, std::optional<uint64_t> size) {
     // A server may send other keys than it was asked for.
@@ -202,7 +205,8 @@ void ObjectStoreFileSystem::rename(const std::string& from, const std::string& t
 void ObjectStoreFileSystem::remove(const std::string& path) {
   if (!is_object_url(path)) return other_.remove(path);
   const ObjectRequest request{.object = object_of(path), .method = "DELETE", .accepted = {404}};
-  send_small(*store_for(path), request, options_.http, *client_, options_.http.http.stop);
+  const HttpReadOptions options = for_this_call(options_.http);
+  send_small(*store_for(path), request, options, *client_, options.http.stop);
 }
 
 void ObjectStoreFileSystem::remove_empty_directory(const std::string& path) {

@@ -25,8 +25,10 @@ SmallRequest::SmallRequest(ObjectStore& store, ObjectRequest request,
 }
 
 std::unique_ptr<HttpReply> SmallRequest::send() const {
-  return store_.send(request_,
-                     [this](const HttpRequest& sent) { return client_.send(sent, kAhead); });
+  return store_.send(request_, [this](HttpRequest sent) {
+    sent.stop = options_.http.stop;
+    return client_.send(std::move(sent), kAhead);
+  });
 }
 
 SmallAnswer SmallRequest::finish_once(HttpRetry& retry) {

@@ -14,6 +14,8 @@
 namespace recordpipe {
 namespace {
 
+constexpr long kNotImplemented = 501;
+
 // The bytes of an ETag that is an MD5; "" for any other.
 std::string md5_of(std::string_view etag) {
   if (etag.size() != 34 || !etag.starts_with('"') || !etag.ends_with('"')) return "";
@@ -124,15 +126,32 @@ bool UploadRequests::is_there(const WrittenContent& content, const std::stop_tok
   return store_->is_content(send(std::move(wanted), stop).response, content);
 }
 
+bool UploadRequests::is_absent(const std::stop_token& stop) const {
+  ObjectRequest look = request("GET");
+  look.headers = {{"Range", "bytes=0-0"}};
+  look.accepted = {404, 416};
+  return send(std::move(look), stop).response.status == 404;
+}
+
 void UploadRequests::put(std::shared_ptr<const std::string> body,
                          const std::stop_token& stop) const {
   const uint32_t crc = crc32c(std::as_bytes(std::span(*body)));
   ObjectRequest wanted = request("PUT");
   wanted.headers = store_->checksum(crc);
   wanted.headers.emplace_back("Content-Type", "application/octet-stream");
-  if (replacing_ == Replacing::refused) append(wanted.headers, store_->if_new());
   wanted.body = body;
+  const ObjectRequest unconditional = wanted;
+  if (replacing_ == Replacing::refused) {
+    append(wanted.headers, store_->if_new());
+    wanted.accepted = {kNotImplemented};
+  }
   const SmallAnswer answer = send(std::move(wanted), stop);
+  if (answer.response.status == kNotImplemented) {
+    // A service that has no conditions.
+    if (!is_absent(stop)) throw already_there();
+    send(unconditional, stop);
+    return;
+  }
   if (answer.response.status != 412) return;
   // An attempt whose answer was lost may have written the object: the next one finds it.
   const std::string digest = md5(*body);
@@ -142,7 +161,6 @@ void UploadRequests::put(std::shared_ptr<const std::string> body,
 }
 
 BegunUpload UploadRequests::begin(const std::stop_token& stop) const {
-  static constexpr long kNotImplemented = 501;
   ObjectRequest wanted = request("POST");
   wanted.query = {{"uploads", ""}};
   wanted.headers = store_->checksum_of_parts();
@@ -210,17 +228,20 @@ void UploadRequests::complete(const BegunUpload& upload, const std::vector<Uploa
   wanted.body = std::make_shared<const std::string>(completion(parts, upload.has_checksums));
   wanted.accepted = {404};
   wanted.late_errors = true;
+  const ObjectRequest unconditional = wanted;
   if (replacing_ == Replacing::refused) {
     if (store_->has_conditional_multipart()) {
       append(wanted.headers, store_->if_new());
-    } else {
-      ObjectRequest look = request("GET");
-      look.headers = {{"Range", "bytes=0-0"}};
-      look.accepted = {404, 416};
-      if (send(std::move(look), stop).response.status != 404) throw already_there();
+      wanted.accepted.push_back(kNotImplemented);
+    } else if (!is_absent(stop)) {
+      throw already_there();
     }
   }
-  const SmallAnswer answer = send(std::move(wanted), stop);
+  SmallAnswer answer = send(std::move(wanted), stop);
+  if (answer.response.status == kNotImplemented) {
+    if (!is_absent(stop)) throw already_there();
+    answer = send(unconditional, stop);
+  }
   const long status = answer.response.status;
   if (status == 200 && is_result(answer.body)) return;
   // An attempt whose answer was lost, or that the service did not end, may have been carried out.

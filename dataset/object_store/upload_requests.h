@@ -67,6 +67,8 @@ class UploadRequests {
   ObjectRequest request(std::string method) const;
   // Whether the object that is there now is the one that was written.
   bool is_there(const WrittenContent& content, const std::stop_token& stop) const;
+  // Whether there is no such object.
+  bool is_absent(const std::stop_token& stop) const;
   Error already_there() const;
 
   const std::shared_ptr<ObjectStore> store_;

@@ -1,4 +1,4 @@
-// Reading and writing of .npz files without libarchive (RECORDPIPE_STANDALONE): refused.
+// Reading and writing of .npz files without libarchive: refused.
 #include <string>
 
 #include "recordpipe/base/error.h"
@@ -10,8 +10,7 @@ namespace {
 Error refusal(const std::string& path, const char* hint) {
   return Error({.kind = ErrorKind::unsupported,
                 .path = path,
-                .reason = "an .npz file: this program was built without libarchive, as all Python "
-                          "wheels are",
+                .reason = "an .npz file: recordpipe was built without libarchive",
                 .hint = hint});
 }
 

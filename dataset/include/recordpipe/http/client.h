@@ -1,8 +1,8 @@
 // Performs HTTP requests over http or https, with redirects, timeouts and cancellation.
 //
 // The library uses libcurl only here and in url.h (URL parser). Proxies are taken from the
-// environment, as in curl (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc and ~/.netrc
-// are not read.
+// environment, as in curl (http_proxy, https_proxy, all_proxy, no_proxy), and so are certificates
+// (CURL_CA_BUNDLE, or SSL_CERT_FILE and SSL_CERT_DIR); ~/.curlrc and ~/.netrc are not read.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct HttpClientOptions {
   std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);
   uint64_t stall_bytes = 1024;
   int max_redirects = 5;
-  // A file of trusted certificates (PEM) that replaces the system's (default: the system's).
+  // A file of trusted certificates (PEM) that replaces all others (default: those of the
+  // environment, or the system's).
   std::string ca_file = {};
   // Whether the proxies of the environment are used (default: yes). No for services of this machine
   // that hand out credentials.
@@ -55,6 +56,8 @@ struct HttpRequest {
   // Yes: segments "." and ".." of the path are sent as they are. They may be parts of an object's
   // name.
   bool path_as_is = false;
+  // Ends a wait for the response, too, within a tenth of a second.
+  std::stop_token stop = {};
 };
 
 // The head of a response. Missing headers are empty strings.

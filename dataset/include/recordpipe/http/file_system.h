@@ -18,7 +18,8 @@ namespace recordpipe {
 
 struct HttpReadOptions {
   HttpRetryOptions retry = {};
-  // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait.
+  // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait. Without a
+  // token, the end of the pass or the call that has opened a file ends its waits.
   HttpClientOptions http = {};
   // Receives one line for each failed attempt that is retried. Called on the thread that reads or
   // writes, so possibly on several threads at the same time.
