@@ -7,8 +7,10 @@
 #                      copies it into the wheel, and it needs the system's libstdc++, as NumPy does
 #   libjpeg, libpng    static, with their references to stderr renamed (make_shareable)
 #   fmt                header-only
-#   libarchive, curl   need too much of the system (certificates, a C library of 2022), so .npz, tar
-#                      and URLs are refused, with a hint: .../without_curl.cc, ..._without_libarchive.cc
+#   curl, libarchive   static, from RECORDPIPE_WHEEL_LIBRARIES: Debian's static ones need dozens of
+#                      others. Else the system's shared ones, if they are there: `pip install
+#                      ./python`. Without them, URLs, .npz and tar are refused, with a hint:
+#                      .../without_curl.cc, ..._without_libarchive.cc
 #
 # Everything else isn't looked for: the trainer, OpenMP, MPI, protobuf.
 
@@ -47,6 +49,27 @@ if(RE2_STATIC_LIBRARY AND NOT re2_uses_abseil)
 endif()
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL REQUIRED)
+set(RECORDPIPE_WHEEL_LIBRARIES "" CACHE PATH
+    "Folder of tools/wheel_libraries; empty: the system's libcurl and libarchive")
+# wheel_library(TARGET NAME LIBRARY...): the static library NAME, which needs others.
+function(wheel_library target name)
+  add_library(${target} STATIC IMPORTED)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION ${RECORDPIPE_WHEEL_LIBRARIES}/lib/lib${name}.a
+    INTERFACE_INCLUDE_DIRECTORIES ${RECORDPIPE_WHEEL_LIBRARIES}/include
+    INTERFACE_LINK_LIBRARIES "${ARGN}")
+endfunction()
+if(RECORDPIPE_WHEEL_LIBRARIES)
+  wheel_library(CURL::libcurl curl OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
+  set(wheel_lib ${RECORDPIPE_WHEEL_LIBRARIES}/lib)
+  wheel_library(LibArchive::LibArchive archive ${wheel_lib}/libbz2.a ${wheel_lib}/liblzma.a
+                ${wheel_lib}/liblz4.a ZLIB::ZLIB Threads::Threads)
+else()
+  find_library(CURL_LIBRARY libcurl.so)  # where there is a static one, too
+  find_package(CURL 7.85)
+  find_library(LibArchive_LIBRARY libarchive.so)
+  find_package(LibArchive)
+endif()
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 

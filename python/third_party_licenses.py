@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes the notices of the libraries in a wheel, from what its build has read.
 
-usage: third_party_licenses.py NINJA BUILD_FOLDER OUTPUT
+usage: third_party_licenses.py NINJA BUILD_FOLDER OUTPUT [WHEEL_LIBRARIES]
 
 A library is in the wheel if one of its headers was compiled (many consist of headers alone) or its
 archive is linked. The notices are the copyright files of Debian's packages that have these files,
-with the common licences that they refer to, and what nanobind's package on PyPI contains. The C
+with the common licences that they refer to, those of the libraries that tools/wheel_libraries has
+built in the folder WHEEL_LIBRARIES, and what nanobind's package on PyPI contains. The C
 library's and Python's interfaces are left out: the wheel uses those of the system where it runs.
 """
 
@@ -70,10 +71,12 @@ def pypi_notices(paths):
 
 def main():
     ninja, build, output = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    built = sorted(pathlib.Path(sys.argv[4]).glob("licenses/*/copyright")) if sys.argv[4:] else []
     paths = files_of_build(ninja, build)
     of_system = [str(path) for path in paths if str(path).startswith(SYSTEM)]
     notices = [
         *pypi_notices([path for path in paths if PACKAGES in path.parts]),
+        *((path.parent.name, path.read_text()) for path in built),
         *debian_notices(debian_packages(of_system)),
     ]
     if not notices:

@@ -33,14 +33,19 @@ REQUIRED = (
 # Libraries of which every wheel contains code, as THIRD_PARTY_LICENSES names them.
 CONTAINED = (
     "nanobind",
+    "bzip2",
+    "curl",
     "fmt",
     "hwy",
     "isal",
     "jpeg",
+    "libarchive",
+    "lz4",
     "png",
     "re2",
     "ssl",
     "stdc++",
+    "xz-utils",
     "zlib",
     "zstd",
 )
