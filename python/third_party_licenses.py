@@ -43,10 +43,11 @@ def debian_packages(paths):
     return sorted(package for package in packages if not NOT_IN_THE_WHEEL.fullmatch(package))
 
 
-def debian_notices(packages):
+def debian_notices(files):
+    """``files``: from names of packages to their copyright files."""
     common = set()
-    for package in packages:
-        text = pathlib.Path("/usr/share/doc", package, "copyright").read_text()
+    for package, path in files.items():
+        text = path.read_text()
         common.update(re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", text))
         yield package, text
     for name in sorted(common):
@@ -71,13 +72,18 @@ def pypi_notices(paths):
 
 def main():
     ninja, build, output = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    built = sorted(pathlib.Path(sys.argv[4]).glob("licenses/*/copyright")) if sys.argv[4:] else []
+    built = pathlib.Path(sys.argv[4]).glob("licenses/*/copyright") if sys.argv[4:] else ()
     paths = files_of_build(ninja, build)
     of_system = [str(path) for path in paths if str(path).startswith(SYSTEM)]
     notices = [
         *pypi_notices([path for path in paths if PACKAGES in path.parts]),
-        *((path.parent.name, path.read_text()) for path in built),
-        *debian_notices(debian_packages(of_system)),
+        *debian_notices(
+            {path.parent.name: path for path in sorted(built)}
+            | {
+                package: pathlib.Path("/usr/share/doc", package, "copyright")
+                for package in debian_packages(of_system)
+            }
+        ),
     ]
     if not notices:
         sys.exit(f"{build}: no library is found in this build")

@@ -74,7 +74,8 @@ class FsspecFiles:
     def open_writer(self, path: str, /) -> WritableFile:
         fs = self._own()
         protocols = {fs.protocol} if isinstance(fs.protocol, str) else set(fs.protocol)
-        if protocols & _STORES:
+        # obstore.fsspec doesn't know autocommit.
+        if protocols & _STORES and not type(fs).__module__.startswith("obstore."):
             return _Committed(fs.open(path, "wb", autocommit=False))
 
         def make_folder() -> None:

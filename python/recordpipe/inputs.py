@@ -18,11 +18,11 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
   - a set of shards, as Beam writes it: "train@64" is train-00000-of-00064 and so on, "train@64.gz"
     is train-00000-of-00064.gz and so on. All files must exist.
 
-  - a URL of an object store (s3://, gs://, az://), of its folder (with a slash at the end) or
+  - a URL of an object store (s3://, gs://), of its folder (with a slash at the end) or
     pattern; a URL of a web server (https://); or any name on a ``filesystem``.
 
-- ``filesystem``: where all paths are, also that of the output: a filesystem of fsspec, pyarrow or
-  obstore, or of your own; see ``help(recordpipe.filesystem)``. Default: this machine, and the
+- ``filesystem``: where all paths are, also that of the output: a filesystem of fsspec or pyarrow,
+  or of your own; see ``help(recordpipe.filesystem)``. Default: this machine, and the
   object stores that URLs name.
 - ``recursive``: True reads the folders below a folder, too, except those that begin with . or _,
   and links to folders.
@@ -58,7 +58,7 @@ from typing import Any, NamedTuple
 from recordpipe import _native as native
 from recordpipe.errors import Error, error_of
 from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on, require_obstore
+from recordpipe.filesystem import files_on
 
 __all__ = [
     "FoundFiles",
@@ -83,7 +83,7 @@ Reading = tuple[str, bool, int, str, bool]
 KINDS = ("example", "sequence_example", "elwc", "event", "unknown")
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_STORES = ("s3://", "gs://", "az://", "http://", "https://", "file://")
+_STORES = ("s3://", "gs://", "http://", "https://", "file://")
 
 
 def paths_of(paths: Paths, filesystem: Any) -> list[str]:
@@ -125,8 +125,8 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
     if filesystem is None and _URL.match(name) and not name.startswith(_STORES):
         raise _refused_url(
             name,
-            "only local files, s3://, gs://, az:// and https:// are read without filesystem=",
-            'download it first, or pass one, such as fsspec.filesystem("hdfs")',
+            "only local files, s3://, gs:// and https:// are read without filesystem=",
+            'download it first, or pass one, such as fsspec.filesystem("abfs")',
         )
     if filesystem is None and name.startswith(_STORES):
         is_web = name.startswith("http")
@@ -136,8 +136,6 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
                 "URLs with a query or a user are not read without filesystem=",
                 'download it first, or pass one, such as fsspec.filesystem("https")',
             )
-    if filesystem is None and name.startswith(_STORES) and not name.startswith("file://"):
-        require_obstore(name)
     return name
 
 

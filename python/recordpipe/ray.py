@@ -8,7 +8,7 @@
     rp.stats("train-*.tfrecord", executor=rpr.Executor())       # a file is a task
     rpr.global_shuffle("train-*.tfrecord", "shuffled", shards=4096, seed=7)
 
-The files must have the same paths on all machines: in an object store (s3://, gs://, az://, or
+The files must have the same paths on all machines: in an object store (s3://, gs://, or
 ``filesystem=``), whose credentials each worker takes from its own environment, or in a shared file
 system. Give absolute paths: Ray's workers may have another working directory.
 """

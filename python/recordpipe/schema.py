@@ -285,7 +285,7 @@ def schema(
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         kind: reads every record as this type of message, as protobuf's parser does, which skips
             unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no

@@ -59,7 +59,7 @@ def tfrecords(
             appear later are no part of the Dataset, nor of its pickles. An empty list is a
             ValueError; ``from_list([])`` has no elements.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found

@@ -185,7 +185,7 @@ class Writer:
             uint64_bits: writes integers above 2^63 - 1 by their bits: as of :func:`encode_example`,
                 also of tables.
             no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-            filesystem: of the path: one of fsspec, pyarrow or obstore, or your own; see
+            filesystem: of the path: one of fsspec or pyarrow, or your own; see
                 ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         """
         if shards < 1:

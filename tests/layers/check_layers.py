@@ -40,7 +40,8 @@ LAYERS = {
     "tools": ["dataset/cifar", "dataset/decompression", "dataset/object_store", "dataset/toolkit",
               "tools/support/command_line", "tools/support/html", "tools/support/process"],
     "examples": ["trainer", "dataset/image/batches"],
-    "python": ["dataset/cifar", "dataset/decompression", "dataset/rlds", "dataset/toolkit"],
+    "python": ["dataset/cifar", "dataset/decompression", "dataset/object_store", "dataset/rlds",
+               "dataset/toolkit"],
     "tests": ["trainer/programs", "tools", "dataset/rlds"],
 }
 

@@ -28,6 +28,7 @@
 #include "python/native/dataset/tfds.h"
 #include "python/native/dataset/unlisted.h"
 #include "python/native/files/file_path.h"
+#include "python/native/files/files.h"
 #include "python/native/files/python_file_system.h"
 #include "python/native/files/record_file_writer.h"
 #include "python/native/interpreter/errors.h"
@@ -68,11 +69,10 @@ PackOptions packing(size_t open_rows, bool truncate) {
 // The files that folders, patterns, braces and sets of shards stand for.
 std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<FilePath>& paths,
                                    bool recursive) {
-  FilesAndFolders found;
-  {
-    const GilRelease no_gil;
-    found = find_files_and_folders(*files, strings(paths), {.recursive = recursive});
-  }
+  const FilesAndFolders found = interruptible([&](std::stop_token stop) {
+    const internal::CallStopScope scope(std::move(stop));
+    return find_files_and_folders(*files, strings(paths), {.recursive = recursive});
+  });
   warn(left_out_note(found));
   return file_paths(found.files);
 }
@@ -372,7 +372,7 @@ void define_writer(nb::module_& module) {
            })
       .def("finish", &RecordFileWriter::finish, nb::call_guard<GilRelease>())
       .def("close", &RecordFileWriter::close, nb::call_guard<GilRelease>())
-      .def("abort", &RecordFileWriter::abort)
+      .def("abort", &RecordFileWriter::abort, nb::call_guard<GilRelease>())
       .def_prop_ro("records", &RecordFileWriter::records);
 }
 
@@ -439,7 +439,7 @@ NB_MODULE(_native_of_main_interpreter, module) {
   recordpipe::read_more_compressions();
   define_gil();
   translate_errors();
-  define_file_system(module);
+  define_files(module);
   define_random(module);
   define_dataset(module);
   define_image_operators(module);

@@ -1,7 +1,6 @@
 #include "python/native/files/python_file_system.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <memory>
 #include <stop_token>
@@ -16,18 +15,25 @@
 #include "python/native/files/file_path.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/interpreter/interrupt.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/call_stop.h"
+#include "recordpipe/base/internal/url_path.h"
+#include "recordpipe/http/file_system.h"
+#include "recordpipe/object_store/file_system.h"
 
 namespace recordpipe::python {
 namespace {
 
-constexpr std::array<std::string_view, 5> kUrls = {"s3://", "gs://", "az://", "http://",
-                                                   "https://"};
 constexpr size_t kPartSize = size_t{8} << 20;
 constexpr uint64_t kBytesInFlight = uint64_t{128} << 20;
 
-FileSystem& on_this_machine() { return posix_file_system(); }
+// The files of this machine and of URLs. Never destroyed: threads may use it when the process ends.
+FileSystem& files_without_python(const std::string& ca_file) {
+  const HttpReadOptions options{.http = {.ca_file = ca_file}};
+  auto& web = *new HttpFileSystem(posix_file_system(), options);
+  return *new ObjectStoreFileSystem(web, {.http = options});
+}
 
 [[noreturn]] void refuse(const std::string& path, std::string reason, std::string hint) {
   throw Error({.kind = ErrorKind::unsupported,
@@ -62,6 +68,23 @@ auto call_until_stopped(const std::string& path, Function function) {
   return std::move(AbandonableCall<decltype(called())>(called).wait(stop));
 }
 
+// Calls function(), which may wait for a server, without the GIL. On the main thread, what the
+// handler of a signal raises ends it, and is thrown as a PythonFileError.
+template <class Function>
+auto ask(const std::string& path, const Function& function) {
+  if (is_url(path) && on_main_thread() && !internal::call_stop.stop_possible()) {
+    return call(path, [&] {
+      return interruptible([&](std::stop_token stop) {
+        const internal::CallStopScope scope(std::move(stop));
+        return function();
+      });
+    });
+  }
+  std::optional<GilRelease> no_gil;
+  if (holds_gil()) no_gil.emplace();
+  return function();
+}
+
 bool attribute(const nb::object& object, const char* name) {
   return nb::cast<bool>(nb::getattr(object, name, nb::bool_(false)));
 }
@@ -73,17 +96,39 @@ PythonFiles files_of(nb::object object) {
           .reads_heads = nb::hasattr(object, "read_head")};
 }
 
-// Passes the bytes on in large parts.
-class PythonUpload final : public Upload {
+// Collects what is written, and passes it on in large parts.
+class UploadInParts : public Upload {
  public:
-  // Needs the GIL.
-  PythonUpload(SharedObject writer, std::string path)
-      : writer_(std::move(writer)),
-        path_(std::move(path)),
-        stop_(upload_stop),
-        is_abandonable_(stop_.stop_possible() && attribute(writer_->get(), "is_abandonable")) {
-    part_.reserve(kPartSize);
+  void write(std::span<const std::byte> data) override {
+    while (!data.empty()) {
+      const auto piece = data.first(std::min(data.size(), kPartSize - part_.size()));
+      part_.insert(part_.end(), piece.begin(), piece.end());
+      data = data.subspan(piece.size());
+      if (part_.size() == kPartSize) send();
+    }
   }
+
+ protected:
+  UploadInParts() { part_.reserve(kPartSize); }
+  void send_rest() {
+    if (!part_.empty()) send();
+    std::vector<std::byte>().swap(part_);  // frees its memory
+  }
+
+ private:
+  virtual void pass_on(std::span<const std::byte> part) = 0;
+  void send() {
+    pass_on(part_);
+    part_.clear();
+  }
+
+  std::vector<std::byte> part_;
+};
+
+class PythonUpload final : public UploadInParts {
+ public:
+  PythonUpload(SharedObject writer, std::string path)
+      : writer_(std::move(writer)), path_(std::move(path)) {}
   ~PythonUpload() override {
     if (is_committed_) return;
     try {
@@ -93,69 +138,86 @@ class PythonUpload final : public Upload {
     }
   }
 
-  void write(std::span<const std::byte> data) override {
-    while (!data.empty()) {
-      const auto piece = data.first(std::min(data.size(), kPartSize - part_.size()));
-      part_.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-      data = data.subspan(piece.size());
-      if (part_.size() == kPartSize) send();
-    }
-  }
-  void finish() override {
-    send();
-    std::string().swap(part_);  // frees its memory
-  }
+  void finish() override { send_rest(); }
   void commit() override {
     finish();
-    call_writer([writer = writer_] { writer->get().attr("close")(); });
+    call(path_, [this] { writer_->get().attr("close")(); });
     is_committed_ = true;
   }
 
  private:
-  void send() {
-    if (part_.empty()) return;
-    call_writer([writer = writer_, part = std::make_shared<const std::string>(std::move(part_))] {
-      writer->get().attr("write")(nb::bytes(part->data(), part->size()));
-    });
-    part_.clear();
-    part_.reserve(kPartSize);
-  }
-  // After a stop request, doesn't wait for a writer whose abort() may be called meanwhile.
-  template <class Function>
-  void call_writer(Function function) {
-    if (!is_abandonable_) return call(path_, function);
-    const internal::CallStopScope scope(stop_);
-    call_until_stopped(path_, [function = std::move(function)] {
-      function();
-      return true;
-    });
+  void pass_on(std::span<const std::byte> part) override {
+    call(path_, [&] { writer_->get().attr("write")(nb::bytes(part.data(), part.size())); });
   }
 
   const SharedObject writer_;
   const std::string path_;
-  const std::stop_token stop_;
-  const bool is_abandonable_;
-  std::string part_;
   bool is_committed_ = false;
+};
+
+// Calls function(), which waits for a server, so that the main thread runs the handlers of signals
+// meanwhile. What a handler raises stops `stop`, and is thrown as a PythonFileError.
+template <class Function>
+void call_beside_signals(const std::string& path, std::stop_source& stop,
+                         const Function& function) {
+  call(path, [&] {
+    call_in_background([&](const std::stop_token& raised) {
+      const std::stop_callback relay(raised, [&] { stop.request_stop(); });
+      function();
+    });
+  });
+}
+
+// An upload to a URL that the main thread writes.
+class InterruptibleUpload final : public UploadInParts {
+ public:
+  InterruptibleUpload(FileSystem& files, std::string path) : path_(std::move(path)) {
+    call_beside_signals(path_, stop_, [&] {
+      const internal::CallStopScope scope(stop_.get_token());
+      upload_ = files.begin_upload(path_);
+    });
+  }
+  ~InterruptibleUpload() override {
+    std::optional<GilRelease> no_gil;
+    if (holds_gil()) no_gil.emplace();
+    upload_.reset();
+  }
+
+  void finish() override {
+    send_rest();
+    call_beside_signals(path_, stop_, [this] { upload_->finish(); });
+  }
+  void commit() override {
+    send_rest();
+    call_beside_signals(path_, stop_, [this] { upload_->commit(); });
+  }
+
+ private:
+  void pass_on(std::span<const std::byte> part) override {
+    call_beside_signals(path_, stop_, [&] { upload_->write(part); });
+  }
+
+  const std::string path_;
+  std::stop_source stop_;
+  std::unique_ptr<Upload> upload_;
 };
 
 }  // namespace
 
 class PythonFileSystem::NoLock final : public FileLock {};
 
-PythonFileSystem::PythonFileSystem(nb::object file_system, bool urls_only)
+PythonFileSystem::PythonFileSystem(nb::object file_system)
     : python_(files_of(file_system)),
-      urls_only_(urls_only),
+      other_(posix_file_system()),
       removes_(nb::hasattr(file_system, "remove")),
       budget_(std::make_shared<ByteBudget>(kBytesInFlight)) {}
 
-std::optional<std::string> PythonFileSystem::local(const std::string& path) const {
+PythonFileSystem::PythonFileSystem(const std::string& ca_file)
+    : other_(files_without_python(ca_file)) {}
+
+std::optional<std::string> PythonFileSystem::other_path(const std::string& path) const {
   if (path.starts_with(kFileUrl)) return path.substr(kFileUrl.size());
-  const auto starts = [path](std::string_view scheme) { return path.starts_with(scheme); };
-  if (!urls_only_ || std::ranges::any_of(kUrls, starts)) {
-    return std::nullopt;
-  }
-  return path;
+  return python_.object ? std::nullopt : std::optional(path);
 }
 
 OpenedPythonFilePtr PythonFileSystem::open(const std::string& path, size_t head) {
@@ -173,27 +235,36 @@ void PythonFileSystem::remember_file(const std::string& path) {
 }
 
 std::unique_ptr<ByteSource> PythonFileSystem::open_source(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().open_source(*here);
+  if (const auto other = other_path(path)) {
+    return ask(*other, [&] { return other_.open_source(*other); });
+  }
   return std::make_unique<PythonSource>(open(path, kStreamHead), budget_);
 }
 
 std::unique_ptr<RandomAccessFile> PythonFileSystem::open_random(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().open_random(*here);
+  if (const auto other = other_path(path)) {
+    return ask(*other, [&] { return other_.open_random(*other); });
+  }
   // A head that takes a request of its own may not be needed.
   const auto opened = open(path, python_.reads_heads ? kRandomHead : 0);
   return std::make_unique<PythonRandomAccessFile>(opened->file, opened->head);
 }
 
 std::unique_ptr<MappedFile> PythonFileSystem::map(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().map(*here);
+  if (const auto other = other_path(path)) return other_.map(*other);
   refuse(path, "it is on another file system, and can't be mapped into memory",
          "copy it to this machine first");
 }
 
-bool PythonFileSystem::can_map(const std::string& path) { return local(path).has_value(); }
+bool PythonFileSystem::can_map(const std::string& path) {
+  const auto other = other_path(path);
+  return other && other_.can_map(*other);
+}
 
 std::unique_ptr<OutputFile> PythonFileSystem::create(const std::string& path, CreateMode mode) {
-  if (const auto here = local(path)) return on_this_machine().create(*here, mode);
+  if (const auto other = other_path(path); other && !is_object_url(*other)) {
+    return other_.create(*other, mode);
+  }
   if (mode == CreateMode::append) {
     refuse(path, "only whole files can be written here", "name a file on this machine");
   }
@@ -201,7 +272,12 @@ std::unique_ptr<OutputFile> PythonFileSystem::create(const std::string& path, Cr
 }
 
 std::unique_ptr<Upload> PythonFileSystem::begin_upload(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().begin_upload(*here);
+  if (const auto other = other_path(path)) {
+    if (is_object_url(*other) && on_main_thread()) {
+      return std::make_unique<InterruptibleUpload>(other_, *other);
+    }
+    return ask(*other, [&] { return other_.begin_upload(*other); });
+  }
   return call(path, [&]() -> std::unique_ptr<Upload> {
     return std::make_unique<PythonUpload>(
         std::make_shared<const PythonObject>(
@@ -211,7 +287,9 @@ std::unique_ptr<Upload> PythonFileSystem::begin_upload(const std::string& path) 
 }
 
 std::optional<FileStatus> PythonFileSystem::status(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().status(*here);
+  if (const auto other = other_path(path)) {
+    return ask(*other, [&] { return other_.status(*other); });
+  }
   const auto ask = [files = python_.object, path]() -> std::optional<FileStatus> {
     const nb::object status = files->get().attr("status")(FilePath{path});
     if (status.is_none()) return std::nullopt;
@@ -223,10 +301,10 @@ std::optional<FileStatus> PythonFileSystem::status(const std::string& path) {
 }
 
 std::string PythonFileSystem::resolve_link(const std::string& path) {
-  const auto here = local(path);
-  if (!here) return path;
-  const std::string target = on_this_machine().resolve_link(*here);
-  return target == *here ? path : target;
+  const auto other = other_path(path);
+  if (!other) return path;
+  const std::string target = other_.resolve_link(*other);
+  return target == *other ? path : target;
 }
 
 std::vector<std::string> PythonFileSystem::list(const std::string& directory) {
@@ -236,14 +314,16 @@ std::vector<std::string> PythonFileSystem::list(const std::string& directory) {
 }
 
 std::vector<DirectoryEntry> PythonFileSystem::list_entries(const std::string& directory) {
-  if (const auto here = local(directory)) return on_this_machine().list_entries(*here);
+  if (const auto other = other_path(directory)) {
+    return ask(*other, [&] { return other_.list_entries(*other); });
+  }
   return list_entries_with_prefix(directory, "");
 }
 
 std::vector<DirectoryEntry> PythonFileSystem::list_entries_with_prefix(const std::string& directory,
                                                                        std::string_view prefix) {
-  if (const auto here = local(directory)) {
-    return on_this_machine().list_entries_with_prefix(*here, prefix);
+  if (const auto other = other_path(directory)) {
+    return ask(*other, [&] { return other_.list_entries_with_prefix(*other, prefix); });
   }
   const auto ask = [files = python_.object, directory, prefix = std::string(prefix)] {
     std::vector<DirectoryEntry> entries;
@@ -268,10 +348,13 @@ std::vector<DirectoryEntry> PythonFileSystem::list_entries_with_prefix(const std
   return entries;
 }
 
-bool PythonFileSystem::reads_ahead(const std::string& path) { return !local(path); }
+bool PythonFileSystem::reads_ahead(const std::string& path) {
+  const auto other = other_path(path);
+  return !other || other_.reads_ahead(*other);
+}
 
 bool PythonFileSystem::is_directory(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().is_directory(*here);
+  if (const auto other = other_path(path)) return other_.is_directory(*other);
   if (python_.is_object_store) return path.ends_with('/');
   {
     const std::lock_guard lock(mutex_);
@@ -283,45 +366,39 @@ bool PythonFileSystem::is_directory(const std::string& path) {
 
 // Object stores have no folders to make; other file systems make those of a file with it.
 void PythonFileSystem::make_directories(const std::string& path) {
-  if (const auto here = local(path)) on_this_machine().make_directories(*here);
+  if (const auto other = other_path(path)) other_.make_directories(*other);
 }
 
 void PythonFileSystem::rename(const std::string& from, const std::string& to) {
-  const auto here = local(from);
-  const auto there = local(to);
-  if (here && there) return on_this_machine().rename(*here, *there);
+  const auto here = other_path(from);
+  const auto there = other_path(to);
+  if (here && there) return other_.rename(*here, *there);
   refuse(from, "files can't be renamed here", "write the file anew");
 }
 
 void PythonFileSystem::remove(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().remove(*here);
+  if (const auto other = other_path(path)) {
+    return ask(*other, [&] { return other_.remove(*other); });
+  }
   if (removes_) call(path, [&] { python_.object->get().attr("remove")(FilePath{path}); });
 }
 
 void PythonFileSystem::remove_empty_directory(const std::string& path) {
-  if (const auto here = local(path)) on_this_machine().remove_empty_directory(*here);
+  if (const auto other = other_path(path)) other_.remove_empty_directory(*other);
 }
 
 void PythonFileSystem::sync_directory(const std::string& path) {
-  if (const auto here = local(path)) on_this_machine().sync_directory(*here);
+  if (const auto other = other_path(path)) other_.sync_directory(*other);
 }
 
 // Two writers of one object do no harm: the last one's whole object remains.
 std::unique_ptr<FileLock> PythonFileSystem::lock(const std::string& path) {
-  if (const auto here = local(path)) return on_this_machine().lock(*here);
+  if (const auto other = other_path(path)) return other_.lock(*other);
   return std::make_unique<NoLock>();
 }
 
 SharedFiles files_of_this_machine() {
-  return {{std::shared_ptr<FileSystem>(), &on_this_machine()}};  // that is never destroyed
-}
-
-void define_file_system(nb::module_& module) {
-  nb::class_<SharedFiles>(module, "FileSystem")
-      .def("__init__", [](SharedFiles* self, nb::object file_system, bool urls_only) {
-        new (self)
-            SharedFiles{std::make_shared<PythonFileSystem>(std::move(file_system), urls_only)};
-      });
+  return {{std::shared_ptr<FileSystem>(), &posix_file_system()}};  // that is never destroyed
 }
 
 }  // namespace recordpipe::python

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,20 +31,16 @@ inline constexpr std::string_view kFileUrl = "file://";
 // For functions that read files of this machine only.
 SharedFiles files_of_this_machine();
 
-// Stops the operation that runs on this thread: uploads that it begins take it along.
-inline thread_local std::stop_token upload_stop;
-
-// Registers the class FileSystem of the module.
-void define_file_system(nb::module_& module);
-
-// Forwards the paths that are not the Python object's to the operating system's file system:
-// file:// URLs, and with `urls_only` all but URLs of object stores and web servers. Thread-safe.
+// The files of a Python object, and those of this machine at file:// URLs; or, without an object,
+// those of this machine and of URLs. Thread-safe.
 //
-// Files are written as uploads: they appear whole, under their names.
+// The object's files are written as uploads: they appear whole, under their names.
 class PythonFileSystem final : public FileSystem {
  public:
   // Needs the GIL.
-  PythonFileSystem(nb::object file_system, bool urls_only);
+  explicit PythonFileSystem(nb::object file_system);
+  // Without an object. `ca_file`: a file of trusted certificates, or "": those of the system.
+  explicit PythonFileSystem(const std::string& ca_file);
 
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;
   std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override;
@@ -72,13 +67,13 @@ class PythonFileSystem final : public FileSystem {
  private:
   class NoLock;
 
-  // The path on this machine, or nothing.
-  std::optional<std::string> local(const std::string& path) const;
+  // The path on other_; nothing if the file is the object's.
+  std::optional<std::string> other_path(const std::string& path) const;
   OpenedPythonFilePtr open(const std::string& path, size_t head);
   void remember_file(const std::string& path);
 
-  PythonFiles python_;
-  const bool urls_only_;
+  PythonFiles python_;  // without an object: none
+  FileSystem& other_;
   bool removes_ = false;                      // has remove()
   const std::shared_ptr<ByteBudget> budget_;  // of all streams
   std::mutex mutex_;

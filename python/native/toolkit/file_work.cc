@@ -70,7 +70,7 @@ class WorkThread {
 
  private:
   void run(const std::function<void(const FileWork&)>& operation) {
-    upload_stop = stop_.get_token();
+    const internal::CallStopScope scope(stop_.get_token());
     try {
       operation({.files = files_,
                  .stop = stop_.get_token(),
@@ -109,7 +109,6 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
   Inputs inputs;
   std::string note;
   run_file_work(files, nb::none(), 0, [&](const FileWork& work) {
-    const internal::CallStopScope scope(work.stop);
     ListedSizes listed(work.files);
     auto found = find_files_and_folders(listed, strings(given), {.recursive = recursive});
     inputs.paths = std::move(found.files);

@@ -26,7 +26,6 @@
 #include "python/native/toolkit/file_work.h"
 #include "python/native/toolkit/schema.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/base/internal/call_stop.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/io/atomic_file.h"
 #include "recordpipe/record/record_index.h"
@@ -266,7 +265,6 @@ nb::list check_index(const SharedFiles& files, const std::vector<FilePath>& path
           const std::string& path = paths[share.number].bytes;
           try {
             throw_if_stopped(work.stop, path);
-            const internal::CallStopScope scope(work.stop);
             require_plain(path, detect_compression(work.files, path), kDecompress);
             const auto file = work.files.open_random(path);
             RecordIndexReader index(open_uncounted(work, indexes[share.number].bytes));

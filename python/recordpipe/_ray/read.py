@@ -58,7 +58,7 @@ def read_tfrecords(
 
     Args:
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), a URL (s3://, gs://, az://), or several; found now, by this
+            shards ("train@64"), a URL (s3://, gs://), or several; found now, by this
             process. All workers need the same paths, and credentials of their own.
         schema: what :func:`schema` returns, or what ``Dataset.parse()`` takes. Default: that of the
             first 1,000 records of the first file that is not empty. If other records have other
@@ -69,7 +69,7 @@ def read_tfrecords(
             lack. "error" (default), or "warn": the feature is left out; each task writes a
             UserWarning that counts such records, and names the first.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own, which is pickled
+        filesystem: of all paths: one of fsspec or pyarrow, or your own, which is pickled
             for the workers; see ``help(recordpipe.filesystem)``. Default: the machine, and the
             stores of URLs.
         check_crc: False accepts wrong CRCs.

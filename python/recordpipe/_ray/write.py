@@ -11,8 +11,8 @@ from ray.data import Datasink
 from ray.data.block import BlockAccessor
 
 from recordpipe.errors import error_of
+from recordpipe.filesystem import files_on
 from recordpipe.inputs import absolute_path, file_path_of, whole_number
-from recordpipe.table_files import place_of, remove_file
 from recordpipe.writer import Writer
 
 __all__ = ["make_folder", "write_tfrecords"]
@@ -112,19 +112,13 @@ class _RecordSink(Datasink[str]):
         self._remove(self._found())
 
     def _found(self) -> set[str]:
-        files, folder = place_of(self._folder, self._filesystem)
-        names = (
-            (name for name, _, _ in files.list(folder, "part-")) if files else os.listdir(folder)
-        )
-        return {name for name in names if name.startswith("part-")}
+        return set(files_on(self._filesystem).names(self._folder, "part-"))
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
-            remove_file(os.path.join(self._folder, name), self._filesystem)
+            files_on(self._filesystem).remove(os.path.join(self._folder, name))
 
 
 def make_folder(folder: str, filesystem: Any) -> None:
     """On this machine; on other file systems, files come with their folders."""
-    files, name = place_of(folder, filesystem)
-    if files is None:
-        os.makedirs(name, exist_ok=True)
+    files_on(filesystem).make_folders(folder)

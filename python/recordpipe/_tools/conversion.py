@@ -104,7 +104,7 @@ def convert(
             sources, unless it is the only one and all its records and features are kept, nor have
             the name of another format (.csv, .npz, ...).
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.

@@ -55,7 +55,7 @@ def convert_to_dir(
             ``sources``, under the same paths: in an object store, or a shared file system.
         recursive: True reads the folders below a folder, too, and makes the same folders below
             ``folder``: "in/a/x" of "in" becomes "a/x".
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
             for each core.

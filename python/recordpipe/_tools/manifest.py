@@ -134,7 +134,7 @@ def verify_manifest(
     Args:
         manifests: the path of a manifest, or of several. Their files are beside them, also where
             they were copied to.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         threads: of which each reads one file. Default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``; see

@@ -77,13 +77,13 @@ def map_shards(
     Args:
         function: for processes and clusters, one that pickles (not a lambda).
         inputs: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), a URL (s3://, gs://, az://), or several; found now, see
+            shards ("train@64"), a URL (s3://, gs://), or several; found now, see
             ``help(recordpipe.inputs)``.
         executor: any ``concurrent.futures.Executor``: a ThreadPoolExecutor, a ProcessPoolExecutor,
             :class:`recordpipe.ray.Executor`, Dask's ``client.get_executor()``. It is not shut down.
             Default: threads, one for each core.
         recursive: True reads the folders below a folder, too.
-        filesystem: of the inputs: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of the inputs: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. The function gets names on it, and needs it itself:
             ``functools.partial(function, filesystem)``. Default: this machine, and the stores of
             URLs.

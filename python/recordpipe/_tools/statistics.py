@@ -218,7 +218,7 @@ def stats(
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         features: the names of those to look at. Default: all, at most 200.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         kind: reads every record as this type of message, as protobuf's parser does, which skips
             unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no

@@ -51,7 +51,7 @@ def info(
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         kind: reads every record as this type of message, as in :func:`recordpipe.schema`.
         check_crc: False accepts wrong CRCs.
@@ -100,7 +100,7 @@ def verify(
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -165,7 +165,7 @@ def salvage(
         target: the path of the file to write. Must not be one of ``sources``, nor have the name of
             another format (.csv, .parquet, ...).
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.
@@ -225,7 +225,7 @@ def salvage_to_dir(
         folder: of the outputs; made if it is missing.
         recursive: True reads the folders below a folder, too, and makes the same folders below
             ``folder``.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         compression: "none", "gzip", "zlib" or "zstd"; names get its extension. Default: that of
             each input.
@@ -281,7 +281,7 @@ def index(
         paths: plain files: a path, a folder, a pattern, or several; see
             ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec, pyarrow or obstore, or your own; see
+        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
         output: the path of the index, for a single file. Default: PATH.idx.
         check: don't write, but compare every record's header with the index. A misfit doesn't

@@ -1,6 +1,6 @@
 """Object stores on this machine, for tests: a server that counts requests, and fails as it is told.
 
-The services' own ways to ask are in store_xml.py (S3, Cloud Storage) and store_azure.py. Like a
+The services' own ways to ask are in store_xml.py. Like a
 service, the server refuses requests without a correct authorization, conditions that don't hold,
 ranges behind the end, and parts of an upload that are too small.
 """
@@ -134,8 +134,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def failure(status, code, message="m"):
+def failure(status, code, message="m", size=None):
     body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{escape(message)}</Message>"
+    if size is not None:
+        body += f"<ActualObjectSize>{size}</ActualObjectSize>"
     return status, f"{body}</Error>".encode(), {}
 
 
@@ -232,7 +234,7 @@ class StoreServer(http.server.ThreadingHTTPServer):
             return 200, found.data, headers
         first, last = wanted[0] + fault.shift, min(wanted[1] + fault.shift, len(found.data) - 1)
         if first > last:
-            return failure(416, "InvalidRange")
+            return failure(416, "InvalidRange", size=len(found.data))
         said = fault.shift if fault.lies else 0
         headers["Content-Range"] = f"bytes {first - said}-{last - said}/{len(found.data)}"
         return 206, found.data[first : last + 1], headers

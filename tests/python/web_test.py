@@ -1,20 +1,20 @@
-"""URLs of web servers, which are read through obstore."""
+"""URLs of web servers."""
 
 import http.server
+import os
 import pathlib
 import re
-import sys
+import shutil
+import ssl
+import subprocess
 import threading
 import unittest
+import unittest.mock
 import urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-
 import recordpipe as rp
-from peers import require
+from store_cases import require_urls
 from support import FilesTest
-
-require("obstore")
 
 RECORDS = [bytes([i % 251]) * (i % 3001) for i in range(1500)]
 
@@ -52,16 +52,25 @@ class WebServer(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Web(FilesTest):
+class WebTest(FilesTest):
+    scheme = "http"
+
+    def prepare(self, server):
+        pass
+
     def setUp(self):
         super().setUp()
+        require_urls()
         handler = type("Handler", (WebServer,), {"folder": self.folder})
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.prepare(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        self.url = f"http://127.0.0.1:{server.server_port}"
+        self.url = f"{self.scheme}://127.0.0.1:{server.server_port}"
 
+
+class Web(WebTest):
     def test_files_are_read(self):
         (self.folder / "a b").mkdir()
         rp.write_tfrecords(self.folder / "a b/x.tfrecord", RECORDS, index=True)
@@ -81,8 +90,49 @@ class Web(FilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "with a query") as raised:
             rp.verify(f"{self.url}/a.tfrecord?signature=secret")
         self.assertNotIn("secret", str(raised.exception))
-        with self.assertRaisesRegex(rp.UnsupportedError, "nothing is written"):
+        with self.assertRaisesRegex(rp.UnsupportedError, "can't write to a URL"):
             rp.Writer(f"{self.url}/new")
+
+
+class Secure(WebTest):
+    """https, with a certificate that this machine doesn't trust."""
+
+    scheme = "https"
+
+    def prepare(self, server):
+        openssl = shutil.which("openssl") or "/usr/bin/openssl"
+        if not os.path.exists(openssl):
+            self.skipTest("needs the program openssl")
+        command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+        command += " -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+        self.certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        files = ["-keyout", str(key), "-out", str(self.certificate)]
+        subprocess.run([*command.split(), *files], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.handle_error = lambda *_: None  # clients that go away
+
+    def trusting(self, **variables):
+        names = ("CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+        kept = {name: value for name, value in os.environ.items() if name not in names}
+        return unittest.mock.patch.dict(os.environ, kept | variables, clear=True)
+
+    def test_certificates_of_the_environment(self):
+        rp.write_tfrecords(self.folder / "a", RECORDS)
+        for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
+            with self.subTest(name), self.trusting(**{name: str(self.certificate)}):
+                self.assertEqual(list(rp.tfrecords(f"{self.url}/a")), RECORDS)
+        for variables in ({}, {"SSL_CERT_DIR": str(self.folder)}):
+            with (
+                self.subTest(variables),
+                self.trusting(**variables),
+                self.assertRaisesRegex(rp.FileSystemError, "certificate"),
+            ):
+                rp.info(f"{self.url}/a")
+        missing = {"SSL_CERT_FILE": str(self.folder / "none.pem")}
+        with self.trusting(**missing), self.assertRaisesRegex(rp.Error, "check SSL_CERT_FILE"):
+            rp.info(f"{self.url}/a")
 
 
 if __name__ == "__main__":

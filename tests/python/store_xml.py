@@ -97,6 +97,9 @@ class XmlServer(StoreServer):
             listed.append(data)
         if any(len(data) < SMALLEST_PART for data in listed[:-1]):
             return failure(400, "EntityTooSmall")
+        problem = self.broken_condition(request, self.objects.get(key))
+        if problem:
+            return failure(412, "PreconditionFailed", problem)
         del self.uploads[request.query["uploadId"]]
         found = self.put(key, b"".join(listed))
         name = "CompleteMultipartUploadResult"
@@ -146,16 +149,17 @@ class GoogleServer(XmlServer):
     token = "google-token-s3cr3t"
 
     def settings(self):
-        return {"GOOGLE_BASE_URL": self.url, "GOOGLE_BEARER_TOKEN": self.token}
+        return {
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": self.url,
+            "GOOGLE_OAUTH_ACCESS_TOKEN": self.token,
+        }
 
     def headers_of(self, found):
         return {"x-goog-generation": str(found.generation)}
 
     def refusal(self, request, path):
-        given = request.headers.get("Authorization", "").rstrip()
-        # Without a token, some requests have an empty one.
-        expected = [f"Bearer {self.token}"] if self.token else ["", "Bearer"]
-        return "" if given in expected else f"not the token: {given}"
+        given = request.headers.get("Authorization", "")
+        return "" if given == f"Bearer {self.token}" else f"not the token: {given}"
 
     def broken_condition(self, request, found):
         wanted = request.headers.get("x-goog-if-generation-match")
