@@ -46,7 +46,13 @@ OpenRecordFilePtr RangeOpener::open(size_t number) const {
 
 OpenRecordFilePtr RangeOpener::take(size_t number) {
   const auto file = ahead_->take(number);
-  return file ? std::move(file->opened) : nullptr;
+  if (!file) return nullptr;
+  try {
+    if (!file->was_begun) file->open();  // no thread has come to it
+  } catch (const Error&) {
+    // Opened again, which reports the failure.
+  }
+  return std::move(file->opened);
 }
 
 // Files are closed when they were taken only: if the order is random, all are needed.

@@ -38,11 +38,15 @@ struct RecordFiles {
 
 // A file with random access that is opened ahead.
 struct RecordFileAhead {
-  void open() { opened = function(); }
+  void open() {
+    was_begun = true;
+    opened = function();
+  }
   uint64_t mapped_bytes() const { return opened ? opened->file.bytes().size() : 0; }
 
   const std::function<OpenRecordFilePtr()> function;
   OpenRecordFilePtr opened = {};
+  bool was_begun = false;
 };
 
 // Opens the files that are mapped, ahead on the threads of the pass.
