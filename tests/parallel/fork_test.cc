@@ -150,13 +150,15 @@ TEST(CrewsAfterFork, OnAThreadOfACrew) {
   SKIP_IF_SANITIZED();
   Jobs jobs(2);
   for (int i = 0; i < 20; ++i) {
-    Job<int> job = jobs.submit([] {
+    std::atomic<bool> begun = false;
+    Job<int> job = jobs.submit([&begun] {
+      begun = true;
       return status_of_child([] {
         if (!a_new_crew_has_threads()) _exit(1);
         _exit(loops_work() ? 0 : 2);
       });
     });
-    while (!job.is_done()) std::this_thread::yield();  // not on this thread
+    while (!begun) std::this_thread::yield();  // get() would run it on this thread
     ASSERT_EQ(job.get(), 0);
   }
 }
