@@ -9,12 +9,12 @@
 namespace recordpipe {
 
 std::string name_text(std::string_view name) {
-  constexpr size_t kMost = 100;
+  constexpr size_t kMax = 100;
   if (name.empty()) return "\"\"";
-  if (name.size() <= 2 * kMost) return printable(name);
-  size_t end = kMost;
+  if (name.size() <= 2 * kMax) return printable(name);
+  size_t end = kMax;
   // Doesn't cut inside a UTF-8 sequence.
-  while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+  while (end > kMax - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return printable(name.substr(0, end)) + "... (" + grouped(name.size()) + " bytes)";
 }
 
@@ -33,18 +33,18 @@ size_t edits(std::string_view a, std::string_view b) {
 }
 
 std::string there_are(std::vector<std::string> names, std::string_view wanted) {
-  constexpr size_t kMostNames = 10;
-  constexpr size_t kMostLetters = 100;  // compared per name
+  constexpr size_t kMaxNames = 10;
+  constexpr size_t kMaxLetters = 100;  // compared per name
   if (names.empty()) return "there are none";
   std::vector<std::pair<size_t, std::string>> by_distance;
   for (std::string& name : names) {
     const size_t distance =
-        edits(std::string_view(name).substr(0, kMostLetters), wanted.substr(0, kMostLetters));
+        edits(std::string_view(name).substr(0, kMaxLetters), wanted.substr(0, kMaxLetters));
     by_distance.emplace_back(distance, std::move(name));
   }
   std::ranges::sort(by_distance);
   std::string text;
-  const size_t shown = std::min(by_distance.size(), kMostNames);
+  const size_t shown = std::min(by_distance.size(), kMaxNames);
   for (size_t i = 0; i < shown; ++i) {
     text.append(i == 0 ? "" : ", ").append(name_text(by_distance[i].second));
   }

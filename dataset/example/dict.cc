@@ -36,12 +36,12 @@ uint64_t heap_bytes_of(const DictValue::List& list) {
 uint64_t heap_bytes_of(std::monostate) { return 0; }
 
 std::string names_of(const Dict& dict) {
-  constexpr size_t kMost = 20;
+  constexpr size_t kMax = 20;
   std::string names;
-  for (const DictEntry& entry : dict.entries().first(std::min(dict.size(), kMost))) {
+  for (const DictEntry& entry : dict.entries().first(std::min(dict.size(), kMax))) {
     names += (names.empty() ? "" : ", ") + printable(entry.name);
   }
-  return dict.size() > kMost ? names + ", ..." : names;
+  return dict.size() > kMax ? names + ", ..." : names;
 }
 
 }  // namespace

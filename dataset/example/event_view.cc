@@ -46,11 +46,11 @@ std::string_view as_view(std::span<const std::byte> bytes) {
 }
 
 double from_float16(uint16_t bits) {
-  constexpr int kMantissa = 10, kBias = 15, kMostExponent = 31;
-  const int exponent = bits >> kMantissa & kMostExponent;
+  constexpr int kMantissa = 10, kBias = 15, kMaxExponent = 31;
+  const int exponent = bits >> kMantissa & kMaxExponent;
   const int mantissa = bits & ((1 << kMantissa) - 1);
   double value = std::ldexp(mantissa, 1 - kBias - kMantissa);
-  if (exponent == kMostExponent) {
+  if (exponent == kMaxExponent) {
     value = mantissa == 0 ? std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::quiet_NaN();
   } else if (exponent > 0) {
@@ -159,10 +159,10 @@ SummaryValueView read_value(WireReader message) {
 }  // namespace
 
 bool for_each_number(const TensorView& tensor, const TensorNumberFunction& function) {
-  constexpr size_t kMostRepeated = 1024;
+  constexpr size_t kMaxRepeated = 1024;
   const bool is_complex =
       tensor.type() == TensorType::complex64 || tensor.type() == TensorType::complex128;
-  if (is_complex || tensor.size() > std::max(tensor.stored(), kMostRepeated)) return false;
+  if (is_complex || tensor.size() > std::max(tensor.stored(), kMaxRepeated)) return false;
   const size_t width = size_of(tensor.type());
   std::vector<std::byte> elements(tensor.size() * width);
   tensor.copy_to(elements);

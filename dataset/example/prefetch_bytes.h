@@ -14,8 +14,8 @@ inline constexpr size_t kPrefetchAhead = 2;
 // Requests the first bytes. The processor notices by itself that more of them are read in order.
 inline void prefetch_bytes(std::span<const std::byte> bytes) {
   constexpr size_t kLine = 64;
-  constexpr size_t kMost = size_t{4} << 10;
-  const size_t size = std::min(bytes.size(), kMost);
+  constexpr size_t kMax = size_t{4} << 10;
+  const size_t size = std::min(bytes.size(), kMax);
   for (size_t at = 0; at < size; at += kLine) __builtin_prefetch(bytes.data() + at);
 }
 

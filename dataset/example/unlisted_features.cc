@@ -21,7 +21,7 @@ void UnlistedFeatures::count(std::span<const std::string> features, const Record
   const std::lock_guard lock(mutex_);
   for (const std::string& feature : features) {
     const bool is_named = counts_.contains(feature) ||
-                          (counts_.size() < kMostNames && feature.size() <= kMostNameBytes);
+                          (counts_.size() < kMaxNames && feature.size() <= kMaxNameBytes);
     const auto [at, is_new] = counts_.try_emplace(is_named ? feature : "a feature of another name");
     Count& count = at->second;
     if (is_new) {

@@ -162,7 +162,7 @@ std::string list(const std::vector<T>& values) {
 }
 
 std::string text_of(const DefaultValues& values) {
-  constexpr size_t kMostShown = 64;
+  constexpr size_t kMaxShown = 64;
   const std::string text = std::visit(
       [](const auto& all) -> std::string {
         if constexpr (std::is_same_v<std::decay_t<decltype(all)>, std::monostate>)
@@ -171,7 +171,7 @@ std::string text_of(const DefaultValues& values) {
           return list(all);
       },
       values);
-  if (text.size() <= kMostShown) return text;
+  if (text.size() <= kMaxShown) return text;
   return "values of crc32c " + std::to_string(crc32c(std::as_bytes(std::span(text))));
 }
 

@@ -12,8 +12,8 @@
 
 #include "dataset/base/lower_case.h"
 #include "dataset/http/client_state.h"
-#include "dataset/http/loop.h"
-#include "dataset/http/transfer.h"
+#include "dataset/http/transfer/loop.h"
+#include "dataset/http/transfer/transfer.h"
 #include "recordpipe/base/stop.h"
 
 namespace recordpipe {
@@ -163,10 +163,10 @@ class HttpClient::Reply final : public HttpReply {
   std::unique_ptr<Exchange, internal::DeleteUnlessForked> exchange_;
 };
 
-HttpClient::HttpClient(HttpClientOptions options, std::optional<size_t> most_requests)
+HttpClient::HttpClient(HttpClientOptions options, std::optional<size_t> max_requests)
     : state_(new State{
           .options = std::make_shared<const HttpClientOptions>(std::move(options)),
-          .limit = most_requests ? std::make_shared<RequestLimit>(*most_requests) : nullptr}) {}
+          .limit = max_requests ? std::make_shared<RequestLimit>(*max_requests) : nullptr}) {}
 
 HttpClient::~HttpClient() = default;
 

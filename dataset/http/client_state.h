@@ -4,8 +4,8 @@
 #include <memory>
 #include <mutex>
 
-#include "dataset/http/loop.h"
-#include "dataset/http/request_limit.h"
+#include "dataset/http/transfer/loop.h"
+#include "dataset/http/transfer/request_limit.h"
 #include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/client.h"
 

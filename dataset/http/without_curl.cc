@@ -1,8 +1,8 @@
 // URLs, HttpClient and dates without libcurl: every URL is refused.
 #include <string>
 
-#include "dataset/http/certificates.h"
 #include "dataset/http/headers.h"
+#include "dataset/http/transfer/certificates.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/client.h"

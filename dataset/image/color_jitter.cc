@@ -39,10 +39,10 @@ ColorJitterRanges ColorJitterRanges::around(float brightness, float contrast, fl
 }
 
 void check(const ColorJitterRanges& ranges) {
-  constexpr float kMost = 1e6f;
-  check_bounds("brightness", ranges.min_brightness, ranges.max_brightness, 0, kMost);
-  check_bounds("contrast", ranges.min_contrast, ranges.max_contrast, 0, kMost);
-  check_bounds("saturation", ranges.min_saturation, ranges.max_saturation, 0, kMost);
+  constexpr float kMax = 1e6f;
+  check_bounds("brightness", ranges.min_brightness, ranges.max_brightness, 0, kMax);
+  check_bounds("contrast", ranges.min_contrast, ranges.max_contrast, 0, kMax);
+  check_bounds("saturation", ranges.min_saturation, ranges.max_saturation, 0, kMax);
   check_bounds("hue", ranges.min_hue, ranges.max_hue, -0.5f, 0.5f);
 }
 

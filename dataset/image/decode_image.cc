@@ -20,13 +20,13 @@ constexpr uint8_t kGifStart[] = {'G', 'I', 'F', '8'};
 constexpr uint8_t kBmpStart[] = {'B', 'M'};
 constexpr uint8_t kRiffStart[] = {'R', 'I', 'F', 'F'};
 constexpr uint8_t kWebpName[] = {'W', 'E', 'B', 'P'};
-constexpr size_t kLeastBmp = 26;  // a header without pixels
+constexpr size_t kMinBmp = 26;  // a header without pixels
 
 ImageFileFormat format_of(std::span<const std::byte> file) {
   if (starts_with(file, kJpegStart)) return ImageFileFormat::jpeg;
   if (starts_with(file, kPngStart)) return ImageFileFormat::png;
   if (starts_with(file, kGifStart)) return ImageFileFormat::gif;
-  if (starts_with(file, kBmpStart) && file.size() >= kLeastBmp) return ImageFileFormat::bmp;
+  if (starts_with(file, kBmpStart) && file.size() >= kMinBmp) return ImageFileFormat::bmp;
   if (starts_with(file, kRiffStart) && file.size() >= 12 &&
       starts_with(file.subspan(8), kWebpName)) {
     return ImageFileFormat::webp;
@@ -151,7 +151,7 @@ ImageInfo image_info(std::span<const std::byte> file) {
 }
 
 // Of the RGBA pixels that a decoder keeps for the next image.
-constexpr size_t kMostKeptBytes = size_t{16} << 20;
+constexpr size_t kMaxKeptBytes = size_t{16} << 20;
 
 struct ImageDecoder::State {
   DecodeOptions options;
@@ -185,7 +185,7 @@ struct ImageDecoder::State {
     image.width = part.width;
     image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
     cut_out(rgba, info.width, part, image);
-    if (rgba.size() > kMostKeptBytes) rgba = {};
+    if (rgba.size() > kMaxKeptBytes) rgba = {};
   }
 };
 

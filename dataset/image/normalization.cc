@@ -135,7 +135,7 @@ ChannelMap channel_map(const Normalization& normalization, const CropWindowOf<fl
 namespace {
 
 // A uint32_t holds the sum of this many squares: 65,536 * 255^2 is below 2^32.
-constexpr int64_t kMostAtOnce = 65'536;
+constexpr int64_t kMaxAtOnce = 65'536;
 
 }  // namespace
 
@@ -153,8 +153,8 @@ ChannelSums sum_channel(const CropWindow& window, const ImageFormat& format, siz
   for (int64_t y = top; y < bottom; ++y) {
     const uint8_t* row =
         window.image + (static_cast<int64_t>(channel) * image_height + y) * image_width;
-    for (int64_t begin = left; begin < right; begin += kMostAtOnce) {
-      const int64_t end = std::min(begin + kMostAtOnce, right);
+    for (int64_t begin = left; begin < right; begin += kMaxAtOnce) {
+      const int64_t end = std::min(begin + kMaxAtOnce, right);
       uint32_t values = 0, squares = 0;
       for (int64_t x = begin; x < end; ++x) {
         const uint32_t value = row[x];

@@ -24,7 +24,7 @@ class AtomicFileSet::Member final : public ByteSink {
 
  private:
   void make_room() {
-    if (set_.open_.size() == kMostOpen) {
+    if (set_.open_.size() == kMaxOpen) {
       set_.open_.front()->pause();
       set_.open_.pop_front();
     }

@@ -16,9 +16,9 @@ namespace {
 // Linux's limit for one argument of a command.
 constexpr size_t kLongestText = size_t{128} << 10;
 // Each opening brace is compared with the text after it.
-constexpr std::ptrdiff_t kMostBraces = 1000;
-constexpr size_t kMostNested = 64;
-constexpr double kMostExpandedBytes = 256 << 20;
+constexpr std::ptrdiff_t kMaxBraces = 1000;
+constexpr size_t kMaxNested = 64;
+constexpr double kMaxExpandedBytes = 256 << 20;
 
 constexpr size_t npos = std::string_view::npos;
 
@@ -135,7 +135,7 @@ BracePattern::BracePattern(std::string_view text) {
   if (braces > 0 && text.size() > kLongestText) {
     throw limit_exceeded("a name with braces has at most 131,072 bytes");
   }
-  if (braces > kMostBraces) throw limit_exceeded("a name has at most 1,000 opening braces");
+  if (braces > kMaxBraces) throw limit_exceeded("a name has at most 1,000 opening braces");
   sequence_ = parse(text, 0);
 }
 
@@ -150,7 +150,7 @@ std::vector<std::string> BracePattern::words(size_t most) const {
   if (extent.words > static_cast<double>(most)) {
     throw limit_exceeded("the braces stand for more than " + std::to_string(most) + " names");
   }
-  if (extent.bytes > kMostExpandedBytes) {
+  if (extent.bytes > kMaxExpandedBytes) {
     throw limit_exceeded("the braces stand for names of more than 256 MiB together");
   }
   std::vector<std::string> words = expand(sequence_);
@@ -159,7 +159,7 @@ std::vector<std::string> BracePattern::words(size_t most) const {
 }
 
 BracePattern::Sequence BracePattern::parse(std::string_view text, size_t depth) {
-  if (depth > kMostNested) throw limit_exceeded("braces are nested more than 64 times");
+  if (depth > kMaxNested) throw limit_exceeded("braces are nested more than 64 times");
   Sequence sequence;
   size_t begin = 0;  // of the text that is in no part yet
   size_t next = 0;

@@ -196,9 +196,9 @@ class PosixFileSystem final : public FileSystem {
   }
 
   std::string resolve_link(const std::string& path) override {
-    constexpr int kMostLinks = 40;  // the limit of Linux
+    constexpr int kMaxLinks = 40;  // the limit of Linux
     std::filesystem::path found = path;
-    for (int i = 0; i < kMostLinks; ++i) {
+    for (int i = 0; i < kMaxLinks; ++i) {
       std::error_code error;
       const std::filesystem::path next = std::filesystem::read_symlink(found, error);
       if (error) {  // not a link, or no such file: opening it will report the error

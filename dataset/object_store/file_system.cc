@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "dataset/http/call_options.h"
-#include "dataset/http/random_access_file.h"
-#include "dataset/http/range_source.h"
-#include "dataset/http/size.h"
+#include "dataset/http/files/random_access_file.h"
+#include "dataset/http/files/range_source.h"
+#include "dataset/http/files/size.h"
 #include "dataset/io/uploaded_file.h"
+#include "dataset/object_store/aws/s3_store.h"
 #include "dataset/object_store/environment.h"
-#include "dataset/object_store/gcs_store.h"
+#include "dataset/object_store/google/gcs_store.h"
 #include "dataset/object_store/listing.h"
 #include "dataset/object_store/object_url.h"
-#include "dataset/object_store/s3_store.h"
-#include "dataset/object_store/small_request.h"
+#include "dataset/object_store/requests/small_request.h"
 #include "dataset/object_store/upload.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
@@ -57,7 +57,7 @@ void require_client(const std::string& path) {
 ObjectStoreFileSystem::ObjectStoreFileSystem(FileSystem& other, ObjectStoreOptions options)
     : other_(other),
       options_(std::move(options)),
-      client_(std::make_shared<HttpClient>(options_.http.http, options_.http.most_requests)),
+      client_(std::make_shared<HttpClient>(options_.http.http, options_.http.max_requests)),
       budget_(std::make_shared<ByteBudget>(options_.http.bytes_in_flight)) {}
 
 ObjectStoreFileSystem::~ObjectStoreFileSystem() = default;

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <iterator>
 
-#include "dataset/object_store/small_request.h"
-#include "dataset/object_store/uri_encode.h"
-#include "dataset/object_store/xml.h"
+#include "dataset/object_store/requests/small_request.h"
+#include "dataset/object_store/requests/uri_encode.h"
+#include "dataset/object_store/requests/xml.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
 
@@ -100,7 +100,7 @@ ObjectListing list_objects(ObjectStore& store, const ObjectUrl& prefix, ListDept
     }
     std::ranges::move(page.listing.objects, std::back_inserter(all.objects));
     std::ranges::move(page.listing.folders, std::back_inserter(all.folders));
-    if (all.objects.size() + all.folders.size() > kMostListed) {
+    if (all.objects.size() + all.folders.size() > kMaxListed) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .path = prefix.text(),
                    .reason = "more than 10 million objects",

@@ -29,11 +29,11 @@ enum class ListDepth {
 };
 
 // The most objects and folders of a listing.
-inline constexpr size_t kMostListed = 10'000'000;
+inline constexpr size_t kMaxListed = 10'000'000;
 
 // Lists the objects of the bucket whose keys start with that of `prefix`. One request for each 1000
 // objects; failures are retried. Throws the errors of ObjectStore::send(); Error{corrupted} if an
-// answer is not a listing, Error{limit_exceeded} for more than kMostListed.
+// answer is not a listing, Error{limit_exceeded} for more than kMaxListed.
 ObjectListing list_objects(ObjectStore& store, const ObjectUrl& prefix, ListDepth depth,
                            const HttpReadOptions& options, HttpClient& client);
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/base/base64.h"
-#include "dataset/object_store/fetch.h"
+#include "dataset/object_store/requests/fetch.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {

@@ -11,7 +11,7 @@
 
 #include "dataset/http/target.h"
 #include "dataset/object_store/object_url.h"
-#include "dataset/object_store/service_error.h"
+#include "dataset/object_store/requests/service_error.h"
 #include "recordpipe/http/client.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostParts = 10'000;  // the limit of the services
+constexpr size_t kMaxParts = 10'000;  // the limit of the services
 constexpr size_t kKept = size_t{16} << 10;
 
 }  // namespace
@@ -57,7 +57,7 @@ void ObjectUpload::commit() {
 void ObjectUpload::send_part() {
   wait_until(parts_in_flight_ - 1);
   const size_t number = parts_.size() + sending_.size() + 1;
-  if (number > kMostParts) {
+  if (number > kMaxParts) {
     throw Error({.kind = ErrorKind::limit_exceeded,
                  .path = requests_->object().text(),
                  .reason = "an object has at most 10000 parts of " + std::to_string(part_size_) +

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/object_store/upload_requests.h"
+#include "dataset/object_store/requests/upload_requests.h"
 #include "recordpipe/io/file.h"
 #include "recordpipe/object_store/file_system.h"
 

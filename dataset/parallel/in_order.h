@@ -13,7 +13,7 @@
 namespace recordpipe::parallel {
 
 // Limit on the total size of inputs in flight, in bytes; further inputs wait.
-inline constexpr size_t kMostInFlight = size_t{8} << 20;
+inline constexpr size_t kMaxInFlight = size_t{8} << 20;
 
 struct InOrderOptions {
   size_t threads = 1;  // at most; the calling thread among them
@@ -27,7 +27,7 @@ struct InOrderOptions {
 // thrown after all earlier inputs were consumed.
 //
 // For large inputs: if `size` is given, next() is not called while the sizes of the inputs in
-// flight add up to kMostInFlight or more.
+// flight add up to kMaxInFlight or more.
 template <typename Input, typename Output>
 void in_order(const InOrderOptions& options, const std::function<std::optional<Input>()>& next,
               const std::function<Output(Input)>& work, const std::function<void(Output)>& consume,
@@ -60,7 +60,7 @@ void in_order(const InOrderOptions& options, const std::function<std::optional<I
   };
   while (true) {
     while (more && in_flight.size() < 2 * options.threads + 1 &&
-           (in_flight.empty() || bytes < kMostInFlight)) {
+           (in_flight.empty() || bytes < kMaxInFlight)) {
       begin_job();
     }
     if (in_flight.empty()) break;

@@ -30,7 +30,7 @@ void Market::submit(CrewShare& share, std::weak_ptr<Work> work, TaskContext cont
   share.queue.push_back({std::move(work), std::move(context)});
   ++queued_;
   // Otherwise a thread that is working or starting takes it later.
-  const bool has_room = called_ + at_work_ < most_threads();
+  const bool has_room = called_ + at_work_ < max_threads();
   if (share.can_run() && called_ < queued_ && has_room && call_thread()) ++called_;
 }
 
@@ -40,7 +40,7 @@ void Market::run_all(Lock& lock) {
       ::pthread_setname_np(::pthread_self(), "rp-compute");
   --called_;
   ++at_work_;
-  while (at_work_ <= most_threads()) {
+  while (at_work_ <= max_threads()) {
     const std::shared_ptr<CrewShare> share = next_share();
     if (!share) break;
     CrewShare::Item item = std::move(share->queue.front());

@@ -48,7 +48,7 @@ class Market : public std::enable_shared_from_this<Market> {
   // Makes a thread call run_all(), soon. Returns false if there is no thread for it. May throw.
   virtual bool call_thread() = 0;
   // The most threads at work for all crews.
-  virtual size_t most_threads() const = 0;
+  virtual size_t max_threads() const = 0;
 
   // For a thread that call_thread() has called: runs the work that may run now. Prefers the crew
   // that has the fewest threads at work.

@@ -26,7 +26,7 @@ class PlainMarket final : public Market {
     if (!has_crews()) changed_.notify_all();  // its threads end
   }
 
-  size_t most_threads() const override { return std::max(least_, largest_crew()); }
+  size_t max_threads() const override { return std::max(least_, largest_crew()); }
 
   bool call_thread() override {
     if (idle_ == calls_ && !start_thread()) return false;

@@ -33,7 +33,7 @@ namespace {
 using tbb::global_control;
 
 // oneTBB (2021.8) has at least 256 threads, whatever the machine.
-constexpr size_t kMostThreads = 255;
+constexpr size_t kMaxThreads = 255;
 constexpr std::chrono::milliseconds kStartLimit{100};
 
 // Whether the system can start so many threads now. oneTBB ends the process if it can't.
@@ -126,10 +126,10 @@ class TbbMarket final : public Market {
   // can't start so many threads.
   bool prepare(size_t threads) {
     const std::lock_guard lock(mutex_);
-    if (threads > kMostThreads) return false;
-    if (threads <= most_) return true;
+    if (threads > kMaxThreads) return false;
+    if (threads <= max_) return true;
     usual_ = std::max<size_t>(1, available_cpus() - 1);
-    const size_t wanted = std::clamp(usual_, threads, kMostThreads);
+    const size_t wanted = std::clamp(usual_, threads, kMaxThreads);
     if (wanted >= refused_) return false;
     const internal::ForkBlock no_fork;
     if (!can_start(wanted)) {
@@ -138,7 +138,7 @@ class TbbMarket final : public Market {
     }
     arena_.reset();  // its controls, before others are made
     arena_ = std::make_shared<Arena>(wanted);
-    most_ = wanted;
+    max_ = wanted;
     return true;
   }
 
@@ -152,7 +152,7 @@ class TbbMarket final : public Market {
       return;
     }
     arena_.reset();
-    most_ = 0;
+    max_ = 0;
     mutex_.unlock();  // for threads that are waited for
     tbb::task_scheduler_handle handle{tbb::attach{}};
     // Returns false if other code of the program uses oneTBB.
@@ -170,7 +170,7 @@ class TbbMarket final : public Market {
  protected:
   void resize() override {}
 
-  size_t most_threads() const override {
+  size_t max_threads() const override {
     if (!arena_) return 0;  // at fork(), for a thread that has just finished
     return std::min(arena_->threads(), std::max(usual_, largest_crew()));
   }
@@ -186,7 +186,7 @@ class TbbMarket final : public Market {
  private:
   std::shared_ptr<Arena> arena_;
   size_t usual_ = 1;           // threads, beside the one that uses a crew: as many as cores
-  size_t most_ = 0;            // threads that were asked for when the arena was made
+  size_t max_ = 0;             // threads that were asked for when the arena was made
   size_t refused_ = SIZE_MAX;  // so many threads could not be started
   bool has_ended_ = false;
 };

@@ -12,8 +12,8 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostNames = 1'000'000;
-constexpr size_t kMostBytesOfNames = size_t{256} << 20;
+constexpr size_t kMaxNames = 1'000'000;
+constexpr size_t kMaxBytesOfNames = size_t{256} << 20;
 
 Error limit_exceeded(const std::string& name, std::string reason) {
   return Error({.kind = ErrorKind::limit_exceeded, .path = name, .reason = std::move(reason)});
@@ -26,12 +26,12 @@ class Budget {
 
   // `size`: the length of each, about.
   void take(uint64_t count, size_t size) {
-    if (count > kMostNames - names_) {
+    if (count > kMaxNames - names_) {
       throw limit_exceeded(name_, "stands for more than 1,000,000 files");
     }
     names_ += count;
     bytes_ += count * (size + sizeof(std::string));
-    if (bytes_ > kMostBytesOfNames) {
+    if (bytes_ > kMaxBytesOfNames) {
       throw limit_exceeded(name_, "stands for files whose names have more than 256 MiB together");
     }
   }
@@ -56,7 +56,7 @@ std::optional<std::vector<std::string>> expand_names(const std::string& name) {
   try {
     const BracePattern braces(path);
     if (!braces.expands() && !parse_shard_set(path)) return std::nullopt;
-    words = braces.words(kMostNames);
+    words = braces.words(kMaxNames);
   } catch (const Error& error) {
     throw limit_exceeded(name, error.reason());
   }

@@ -20,7 +20,7 @@ namespace recordpipe {
 namespace {
 
 // With more names in one folder, one listing is cheaper than the status of each.
-constexpr size_t kMostRequests = 3;
+constexpr size_t kMaxRequests = 3;
 
 Error error_about(const std::string& name, ErrorKind kind, std::string reason,
                   std::string hint = {}) {
@@ -237,7 +237,7 @@ std::vector<std::optional<FileKind>> InputFiles::kinds_of(const std::vector<std:
   for (const std::string& path : paths) {
     const auto [folder, name] = parts(path);
     size_t& count = counts[folder];
-    if (count > kMostRequests && !name.empty()) {
+    if (count > kMaxRequests && !name.empty()) {
       try {
         const Listing listing = listings_.at(std::string(folder));
         const DirectoryEntry* const entry = listing ? find_entry(*listing, name) : nullptr;

@@ -177,14 +177,14 @@ struct MappedRecordFile::State {
   void prefetch(size_t i) const {
     if (!stable) return;
     constexpr uint64_t kLine = 64;
-    constexpr uint64_t kMost = uint64_t{4} << 10;
+    constexpr uint64_t kMax = uint64_t{4} << 10;
     const std::byte* const begin = bytes.data() + starts[i];
     const uint64_t size = size_of(i);
     const auto fetch = [&](uint64_t from, uint64_t to) {
       for (uint64_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
     };
     if (needs_check(i) || size <= 4 * kLine) {
-      fetch(0, std::min(size, kMost));
+      fetch(0, std::min(size, kMax));
     } else {
       // The header and the small features of an Example, before or after a large feature.
       fetch(0, 2 * kLine);

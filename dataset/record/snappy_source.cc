@@ -19,10 +19,10 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostContent = size_t{64} << 10;  // of a chunk
+constexpr size_t kMaxContent = size_t{64} << 10;  // of a chunk
 constexpr size_t kCrcSize = 4;
-constexpr size_t kHeaderSize = 4;                 // type, and the size of the rest in three bytes
-constexpr size_t kMostStored = kCrcSize + 76490;  // snappy's bound for 64 KiB of content
+constexpr size_t kHeaderSize = 4;                // type, and the size of the rest in three bytes
+constexpr size_t kMaxStored = kCrcSize + 76490;  // snappy's bound for 64 KiB of content
 
 enum ChunkType : uint8_t {
   kCompressed = 0x00,
@@ -33,7 +33,7 @@ enum ChunkType : uint8_t {
 };
 
 // Decompresses one block of the raw format (format_description.txt beside the framing's) into
-// `out`, which has room for kMostContent bytes. Returns the number of bytes, or nullopt for damage.
+// `out`, which has room for kMaxContent bytes. Returns the number of bytes, or nullopt for damage.
 class BlockReader {
  public:
   BlockReader(std::span<const std::byte> in, std::span<std::byte> out) : in_(in), out_(out) {}
@@ -105,7 +105,7 @@ class BlockReader {
 class SnappySource final : public ByteSource {
  public:
   explicit SnappySource(std::unique_ptr<ByteSource> compressed)
-      : source_(std::move(compressed)), content_(kMostContent) {}
+      : source_(std::move(compressed)), content_(kMaxContent) {}
 
   size_t read(std::span<std::byte> out) override {
     if (failure_) std::rethrow_exception(failure_);
@@ -151,7 +151,7 @@ class SnappySource final : public ByteSource {
   }
 
   void read_content(uint8_t type, uint32_t size) {
-    if (size < kCrcSize || size > kMostStored) fail_corrupted();
+    if (size < kCrcSize || size > kMaxStored) fail_corrupted();
     stored_.resize(size);
     if (read_fully(*source_, stored_) < size) fail_truncated();
     const auto data = std::span<const std::byte>(stored_).subspan(kCrcSize);
@@ -170,7 +170,7 @@ class SnappySource final : public ByteSource {
   }
 
   void skip(uint32_t size) {
-    stored_.resize(kMostContent);
+    stored_.resize(kMaxContent);
     for (uint32_t left = size; left > 0;) {
       const size_t wanted = std::min<size_t>(left, stored_.size());
       if (read_fully(*source_, std::span(stored_).first(wanted)) < wanted) fail_truncated();

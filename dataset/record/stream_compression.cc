@@ -25,7 +25,7 @@ bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
 
 // What is compressed may be compressed again: by a program that didn't notice, or by a server. zlib
 // is left out: its two bytes may be those of a damaged record.
-constexpr int kMostLayers = 4;
+constexpr int kMaxLayers = 4;
 
 Compression inner_compression(std::span<const std::byte> head, const RecordReadOptions& options) {
   RecordReadOptions detecting = options;
@@ -120,7 +120,7 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
   auto content = inflating.read_on_after_damage && !can_read_on(compression)
                      ? with_counted_loss(std::move(source), decompress)
                      : decompress(std::move(source));
-  if (layers == kMostLayers) return content;
+  if (layers == kMaxLayers) return content;
   return std::make_unique<Content>(std::move(content), options, inflating, layers);
 }
 

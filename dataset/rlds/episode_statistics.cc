@@ -109,7 +109,7 @@ class Computation {
     std::vector<LeftOutValues> episodes;
     for (uint64_t i = 0; i < not_finite.size(); ++i) {
       if (not_finite[i] == 0) continue;
-      if (episodes.size() == StepStatistics::kMostEpisodes) break;
+      if (episodes.size() == StepStatistics::kMaxEpisodes) break;
       episodes.push_back(left_out_of(reader_.files(), i, not_finite[i]));
     }
     return episodes;

@@ -13,7 +13,7 @@
 namespace recordpipe::rlds {
 namespace {
 
-constexpr size_t kMostOffsets = 4096;
+constexpr size_t kMaxOffsets = 4096;
 constexpr int64_t kLargestOffset = int64_t{1} << 31;
 
 [[noreturn]] void refuse(std::string reason, std::string hint = {}) {
@@ -159,9 +159,9 @@ class Resolver {
   }
 
   void set_window(const std::string& key, const std::vector<int64_t>& offsets) {
-    if (offsets.empty() || offsets.size() > kMostOffsets) {
+    if (offsets.empty() || offsets.size() > kMaxOffsets) {
       refuse("the window of " + in_quotes(key) + " has no offsets, or more than " +
-             std::to_string(kMostOffsets));
+             std::to_string(kMaxOffsets));
     }
     for (const int64_t offset : offsets) {
       if (offset < -kLargestOffset || offset > kLargestOffset) {

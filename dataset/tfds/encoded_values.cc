@@ -61,8 +61,8 @@ ImageDecoder& image_decoder(const DecodeOptions& options) {
       return each.decoder;
     }
   }
-  constexpr size_t kMost = 8;
-  if (decoders.size() == kMost) decoders.erase(decoders.begin());
+  constexpr size_t kMax = 8;
+  if (decoders.size() == kMax) decoders.erase(decoders.begin());
   decoders.push_back(
       {options.channels, options.bits, options.max_pixels, options.dct, ImageDecoder(options)});
   return decoders.back().decoder;

@@ -23,7 +23,7 @@ std::vector<size_t> shape_of(const ImageFormat& format) {
   return {format.height, format.width, format.channels};
 }
 
-uint64_t most_bytes_of_images(const ExampleOptions& options, uint64_t pixel_size) {
+uint64_t max_bytes_of_images(const ExampleOptions& options, uint64_t pixel_size) {
   constexpr uint64_t kLargestImages = 16;
   uint64_t bytes = 0;
   const bool overflows =

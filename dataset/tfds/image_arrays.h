@@ -17,6 +17,6 @@ std::vector<size_t> shape_of(const ImageFormat& format);
 
 // The limit of all images of a sequence together: 16 times the largest image, of pixels of
 // `pixel_size` bytes.
-uint64_t most_bytes_of_images(const ExampleOptions& options, uint64_t pixel_size);
+uint64_t max_bytes_of_images(const ExampleOptions& options, uint64_t pixel_size);
 
 }  // namespace recordpipe::tfds

@@ -172,7 +172,7 @@ uint64_t LeafDecoder::max_bytes() const {
   const Feature& feature = *leaf_.feature;
   if (!feature.is_image()) return options_.max_bytes;
   const uint64_t pixel = size_of(*feature.dtype) * static_cast<uint64_t>(feature.shape[2]);
-  return most_bytes_of_images(options_, pixel);
+  return max_bytes_of_images(options_, pixel);
 }
 
 std::vector<size_t> LeafDecoder::append(std::span<const std::byte> value,

@@ -13,7 +13,7 @@ namespace recordpipe::tfds {
 namespace {
 
 // Larger values take the memory of a batch only if the records have them.
-constexpr int64_t kMostValues = 1 << 16;
+constexpr int64_t kMaxValues = 1 << 16;
 
 std::vector<int64_t> shape_of(const Leaf& leaf) {
   std::vector<int64_t> shape = leaf.lengths;
@@ -26,7 +26,7 @@ bool is_list(const Leaf& leaf) { return shape_of(leaf) == std::vector<int64_t>{k
 bool has_known_shape(const Leaf& leaf) {
   int64_t size = 1;
   for (const int64_t dimension : shape_of(leaf)) {
-    if (dimension < 1 || dimension > kMostValues / size) return false;
+    if (dimension < 1 || dimension > kMaxValues / size) return false;
     size *= dimension;
   }
   return true;

@@ -78,7 +78,7 @@ SequenceImages::SequenceImages(const Leaf& leaf, const ImageSpec& spec,
   }
   is_known_ = item_.values_per_image() > 0;
   const uint64_t pixel = std::max<size_t>(item_.channels, 1) * size_of(item_.dtype);
-  max_bytes_ = most_bytes_of_images(options, pixel);
+  max_bytes_ = max_bytes_of_images(options, pixel);
 }
 
 void SequenceImages::check_bytes(uint64_t images, uint64_t bytes_of_each, const ImageSpec& spec,

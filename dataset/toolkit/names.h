@@ -11,8 +11,8 @@
 namespace recordpipe {
 
 struct NameLimits {
-  size_t most_names;
-  size_t most_bytes;  // of all names together
+  size_t max_names;
+  size_t max_bytes;  // of all names together
 };
 
 // Returns the entry of `name`, which is added if the name is new, or null if the limits leave no
@@ -26,7 +26,7 @@ typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,
   if (hint == map.end() || hint->first != name) {
     hint = map.lower_bound(name);
     if (hint == map.end() || hint->first != name) {
-      if (map.size() >= limits.most_names || name.size() > limits.most_bytes - bytes) {
+      if (map.size() >= limits.max_names || name.size() > limits.max_bytes - bytes) {
         return nullptr;
       }
       hint = map.emplace_hint(hint, std::string(name), typename Map::mapped_type());

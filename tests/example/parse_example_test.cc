@@ -301,9 +301,9 @@ TEST(ParseExample, PackedUnpackedAndInPieces) {
 }
 
 TEST(ParseExample, TheWholeRangeOfInt64) {
-  constexpr auto kLeast = std::numeric_limits<int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<int64_t>::max();
-  const std::vector<int64_t> values = {kLeast, -1, 0, kMost};
+  constexpr auto kMin = std::numeric_limits<int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> values = {kMin, -1, 0, kMax};
   EXPECT_EQ(int64s_of_k(ExampleBuilder().set_int64s("k", values).serialize()), values);
 }
 

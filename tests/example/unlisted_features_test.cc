@@ -67,13 +67,13 @@ TEST(UnlistedFeatures, AreCountedOncePerRecord) {
 
 TEST(UnlistedFeatures, TheCountsAreBounded) {
   UnlistedFeatures watch({.answer = UnlistedFeatures::Answer::count});
-  watch.count(std::vector{std::string(UnlistedFeatures::kMostNameBytes + 1, 'x')}, {});
-  for (size_t i = 0; i < 2 * UnlistedFeatures::kMostNames; ++i) {
+  watch.count(std::vector{std::string(UnlistedFeatures::kMaxNameBytes + 1, 'x')}, {});
+  for (size_t i = 0; i < 2 * UnlistedFeatures::kMaxNames; ++i) {
     watch.count(std::vector{std::to_string(i)}, {});
   }
   const UnlistedFeatures::Counts counts = watch.take();
-  EXPECT_EQ(counts.size(), UnlistedFeatures::kMostNames);
-  EXPECT_EQ(counts.at("a feature of another name").records, UnlistedFeatures::kMostNames + 2);
+  EXPECT_EQ(counts.size(), UnlistedFeatures::kMaxNames);
+  EXPECT_EQ(counts.at("a feature of another name").records, UnlistedFeatures::kMaxNames + 2);
 }
 
 TEST(UnlistedFeatures, AFeatureListIsOneInExamplesAndInSequences) {

@@ -20,7 +20,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostContent = size_t{1} << 16;
+constexpr size_t kMaxContent = size_t{1} << 16;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -36,8 +36,8 @@ Inflated inflated(std::unique_ptr<ByteSource> source, size_t piece, size_t compr
   Inflated result;
   std::vector<std::byte> buffer(piece);
   try {
-    while (result.content.size() < kMostContent) {
-      const size_t wanted = std::min(piece, kMostContent - result.content.size());
+    while (result.content.size() < kMaxContent) {
+      const size_t wanted = std::min(piece, kMaxContent - result.content.size());
       const size_t count = source->read(std::span(buffer).first(wanted));
       if (count == 0) break;
       result.content += as_text(std::span(buffer).first(count));
@@ -49,14 +49,14 @@ Inflated inflated(std::unique_ptr<ByteSource> source, size_t piece, size_t compr
   return result;
 }
 
-// Continues after damage, up to about kMostContent bytes of content.
+// Continues after damage, up to about kMaxContent bytes of content.
 std::string inflated_all(std::unique_ptr<InflateEngine> engine, Compression format,
                          const std::string& input) {
   const auto source = inflate_by(std::move(engine), std::make_unique<MemorySource>(input), format,
                                  {.read_on_after_damage = true});
   std::string content;
   std::vector<std::byte> buffer(777);
-  while (content.size() < kMostContent) {
+  while (content.size() < kMaxContent) {
     try {
       const size_t count = source->read(buffer);
       if (count == 0) break;
@@ -73,7 +73,7 @@ void check_snappy(const std::string& stream) {
   const auto read = [&](size_t piece) {
     return inflated(read_snappy(std::make_unique<MemorySource>(stream)), piece, stream.size());
   };
-  require(read(13) == read(kMostContent));
+  require(read(13) == read(kMaxContent));
 }
 
 void check(const std::string& input) {
@@ -89,14 +89,14 @@ void check(const std::string& input) {
   const auto zlib = [&](Compression format, size_t piece) {
     return read(make_zlib_inflate_engine(format), format, piece);
   };
-  const Inflated by_zlib = zlib(Compression::gzip, kMostContent);
+  const Inflated by_zlib = zlib(Compression::gzip, kMaxContent);
   require(zlib(Compression::gzip, 13) == by_zlib);
-  require(zlib(Compression::zlib, 13) == zlib(Compression::zlib, kMostContent));
+  require(zlib(Compression::zlib, 13) == zlib(Compression::zlib, kMaxContent));
 
   const auto zstd = [&](size_t piece) {
     return read(make_zstd_inflate_engine(), Compression::zstd, piece);
   };
-  require(zstd(13) == zstd(kMostContent));
+  require(zstd(13) == zstd(kMaxContent));
 
   const auto starts_alike = [](const std::string& a, const std::string& b) {
     const size_t common = std::min(a.size(), b.size());
@@ -109,7 +109,7 @@ void check(const std::string& input) {
 
   if (!make_isal_inflate_engine()) return;
   inflated_all(make_isal_inflate_engine(), Compression::gzip, input);
-  const Inflated at_once = read(make_isal_inflate_engine(), Compression::gzip, kMostContent);
+  const Inflated at_once = read(make_isal_inflate_engine(), Compression::gzip, kMaxContent);
   require(read(make_isal_inflate_engine(), Compression::gzip, 777) == at_once);
   // ISA-L accepts an incomplete code and unknown flags, which zlib rejects.
   if (by_zlib.error.empty()) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "dataset/object_store/aws/profile.h"
 #include "dataset/object_store/listing.h"
 #include "dataset/object_store/object_url.h"
-#include "dataset/object_store/profile.h"
-#include "dataset/object_store/service_error.h"
-#include "dataset/object_store/uri_encode.h"
+#include "dataset/object_store/requests/service_error.h"
+#include "dataset/object_store/requests/uri_encode.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {

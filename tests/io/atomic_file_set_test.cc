@@ -143,7 +143,7 @@ TEST_F(AtomicFileSetTest, MoreFilesThanMayBeOpen) {
 
 // Files beside each other, written in turn: more than may be open, so they are paused meanwhile.
 TEST_F(AtomicFileSetTest, BesideEachOther) {
-  constexpr size_t kFiles = 3 * AtomicFileSet::kMostOpen;
+  constexpr size_t kFiles = 3 * AtomicFileSet::kMaxOpen;
   std::vector<std::string> many;
   for (size_t i = 0; i < kFiles; ++i) many.push_back(directory / (std::to_string(i)));
   const pid_t child = ::fork();
@@ -179,7 +179,7 @@ TEST_F(AtomicFileSetTest, BesideEachOther) {
 
 TEST_F(AtomicFileSetTest, EveryCallFailingBesideEachOther) {
   std::vector<std::string> many;
-  for (size_t i = 0; i < AtomicFileSet::kMostOpen + 2; ++i) {
+  for (size_t i = 0; i < AtomicFileSet::kMaxOpen + 2; ++i) {
     many.push_back(directory / std::to_string(i));
   }
   for_every_fault(

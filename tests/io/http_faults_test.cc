@@ -2,7 +2,7 @@
 // final name never has an incomplete file, and the next run downloads the complete file.
 #include <cerrno>
 
-#include "dataset/http/partial_download.h"
+#include "dataset/http/files/partial_download.h"
 #include "tests/io/http_download_fixture.h"
 #include "tests/support/faulty_file_system.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "dataset/http/range_source.h"
+#include "dataset/http/files/range_source.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {

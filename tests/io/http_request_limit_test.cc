@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/http/request_limit.h"
+#include "dataset/http/transfer/request_limit.h"
 
 namespace recordpipe {
 namespace {

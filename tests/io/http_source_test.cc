@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "dataset/http/source.h"
+#include "dataset/http/files/source.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {

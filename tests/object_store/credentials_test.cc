@@ -1,13 +1,14 @@
 // Tests where credentials of AWS come from: profiles, variables, services; and their order.
+#include "dataset/object_store/aws/credentials.h"
+
 #include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/object_store/aws_credentials.h"
-#include "dataset/object_store/fetch.h"
-#include "dataset/object_store/profile.h"
+#include "dataset/object_store/aws/profile.h"
+#include "dataset/object_store/requests/fetch.h"
 #include "recordpipe/base/error.h"
 #include "tests/object_store/variables.h"
 #include "tests/support/expect_error.h"

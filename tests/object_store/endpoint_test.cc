@@ -1,12 +1,12 @@
 // Tests where requests go: names of objects, endpoints, regions.
-#include "dataset/object_store/endpoint.h"
+#include "dataset/object_store/aws/endpoint.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/object_store/profile.h"
+#include "dataset/object_store/aws/profile.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "tests/object_store/variables.h"

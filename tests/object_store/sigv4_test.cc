@@ -5,13 +5,13 @@
 //   S3      "Authenticating Requests: Using the Authorization Header", Amazon S3 API Reference,
 //           https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 //   RFC     RFC 4231, test cases for HMAC-SHA-256
-#include "dataset/object_store/sigv4.h"
+#include "dataset/object_store/aws/sigv4.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "dataset/object_store/uri_encode.h"
+#include "dataset/object_store/requests/uri_encode.h"
 
 namespace recordpipe {
 namespace {

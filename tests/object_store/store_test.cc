@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/object_store/gcs_store.h"
-#include "dataset/object_store/s3_store.h"
+#include "dataset/object_store/aws/s3_store.h"
+#include "dataset/object_store/google/gcs_store.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

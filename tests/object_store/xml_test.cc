@@ -1,5 +1,5 @@
 // Tests the XML of listings and errors, also hostile XML.
-#include "dataset/object_store/xml.h"
+#include "dataset/object_store/requests/xml.h"
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/object_store/listing.h"
-#include "dataset/object_store/service_error.h"
+#include "dataset/object_store/requests/service_error.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/philox.h"
 #include "tests/support/expect_error.h"

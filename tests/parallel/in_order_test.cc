@@ -106,7 +106,7 @@ TEST(InOrder, LimitsTheBytesInFlight) {
         return 0;
       },
       [](int i) { return i; }, [&](int) { ++consumed; },
-      [](const int&) { return kMostInFlight / 2; });
+      [](const int&) { return kMaxInFlight / 2; });
   EXPECT_EQ(most, 2u);
 }
 

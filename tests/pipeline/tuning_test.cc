@@ -70,7 +70,7 @@ TEST(PrefetchDepth, GrowsWhereALargerBufferWouldHaveHelped) {
   wait_in_turns(depth, 8, 50us, 30us, 100us);
   EXPECT_EQ(depth.depth(), 2 * first);
   wait_in_turns(depth, 1000, 50us, 30us, 100us);
-  EXPECT_EQ(depth.depth(), depth.most());
+  EXPECT_EQ(depth.depth(), depth.max());
 }
 
 TEST(PrefetchDepth, StaysWhereTheThreadOrTheConsumerIsTheSlowerOne) {
@@ -88,7 +88,7 @@ TEST(PrefetchDepth, ASetDepthStays) {
   PrefetchDepth depth(3);
   wait_in_turns(depth, 1000, 50us, 30us, 100us);
   EXPECT_EQ(depth.depth(), 3u);
-  EXPECT_EQ(depth.most(), 3u);
+  EXPECT_EQ(depth.max(), 3u);
 }
 
 TEST(Tuning, ChangesNoElement) {

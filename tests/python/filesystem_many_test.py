@@ -77,7 +77,7 @@ class ManyFiles(FilesTest):
 class MemoryLimit(FilesTest):
     """What is in flight, and has not been read yet, is bounded."""
 
-    def most_held(self, dataset, memory):
+    def max_held(self, dataset, memory):
         """The most bytes of ranges that were asked for and not yet returned as records."""
         held, most = [0], [0]
         lock = threading.Lock()
@@ -103,26 +103,26 @@ class MemoryLimit(FilesTest):
     def test_of_one_stream(self):
         memory = self.memory_of(1, 48)
         dataset = rp.tfrecords("in/00", filesystem=memory)
-        self.assertGreater(self.most_held(dataset, memory), 16 << 20)
+        self.assertGreater(self.max_held(dataset, memory), 16 << 20)
         memory = self.memory_of(1, 48)
         limited = rp.tfrecords("in/00", filesystem=memory).with_options(
             memory_limit=16 << 20, chunk_size=1
         )
-        self.assertLess(self.most_held(limited, memory), 16 << 20)
+        self.assertLess(self.max_held(limited, memory), 16 << 20)
 
     def test_of_streams_that_are_read_ahead(self):
         memory = self.memory_of(8, 12)
         limited = rp.tfrecords("in/*", filesystem=memory).with_options(
             memory_limit=32 << 20, chunk_size=1
         )
-        self.assertLess(self.most_held(limited, memory), 32 << 20)
+        self.assertLess(self.max_held(limited, memory), 32 << 20)
 
     def test_of_streams_at_a_time(self):
         memory = self.memory_of(16, 24)
         dataset = rp.tfrecords("in/*", filesystem=memory, cycle_length=16)
         dataset = dataset.with_options(chunk_size=1)
         # 128 MiB, and a block of each.
-        self.assertLess(self.most_held(dataset, memory), (128 + 16 * 8 + 64) << 20)
+        self.assertLess(self.max_held(dataset, memory), (128 + 16 * 8 + 64) << 20)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@
 namespace recordpipe::tfds {
 namespace {
 
-constexpr size_t kExamples = 23, kMostImages = 4;
+constexpr size_t kExamples = 23, kMaxImages = 4;
 
 std::string png(size_t number) {
   const size_t height = 9 + number % 5, width = 8 + number % 7;
@@ -32,24 +32,24 @@ std::string png(size_t number) {
   return std::string(as_text(encode_png(pixels, height, width, 3)));
 }
 
-// Example i has i % kMostImages images in "many", and image k of them as "k", too.
+// Example i has i % kMaxImages images in "many", and image k of them as "k", too.
 class SequenceImages : public ::testing::Test {
  protected:
   void SetUp() override {
     std::vector<std::string> features{"many", sequence(image("[-1, -1, 3]"))};
-    for (size_t k = 0; k < kMostImages; ++k) {
+    for (size_t k = 0; k < kMaxImages; ++k) {
       features.insert(features.end(), {std::to_string(k), image("[-1, -1, 3]")});
     }
     std::vector<std::string> examples;
     for (size_t i = 0; i < kExamples; ++i) {
       ExampleBuilder example;
       std::vector<std::string> files;
-      for (size_t k = 0; k < kMostImages; ++k) {
-        files.push_back(png(i * kMostImages + k));
+      for (size_t k = 0; k < kMaxImages; ++k) {
+        files.push_back(png(i * kMaxImages + k));
         example.set_bytes(std::to_string(k), files.back());
       }
       std::vector<std::span<const std::byte>> many;
-      for (size_t k = 0; k < i % kMostImages; ++k) many.push_back(as_bytes(files[k]));
+      for (size_t k = 0; k < i % kMaxImages; ++k) many.push_back(as_bytes(files[k]));
       example.set_bytes_list("many", many);
       examples.push_back(example.serialize());
     }
@@ -85,7 +85,7 @@ TEST_F(SequenceImages, AreThoseOfSingleImages) {
     const std::vector<Dict> found = batches(spec, 3);
     EXPECT_EQ(batches(spec, 1), found);
     size_t images = 0;
-    for (size_t k = 0; k + 1 < kMostImages; ++k) {
+    for (size_t k = 0; k + 1 < kMaxImages; ++k) {
       spec.feature = std::to_string(k);
       const std::vector<Dict> twins = batches(spec, 2);
       ASSERT_EQ(twins.size(), found.size());

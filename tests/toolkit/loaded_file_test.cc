@@ -45,11 +45,11 @@ TEST_F(LoadedFileTest, AFileThatWasTruncatedMeanwhileIsShorter) {
 }
 
 TEST_F(LoadedFileTest, OnlySmallFilesAreLoaded) {
-  for (const uint64_t size : {uint64_t{0}, uint64_t{1}, kMostLoaded, kMostLoaded + 1}) {
+  for (const uint64_t size : {uint64_t{0}, uint64_t{1}, kMaxLoaded, kMaxLoaded + 1}) {
     write_file(path, std::string(size, 'x'));
     const auto file = loaded_if_small(files.open_random(path));
     EXPECT_EQ(file->size(), size);
-    EXPECT_EQ(file->stable(), size <= kMostLoaded) << size;
+    EXPECT_EQ(file->stable(), size <= kMaxLoaded) << size;
   }
 }
 

@@ -90,7 +90,7 @@ TEST(ManyFiles, SmallFilesShareATask) {
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(numbers, all);
   EXPECT_EQ(asked, all);  // once each
-  EXPECT_LE(tasks, 1000 / kMostFilesInGroup + 5);
+  EXPECT_LE(tasks, 1000 / kMaxFilesInGroup + 5);
 }
 
 TEST(ManyFiles, EndsWhenNoMoreAreWanted) { EXPECT_EQ(do_all(1000, 3, {}, 5).size(), 5u); }

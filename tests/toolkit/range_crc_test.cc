@@ -17,7 +17,7 @@ TEST(RangeCrc, IsTheCrcOfAnyRange) {
   std::string content(300'000, '\0');
   for (char& c : content) c = static_cast<char>(random());
   // With a low limit, most checkpoints are dropped.
-  for (const size_t most : {RangeCrc::kMostCheckpoints, size_t{7}}) {
+  for (const size_t most : {RangeCrc::kMaxCheckpoints, size_t{7}}) {
     StreamScanInput input(std::make_unique<MemorySource>(content));
     RangeCrc crc(input, most);
     for (uint64_t begin = 0; begin < content.size(); begin += random() % 3000) {

@@ -102,10 +102,10 @@ TEST(InferredSchema, PartsMergeToTheWhole) {
 
 TEST(InferredSchema, NamesBeyondTheLimitAreCountedOnly) {
   InferredSchema schema;
-  for (size_t i = 0; i < InferredSchema::kMostNames + 10; ++i) {
+  for (size_t i = 0; i < InferredSchema::kMaxNames + 10; ++i) {
     add(schema, ExampleBuilder().set_int64("n" + std::to_string(i), 1).serialize());
   }
-  EXPECT_EQ(schema.features.size(), InferredSchema::kMostNames);
+  EXPECT_EQ(schema.features.size(), InferredSchema::kMaxNames);
   EXPECT_EQ(schema.left_out, 10u);
 }
 
@@ -113,8 +113,8 @@ TEST(InferredSchema, LongNamesBeyondTheLimitAreCountedOnly) {
   InferredSchema schema;
   InferredSchema merged;
   constexpr size_t kSize = 100'000;
-  constexpr size_t kMost = InferredSchema::kMostNameBytes / kSize;
-  for (size_t i = 0; i < kMost + 10; ++i) {
+  constexpr size_t kMax = InferredSchema::kMaxNameBytes / kSize;
+  for (size_t i = 0; i < kMax + 10; ++i) {
     const std::string name = std::to_string(i) + std::string(kSize - std::to_string(i).size(), 'x');
     InferredSchema part;
     for (InferredSchema* to : {&schema, &part}) {
@@ -124,7 +124,7 @@ TEST(InferredSchema, LongNamesBeyondTheLimitAreCountedOnly) {
   }
   for (InferredSchema* all : {&schema, &merged}) {
     add(*all, ExampleBuilder().set_int64("a short one", 1).serialize());
-    EXPECT_EQ(all->features.size(), kMost + 1);
+    EXPECT_EQ(all->features.size(), kMax + 1);
     EXPECT_EQ(all->left_out, 10u);
   }
 }

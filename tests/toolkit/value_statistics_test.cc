@@ -245,7 +245,7 @@ TEST(FrequentValues, AreExactUpToALimit) {
   for (int64_t i = 10; i < 5000; ++i) many.push_back({i, 1});
   frequent.add(many);
   EXPECT_FALSE(frequent.exact());
-  EXPECT_EQ(frequent.distinct(), FrequentValues<int64_t>::kMost);
+  EXPECT_EQ(frequent.distinct(), FrequentValues<int64_t>::kMax);
   // The values that came first are still counted; other values aren't.
   frequent.add(std::vector<ValueRun<int64_t>>{{1, 10}, {4999, 1000}});
   EXPECT_EQ(top(frequent, 2), (Top{{7, 35}, {1, 11}}));

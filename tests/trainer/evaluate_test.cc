@@ -176,12 +176,12 @@ TEST(Evaluate, KeepsTheMostConfidentMistakes) {
   EXPECT_NEAR(first.probability, 1 / (1 + 2 * std::exp(-9.0)), 1e-6);
   EXPECT_NEAR(all.mistakes[2].probability, std::exp(4.0) / (std::exp(4.0) + 2), 1e-6);
 
-  const Evaluation two = evaluate_pixels(backend, pixels, {.batch_size = 1, .most_mistakes = 2});
+  const Evaluation two = evaluate_pixels(backend, pixels, {.batch_size = 1, .max_mistakes = 2});
   ASSERT_EQ(two.mistakes.size(), 2u);
   EXPECT_EQ(two.mistakes[0].image, 2u);
   EXPECT_EQ(two.mistakes[1].image, 4u);
   EXPECT_EQ(two.confusion.images(), 6u);
-  EXPECT_TRUE(evaluate_pixels(backend, pixels, {.most_mistakes = 0}).mistakes.empty());
+  EXPECT_TRUE(evaluate_pixels(backend, pixels, {.max_mistakes = 0}).mistakes.empty());
 }
 
 using Pixels = std::vector<uint8_t>;

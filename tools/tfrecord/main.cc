@@ -76,7 +76,7 @@ class CommandLine {
 };
 
 // Maximum edit distance that counts as a typing error.
-constexpr size_t kMostEdits = 2;
+constexpr size_t kMaxEdits = 2;
 
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : parser_("tfrecord") {
   parser_.set_version(fmt::format("tfrecord {}", RECORDPIPE_VERSION));
@@ -109,7 +109,7 @@ std::string CommandLine::reason(const ArgumentError& error, const std::string& f
   std::string names;
   for (const Defined& command : commands_) {
     const std::string& name = command.app->name();
-    if (is_word && edits(first, name) <= kMostEdits) {
+    if (is_word && edits(first, name) <= kMaxEdits) {
       return fmt::format("unknown command '{}'; did you mean '{}'?", printable(first), name);
     }
     names += (names.empty() ? "" : ", ") + name;

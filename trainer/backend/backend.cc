@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t most_images = size_t{1} << 30;  // tensor sizes can't overflow
+constexpr size_t max_images = size_t{1} << 30;  // tensor sizes can't overflow
 
 [[noreturn]] void refuse_call(const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
@@ -26,7 +26,7 @@ void check_runner(const Network& network, const Variables* own, const RunnerOpti
     refuse_call("the variables belong to another network");
   if (!std::holds_alternative<SoftmaxCrossEntropyOp>(network.nodes().back().op))
     refuse_call("the network doesn't end in a loss");
-  if (options.batch_size == 0 || options.batch_size > most_images)
+  if (options.batch_size == 0 || options.batch_size > max_images)
     refuse_call("invalid batch size: " + std::to_string(options.batch_size) + " images");
 }
 

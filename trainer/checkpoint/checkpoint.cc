@@ -111,7 +111,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
                          .seed = number(seed_key, uint64_t{0}),
                          .data_seed = number(data_seed_key, uint64_t{0}),
                          .plan_hash = number(plan_hash_key, uint64_t{0}, 16)};
-  if (state.step > most_steps) throw fail(fmt::format("its step is above {}", most_steps));
+  if (state.step > kMaxStep) throw fail(fmt::format("its step is above {}", kMaxStep));
   for (const auto& [key, value] : metadata)
     if (key.starts_with(setting_prefix)) state.settings[key.substr(setting_prefix.size())] = value;
   if (metadata.contains(accuracy_key)) {

@@ -27,9 +27,9 @@ void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
                  "Folder with the train and eval files of generate_cifar10_tfrecords")
       .required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints").required();
-  add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
+  add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, max_images,
                      "Images per training step; with --sync, per process");
-  add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
+  add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, max_images,
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
               "Random crops and flips");
@@ -55,7 +55,7 @@ void add_model_flags(ArgumentParser& app, Cifar10Flags& flags) {
 
 void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
   const Option steps =
-      add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
+      add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, kMaxStep,
                            "Total steps, including earlier runs in the job folder");
   add_number(app, "--minutes", flags.minutes, 0.001, largest,
              "Train for this time: the speed is measured first, and the resulting number of "
@@ -68,7 +68,7 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
              "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
              "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero");
   add_number<uint64_t>(
-      app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
+      app, "--warmup-steps", flags.warmup_steps, 0, kMaxStep,
       "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
       "steps)");
   add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Momentum of gradient descent");
@@ -107,12 +107,12 @@ void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_stop_grace(app, flags.stop_grace_period_secs);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_number<uint64_t>(
-      app, "--validation-steps", flags.validation_steps, 0, most_steps,
+      app, "--validation-steps", flags.validation_steps, 0, kMaxStep,
       "Steps between evaluations on the validation split; the best result is saved as "
       "best.safetensors; 0: none");
-  add_number<uint64_t>(app, "--summary-steps", flags.summary_steps, 0, most_steps,
+  add_number<uint64_t>(app, "--summary-steps", flags.summary_steps, 0, kMaxStep,
                        "Steps between summaries for TensorBoard in the job folder; 0: none");
-  add_number<uint64_t>(app, "--profile-steps", flags.profile_steps, 0, most_steps,
+  add_number<uint64_t>(app, "--profile-steps", flags.profile_steps, 0, kMaxStep,
                        "Steps between timelines, timeline-STEP.json, in the job folder; 0: none");
   app.add_option("--report", flags.report, "File for a report of the run as an HTML page");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
@@ -120,7 +120,7 @@ void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_confusion_matrix(app, flags.confusion_matrix);
   add_choice(app, "--analyze-model", flags.analyze_model, {"text", "json"},
              "Print the network's variables, operations and their cost, and exit");
-  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
+  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, kMaxStep,
                        "Steps between log lines");
 }
 

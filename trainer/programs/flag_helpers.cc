@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t most_threads = 1024;
+constexpr size_t max_threads = 1024;
 constexpr const char* boolean_type = "true|false";
 
 // What is wrong with a boolean, in upper or lower case; empty if nothing is.
@@ -126,21 +126,20 @@ void add_seed(ArgumentParser& app, uint64_t& seed) {
 }
 
 void add_threads(ArgumentParser& app, size_t& intra, size_t& inter) {
-  add_number<size_t>(app, "--num-intra-threads", intra, 0, most_threads,
+  add_number<size_t>(app, "--num-intra-threads", intra, 0, max_threads,
                      "Threads for computation; 0: one per core");
-  add_number<size_t>(app, "--num-inter-threads", inter, 0, most_threads,
+  add_number<size_t>(app, "--num-inter-threads", inter, 0, max_threads,
                      "Threads of the input pipeline; 0: one, which is usually enough");
 }
 
 void add_stop_grace(ArgumentParser& app, uint64_t& seconds) {
-  add_number<uint64_t>(app, "--stop-grace-period-secs", seconds, 0, most_seconds,
+  add_number<uint64_t>(app, "--stop-grace-period-secs", seconds, 0, max_seconds,
                        "Seconds after a signal until the program ends, even if the current step "
                        "is not finished and saved; 0: no limit");
 }
 
 void add_checkpoints(ArgumentParser& app, uint64_t& steps, size_t& keep) {
-  add_number<uint64_t>(app, "--checkpoint-steps", steps, 1, most_steps,
-                       "Steps between checkpoints");
+  add_number<uint64_t>(app, "--checkpoint-steps", steps, 1, kMaxStep, "Steps between checkpoints");
   add_number<size_t>(app, "--keep-checkpoints", keep, 1, 1'000'000,
                      "Number of checkpoints to keep");
 }

@@ -16,8 +16,8 @@
 
 namespace recordpipe {
 
-constexpr size_t most_images = 1 << 20;  // in a batch
-constexpr uint64_t most_seconds = 1'000'000'000;
+constexpr size_t max_images = 1 << 20;  // in a batch
+constexpr uint64_t max_seconds = 1'000'000'000;
 constexpr double smallest = 1e-12, largest = 1e6;  // limits of numbers without natural ones
 
 // An option whose value is a number in [least, most] for which `fits` is true. Number: uint64_t or

@@ -122,7 +122,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     validation.evaluate = [this] {
       return evaluate_averaged(backend_, network_, *variables_, options_.validation_batches(),
                                {.batch_size = options_.eval_batch_size,
-                                .most_mistakes = 0,
+                                .max_mistakes = 0,
                                 .stop = is_interrupted})
           .total;
     };

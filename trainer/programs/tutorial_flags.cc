@@ -28,11 +28,11 @@ constexpr const char* eval_footer =
     "\n"
     "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted.";
 
-constexpr uint64_t most_images_in_all = 1'000'000'000'000;
-constexpr size_t most_devices = 1024;
+constexpr uint64_t max_images_in_all = 1'000'000'000'000;
+constexpr size_t max_devices = 1024;
 
 void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
-  add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
+  add_number<size_t>(app, "--batch-size", flags.batch_size, 1, max_images,
                      "Images per step, device and process");
   app.add_option("--data-dir", flags.data_dir,
                  "Folder with the files of generate_cifar10_tfrecords");
@@ -69,11 +69,11 @@ void parse(const std::string& program, const char* description, const char* foot
 
 void add_train_flags(ArgumentParser& app, TutorialTrainFlags& flags) {
   app.add_option("--train-dir", flags.train_dir, "Folder for checkpoints and event files");
-  add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, most_steps,
+  add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, kMaxStep,
                        "Total steps, including earlier runs in the train folder");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
               "Log the device of each operation");
-  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
+  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, kMaxStep,
                        "Steps between log lines");
   add_sync(app, flags.sync);
   add_measure_algorithms(app, flags.device.measure_algorithms);
@@ -100,7 +100,7 @@ TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
       "cifar10_multi_gpu_train", train_description, train_footer, flags,
       [&](ArgumentParser& app) {
         add_train_flags(app, flags);
-        add_number<size_t>(app, "--num-gpus", flags.device.num_gpus, 1, most_devices,
+        add_number<size_t>(app, "--num-gpus", flags.device.num_gpus, 1, max_devices,
                            "Devices to train on, each with its own batch");
       },
       argc, argv);
@@ -116,9 +116,9 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
     app.add_option(
         "--checkpoint-dir", flags.checkpoint_dir,
         "The train folder of cifar10_train, or a single checkpoint, which is evaluated once");
-    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, most_seconds,
+    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, max_seconds,
                          "Seconds between evaluations");
-    add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,
+    add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, max_images_in_all,
                          "Maximum number of images to evaluate");
     add_boolean(app, "--run-once", flags.run_once, "Evaluate once and exit");
     add_boolean(app, "--moving-averages", flags.moving_averages,

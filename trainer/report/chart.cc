@@ -14,8 +14,8 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostDots = 100;   // per marked line
-constexpr size_t kMostBands = 150;  // each has a tooltip
+constexpr size_t kMaxDots = 100;   // per marked line
+constexpr size_t kMaxBands = 150;  // each has a tooltip
 
 bool drawable(const ChartPoint& point) { return recordpipe::plottable(point.value); }
 
@@ -90,7 +90,7 @@ std::string dots(const Drawing& drawing) {
   std::string svg;
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
     const std::vector<ChartPoint>& points = drawing.lines[i];
-    const bool marked = drawing.chart.lines[i].marked && points.size() <= kMostDots;
+    const bool marked = drawing.chart.lines[i].marked && points.size() <= kMaxDots;
     for (size_t at = 0; at < points.size(); ++at) {
       const bool has_neighbour = (at > 0 && drawable(points[at - 1])) ||
                                  (at + 1 < points.size() && drawable(points[at + 1]));
@@ -127,7 +127,7 @@ std::string bands(const Drawing& drawing) {
       if (drawable(point)) steps.push_back(point.step);
   std::ranges::sort(steps);
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-  const size_t stride = steps.size() / kMostBands + 1;
+  const size_t stride = steps.size() / kMaxBands + 1;
 
   std::string svg = "<g class=\"bands\">";
   double from = 0;
@@ -181,9 +181,9 @@ std::string note(const Chart& chart) {
     most = std::max(most, line.points.size());
   }
   std::string text;
-  if (most > kMostChartPoints)
+  if (most > kMaxChartPoints)
     text += fmt::format("Each drawn point is the mean of {} neighbouring points. ",
-                        (most + kMostChartPoints - 1) / kMostChartPoints);
+                        (most + kMaxChartPoints - 1) / kMaxChartPoints);
   if (left_out > 0)
     text +=
         fmt::format("{} value{} not drawn: not finite.", left_out, left_out == 1 ? " is" : "s are");

@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 30;  // about seven million points
+constexpr size_t kMaxBytes = size_t{1} << 30;  // about seven million points
 
 std::span<const std::byte> text_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -23,7 +23,7 @@ RunHistory read_history(FileSystem& file_system, const std::string& path, uint64
   if (!status) return {};
   if (status->kind != FileKind::regular)
     throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "not a regular file"});
-  const std::vector<std::byte> bytes = read_all(*file_system.open_source(path), kMostBytes);
+  const std::vector<std::byte> bytes = read_all(*file_system.open_source(path), kMaxBytes);
   return parse_history({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, last_step);
 }
 

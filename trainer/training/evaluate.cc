@@ -27,11 +27,11 @@ bool comes_before(const Mistake& a, const Mistake& b) {
 // Keeps the first `most` mistakes.
 class MistakeList {
  public:
-  explicit MistakeList(size_t most) : most_(most) {}
+  explicit MistakeList(size_t most) : max_(most) {}
 
   void offer(Mistake mistake, const ImageBatch& batch, size_t row) {
-    if (most_ == 0) return;
-    if (heap_.size() == most_) {
+    if (max_ == 0) return;
+    if (heap_.size() == max_) {
       if (!comes_before(mistake, heap_.front())) return;
       std::ranges::pop_heap(heap_, comes_before);
       heap_.pop_back();
@@ -47,7 +47,7 @@ class MistakeList {
   }
 
  private:
-  const size_t most_;
+  const size_t max_;
   std::vector<Mistake> heap_;  // the last in order is at the front
 };
 
@@ -61,7 +61,7 @@ Evaluation evaluate(Backend& backend, const Network& network, Variables& variabl
   const NodeId logits_node = inputs_of(network.nodes().back()).front();
   Evaluation evaluation = {.confusion = ConfusionMatrix(classes), .image = network.input_shape()};
   BatchResult& total = evaluation.total;
-  MistakeList mistakes(options.most_mistakes);
+  MistakeList mistakes(options.max_mistakes);
   for (const ImageBatch& batch : batches) {
     if (options.stop())
       throw Error({.kind = ErrorKind::cancelled, .reason = "the evaluation was interrupted"});

@@ -14,7 +14,7 @@ namespace recordpipe {
 namespace {
 
 // A padded batch of fewer values is never refused.
-constexpr double kMostPaddedValues = 1 << 28;
+constexpr double kMaxPaddedValues = 1 << 28;
 
 // Returns `error` with the feature's name, and the path and offset of its record.
 Error placed(const Error& error, const std::string& feature, const ImageOrigin& origin) {
@@ -71,7 +71,7 @@ void pad(ImageColumn& column, const ImageSpec& spec) {
   // An image of many rows and an image of many columns would take any memory.
   const double padded = static_cast<double>(format.height) * static_cast<double>(format.width) *
                         static_cast<double>(format.channels * rows);
-  if (padded > kMostPaddedValues && padded > ImageColumnCollator::kMaxPadding * values) {
+  if (padded > kMaxPaddedValues && padded > ImageColumnCollator::kMaxPadding * values) {
     const SizedImage& widest = *std::ranges::max_element(
         column.images, {}, [](const SizedImage& image) { return image.format.width; });
     throw placed(Error({.kind = ErrorKind::limit_exceeded,

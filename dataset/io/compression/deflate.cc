@@ -31,9 +31,9 @@ class DeflatingSink final : public ByteSink {
   DeflatingSink& operator=(const DeflatingSink&) = delete;
 
   void write(std::span<const std::byte> data) override {
-    constexpr size_t kMost = size_t{1} << 30;  // avail_in is an unsigned int
+    constexpr size_t kMax = size_t{1} << 30;  // avail_in is an unsigned int
     while (!data.empty()) {
-      const size_t count = std::min(data.size(), kMost);
+      const size_t count = std::min(data.size(), kMax);
       // zlib does not write to its input.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(data.data()));
       stream_.avail_in = static_cast<uInt>(count);

@@ -174,13 +174,13 @@ class InflatingSource final : public ByteSource {
   }
 
   // Whether the bytes at this position were already returned as content. Searching the content is
-  // slow, so it is done at most kMostLooks times per damaged region; then every position counts as
+  // slow, so it is done at most kMaxLooks times per damaged region; then every position counts as
   // swallowed.
   bool was_swallowed() {
-    constexpr int kMostLooks = 32;
+    constexpr int kMaxLooks = 32;
     const auto rest = input_.rest();
     if (input_.offset() >= backtracking_.furthest()) return false;
-    return ++looks_ > kMostLooks || rest.size() < kStartSize ||
+    return ++looks_ > kMaxLooks || rest.size() < kStartSize ||
            recent_.holds(rest.first(kStartSize));
   }
 

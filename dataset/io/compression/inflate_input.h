@@ -16,7 +16,7 @@ namespace recordpipe {
 class InflateInput {
  public:
   // Keeps the last `kept` consumed bytes.
-  explicit InflateInput(size_t kept) : kept_(kept), buffer_(kept + kMostRest + kReadSize) {}
+  explicit InflateInput(size_t kept) : kept_(kept), buffer_(kept + kMaxRest + kReadSize) {}
 
   // The bytes that were read and not consumed.
   std::span<const std::byte> rest() const {
@@ -28,7 +28,7 @@ class InflateInput {
   // Goes back to `offset`, or as far as the kept bytes allow.
   void go_back_to(uint64_t offset) { begin_ = end_ - std::min<uint64_t>(fetched_ - offset, end_); }
 
-  // Appends more input to rest(), which must have fewer than kMostRest bytes.
+  // Appends more input to rest(), which must have fewer than kMaxRest bytes.
   void fill(ByteSource& source) {
     const size_t keep = std::min(end_, kept_ + (end_ - begin_));
     std::memmove(buffer_.data(), buffer_.data() + (end_ - keep), keep);
@@ -44,7 +44,7 @@ class InflateInput {
 
  private:
   static constexpr size_t kReadSize = size_t{256} << 10;
-  static constexpr size_t kMostRest = 16;
+  static constexpr size_t kMaxRest = 16;
 
   const size_t kept_;
   std::vector<std::byte> buffer_;

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostPerCall = size_t{1} << 30;  // uint32_t
+constexpr size_t kMaxPerCall = size_t{1} << 30;  // uint32_t
 
 // When ISA-L's fast loop finds damage, its counts include bytes that it neither consumed nor
 // produced. The loop needs eight bytes of input; with fewer, ISA-L decodes symbol by symbol and its
@@ -47,7 +47,7 @@ class IsalInflateEngine final : public InflateEngine {
   }
 
   InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    const size_t wanted = std::min(out.size(), kMostPerCall);
+    const size_t wanted = std::min(out.size(), kMaxPerCall);
     while (true) {
       const size_t given = std::min(in.size(), limit_);
       // ISA-L does not write to its input, but the pointer is not const.
@@ -82,7 +82,7 @@ class IsalInflateEngine final : public InflateEngine {
     in_header_ = true;
     damage_ = nullptr;
     only_check_ = false;
-    limit_ = kMostPerCall;
+    limit_ = kMaxPerCall;
   }
 
  private:
@@ -126,7 +126,7 @@ class IsalInflateEngine final : public InflateEngine {
 
   inflate_state state_;
   inflate_state saved_;
-  size_t limit_ = kMostPerCall;  // input bytes per call
+  size_t limit_ = kMaxPerCall;  // input bytes per call
   isal_gzip_header header_;
   bool in_header_ = true;
   const char* damage_ = nullptr;

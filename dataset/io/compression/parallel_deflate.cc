@@ -16,15 +16,15 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostThreads = 16;
-constexpr size_t kMostThreadsOfLargeTables = 2;
+constexpr size_t kMaxThreads = 16;
+constexpr size_t kMaxThreadsOfLargeTables = 2;
 constexpr int kLevelOfLargeTables = 10;  // zstd's
 
 size_t threads_for(const ParallelDeflateOptions& options) {
   const bool large =
       options.format == Compression::zstd && !options.fast && options.level >= kLevelOfLargeTables;
   return std::min(options.threads > 0 ? options.threads : available_cpus(),
-                  large ? kMostThreadsOfLargeTables : kMostThreads);
+                  large ? kMaxThreadsOfLargeTables : kMaxThreads);
 }
 
 class ParallelDeflateSink;

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostAtOnce = size_t{1} << 30;  // uInt
+constexpr size_t kMaxAtOnce = size_t{1} << 30;  // uInt
 
 class ZlibInflateEngine final : public InflateEngine {
  public:
@@ -26,8 +26,8 @@ class ZlibInflateEngine final : public InflateEngine {
   ZlibInflateEngine& operator=(const ZlibInflateEngine&) = delete;
 
   InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    const auto given = static_cast<uInt>(std::min(in.size(), kMostAtOnce));
-    const auto wanted = static_cast<uInt>(std::min(out.size(), kMostAtOnce));
+    const auto given = static_cast<uInt>(std::min(in.size(), kMaxAtOnce));
+    const auto wanted = static_cast<uInt>(std::min(out.size(), kMaxAtOnce));
     // zlib does not write to its input, but the pointer is not const.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
     stream_.avail_in = given;

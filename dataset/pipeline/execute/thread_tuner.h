@@ -13,7 +13,7 @@ namespace recordpipe::internal {
 class ThreadTuner {
  public:
   // At most `most` helpers; always `most` if `tune` is false.
-  ThreadTuner(size_t most, bool tune) : most_(most), helpers_(most), tune_(tune && most > 0) {}
+  ThreadTuner(size_t most, bool tune) : max_(most), helpers_(most), tune_(tune && most > 0) {}
 
   size_t helpers() const { return helpers_; }
 
@@ -23,7 +23,7 @@ class ThreadTuner {
     waits_ += had_to_wait ? 1 : 0;
     ++chunks_;
     if (chunks_ % kWindow == 0 && waits_ > kWindow / 8) {
-      if (helpers_ < most_) ++helpers_;
+      if (helpers_ < max_) ++helpers_;
       if (was_lowered_) patience_ = std::min(2 * patience_, kMaxPatience);
       start_over();
     } else if (chunks_ % kWindow == 0 && waits_ > 0) {
@@ -44,7 +44,7 @@ class ThreadTuner {
   static constexpr size_t kWindow = 16;         // chunks
   static constexpr size_t kMaxPatience = 4096;  // chunks
 
-  const size_t most_;
+  const size_t max_;
   size_t helpers_;
   const bool tune_;
   size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is removed

@@ -13,9 +13,9 @@ Node::Node(const ElementOps& element, std::vector<NodePtr> inputs)
         for (const NodePtr& input : inputs_) most = std::max(most, input->in_a_row_);
         return most + 1;
       }()) {
-  if (in_a_row_ > kMostInARow) {
+  if (in_a_row_ > kMaxInARow) {
     throw Error({.kind = ErrorKind::limit_exceeded,
-                 .reason = "more than " + std::to_string(kMostInARow) + " operators in a row",
+                 .reason = "more than " + std::to_string(kMaxInARow) + " operators in a row",
                  .hint = "name all files in one source, or do the work of many functions in one"});
   }
 }

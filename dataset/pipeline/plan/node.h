@@ -31,7 +31,7 @@ constexpr Cardinality sum_of_cardinalities(Cardinality a, Cardinality b) {
 
 class Node {
  public:
-  // Throws Error{limit_exceeded} for more than kMostInARow operators in a row.
+  // Throws Error{limit_exceeded} for more than kMaxInARow operators in a row.
   explicit Node(const ElementOps& element, std::vector<NodePtr> inputs = {});
   virtual ~Node() = default;
   Node(const Node&) = delete;
@@ -59,7 +59,7 @@ class Node {
   virtual Cardinality cardinality() const { return kUnknownCardinality; }
 
   // An operator calls the one before it, so the threads' stacks limit how long a chain may be.
-  static constexpr size_t kMostInARow = 4096;
+  static constexpr size_t kMaxInARow = 4096;
 
  protected:
   const std::vector<NodePtr>& inputs() const { return inputs_; }

@@ -9,9 +9,9 @@ namespace recordpipe {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr uint64_t kMostBytes = uint64_t{1} << 48;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 48;
 // Limit on rows without bytes, because any number of such rows fits into the smallest file.
-constexpr uint64_t kMostEmptyRows = uint64_t{1} << 20;
+constexpr uint64_t kMaxEmptyRows = uint64_t{1} << 20;
 
 [[noreturn]] void corrupted(const std::string& reason) {
   throw Error({.kind = ErrorKind::corrupted, .reason = "not a .npy file: " + reason});
@@ -50,7 +50,7 @@ class Literal {
     size_t digits = 0;
     uint64_t value = 0;
     while (digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') {
-      if (value > kMostBytes) corrupted("a number in its header is too large");
+      if (value > kMaxBytes) corrupted("a number in its header is too large");
       value = value * 10 + static_cast<uint64_t>(rest_[digits++] - '0');
     }
     if (digits == 0) return std::nullopt;
@@ -136,7 +136,7 @@ uint64_t product(std::span<const uint64_t> shape, size_t item_size) {
   for (const uint64_t length : shape) {
     empty = empty || length == 0;
     if (__builtin_mul_overflow(values, length, &values) ||
-        __builtin_mul_overflow(bytes, length, &bytes) || bytes > kMostBytes) {
+        __builtin_mul_overflow(bytes, length, &bytes) || bytes > kMaxBytes) {
       if (!empty) corrupted("its shape is larger than any file");
       return 0;
     }
@@ -194,7 +194,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file) {
     corrupted("its header is incomplete");
   if (header.shape.empty()) unsupported("an array without a dimension, so without rows");
   product(header.shape, header.item_size);
-  if (header.row_bytes() == 0 && header.rows() > kMostEmptyRows) {
+  if (header.row_bytes() == 0 && header.rows() > kMaxEmptyRows) {
     unsupported(std::to_string(header.rows()) + " rows without a byte");
   }
   return header;

@@ -21,7 +21,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostArrays = 100'000;
+constexpr size_t kMaxArrays = 100'000;
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr std::string_view kEnding = ".npy";
 
@@ -170,7 +170,7 @@ std::vector<NpzArray> read_all_arrays(ZipReader& zip, const NumpyReadOptions& op
     }
     name.resize(name.size() - kEnding.size());
     if (!names.insert(name).second) fail(ErrorKind::corrupted, member, "duplicate member");
-    if (arrays.size() == kMostArrays)
+    if (arrays.size() == kMaxArrays)
       fail(ErrorKind::limit_exceeded, zip.path(), "more than 100,000 arrays");
     arrays.push_back(read_member(zip, std::move(name), member, options, file));
   }

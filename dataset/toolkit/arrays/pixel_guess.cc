@@ -89,7 +89,7 @@ std::optional<PixelGuess::Shape> PixelGuess::shape_of(const MessageView& record,
     const auto width = number_of(record, prefix + "width");
     if (!height || !width || bytes % (*height * *width) != 0) continue;
     const size_t channels = bytes / (*height * *width);
-    if (channels < 1 || channels > kMostChannels) continue;
+    if (channels < 1 || channels > kMaxChannels) continue;
     return Shape{{*height, *width, channels}, "from the record's height and width"};
   }
   for (const KnownSize& known : kKnownSizes) {

@@ -41,11 +41,11 @@ void Distribution::count_ends(double value, uint64_t times) {
 }
 
 void Distribution::add(double value) {
-  constexpr size_t kLeastWaiting = 256;
+  constexpr size_t kMinWaiting = 256;
   count_ends(value, 1);
   if (std::isinf(value)) return;
   waiting_.push_back(value);
-  if (waiting_.size() >= std::max(kLeastWaiting, entries_.size() / 2)) settle();
+  if (waiting_.size() >= std::max(kMinWaiting, entries_.size() / 2)) settle();
 }
 
 template <typename Value>
@@ -104,8 +104,8 @@ void Distribution::add_entries(std::span<const Entry> rising) const {
 }
 
 void Distribution::make_room() const {
-  if (dropped_bits_ == 0 && entries_.size() > most_exact_) widen_to(kFirstDroppedBits);
-  while (dropped_bits_ > 0 && entries_.size() > most_buckets_) widen_to(dropped_bits_ + 1);
+  if (dropped_bits_ == 0 && entries_.size() > max_exact_) widen_to(kFirstDroppedBits);
+  while (dropped_bits_ > 0 && entries_.size() > max_buckets_) widen_to(dropped_bits_ + 1);
 }
 
 void Distribution::widen_to(int dropped_bits) const {
@@ -125,8 +125,8 @@ void Distribution::widen_to(int dropped_bits) const {
 
 void Distribution::limit(size_t most) {
   settle();
-  most_exact_ = std::min(most_exact_, most);
-  most_buckets_ = std::min(most_buckets_, most);
+  max_exact_ = std::min(max_exact_, most);
+  max_buckets_ = std::min(max_buckets_, most);
   make_room();
   entries_.shrink_to_fit();
 }
@@ -143,7 +143,7 @@ void Distribution::merge(const Distribution& other) {
   below_ += other.below_;
   above_ += other.above_;
   if (other.dropped_bits_ > dropped_bits_) widen_to(other.dropped_bits_);
-  Distribution narrow(other.most_exact_, other.most_buckets_);
+  Distribution narrow(other.max_exact_, other.max_buckets_);
   narrow.entries_ = other.entries_;
   narrow.dropped_bits_ = other.dropped_bits_;
   if (dropped_bits_ > other.dropped_bits_) narrow.widen_to(dropped_bits_);

@@ -15,8 +15,8 @@ namespace {
 
 // Limits of FeatureStatistics: on the entries of all distributions (16 bytes each), and on the
 // bytes of all frequent values.
-constexpr size_t kMostNumbers = size_t{1} << 20;
-constexpr size_t kFewestNumbers = Distribution::kMostBuckets / 64;
+constexpr size_t kMaxNumbers = size_t{1} << 20;
+constexpr size_t kFewestNumbers = Distribution::kMaxBuckets / 64;
 constexpr size_t kMostFrequentBytes = size_t{6} << 20;
 constexpr size_t kFewestFrequent = 16;
 // A string of 32 bytes has an allocation of its own, besides its entry.
@@ -24,8 +24,8 @@ constexpr size_t kNumberEntry = sizeof(FrequentValues<int64_t>::Entry);
 constexpr size_t kStringEntry = sizeof(FrequentValues<std::string>::Entry) + 48;
 
 template <typename Values>
-constexpr NameLimits kStatisticsLimits = {.most_names = StatisticsOf<Values>::kMostNames,
-                                          .most_bytes = StatisticsOf<Values>::kMostNameBytes};
+constexpr NameLimits kStatisticsLimits = {.max_names = StatisticsOf<Values>::kMaxNames,
+                                          .max_bytes = StatisticsOf<Values>::kMaxNameBytes};
 
 // Adds `message` to `all`. Calls added() after each feature and each feature list.
 template <typename Values, typename Added>
@@ -81,7 +81,7 @@ void FeatureStatistics::add(const MessageView& message, std::span<const std::str
 void FeatureStatistics::merge(const StatisticsPart& part) { merge_part(part); }
 
 void FeatureStatistics::merge(const FeatureStatistics& other) {
-  most_numbers_ = std::min(most_numbers_, other.most_numbers_);
+  max_numbers_ = std::min(max_numbers_, other.max_numbers_);
   most_frequent_ = std::min(most_frequent_, other.most_frequent_);
   skipped.merge(other.skipped);
   merge_part(other);
@@ -120,7 +120,7 @@ void FeatureStatistics::make_room() {
   };
   // Features that were added since the last call must be limited, too.
   const auto limit = [&] {
-    for_each_feature([&](ValueStatistics& values) { values.limit(most_numbers_, most_frequent_); });
+    for_each_feature([&](ValueStatistics& values) { values.limit(max_numbers_, most_frequent_); });
   };
   limit();
   const auto numbers = [&] {
@@ -131,8 +131,8 @@ void FeatureStatistics::make_room() {
     });
     return sum;
   };
-  while (numbers() > kMostNumbers && most_numbers_ > kFewestNumbers) {
-    most_numbers_ /= 2;
+  while (numbers() > kMaxNumbers && max_numbers_ > kFewestNumbers) {
+    max_numbers_ /= 2;
     limit();
   }
   const auto frequent_bytes = [&] {

@@ -23,8 +23,8 @@ std::optional<Kind> only_kind(std::span<const uint64_t> counts, Kind fallback) {
   return found ? found : fallback;
 }
 
-constexpr NameLimits kSchemaLimits = {.most_names = InferredSchema::kMostNames,
-                                      .most_bytes = InferredSchema::kMostNameBytes};
+constexpr NameLimits kSchemaLimits = {.max_names = InferredSchema::kMaxNames,
+                                      .max_bytes = InferredSchema::kMaxNameBytes};
 
 }  // namespace
 

@@ -46,8 +46,8 @@ struct StatisticsArchive {
 
   static void archive(auto& state, Distribution& distribution) {
     distribution.settle();
-    state.number(distribution.most_exact_);
-    state.number(distribution.most_buckets_);
+    state.number(distribution.max_exact_);
+    state.number(distribution.max_buckets_);
     state.number(distribution.count_);
     state.number(distribution.below_);
     state.number(distribution.above_);
@@ -72,7 +72,7 @@ struct StatisticsArchive {
 
   template <typename Value>
   static void archive(auto& state, FrequentValues<Value>& frequent) {
-    state.number(frequent.most_);
+    state.number(frequent.max_);
     state.number(frequent.exact_);
     archive_vector(state, frequent.entries_, [&](auto& entry) {
       if constexpr (std::is_arithmetic_v<Value>) {
@@ -123,7 +123,7 @@ struct StatisticsArchive {
     state.number(statistics.name_bytes);
     state.number(statistics.left_out);
     archive(state, statistics.skipped);
-    state.number(statistics.most_numbers_);
+    state.number(statistics.max_numbers_);
     state.number(statistics.most_frequent_);
     const auto one = [&](auto& values) { archive(state, values); };
     archive_map(state, statistics.features, one);
@@ -142,7 +142,7 @@ struct StatisticsArchive {
 namespace {
 
 // Names for the message of an error.
-constexpr size_t kMostPresent = 1000;
+constexpr size_t kMaxPresent = 1000;
 
 Where::Seen seen_of(const SurveyOptions& options) {
   const std::optional<Where>& where = options.filter.where();
@@ -205,7 +205,7 @@ void StatisticsMerge::add(std::string_view bytes) {
   if (where_) where_->add_seen(seen);
   statistics_.merge(statistics);
   found_.merge(found);
-  if (present_.size() < kMostPresent) present_.merge(present);
+  if (present_.size() < kMaxPresent) present_.merge(present);
 }
 
 FeatureStatistics StatisticsMerge::finish(const Tell& tell) {

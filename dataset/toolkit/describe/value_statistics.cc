@@ -157,7 +157,7 @@ void BytesStatistics::add(std::span<const std::byte> value) {
     ++long_values;
   } else {
     waiting_.emplace_back(reinterpret_cast<const char*>(value.data()), value.size());
-    if (waiting_.size() >= kMostWaiting) settle();
+    if (waiting_.size() >= kMaxWaiting) settle();
   }
 }
 
@@ -221,10 +221,10 @@ void ValueStatistics::merge(const ValueStatistics& other) {
   bytes.merge(other.bytes);
 }
 
-void ValueStatistics::limit(size_t most_numbers, size_t most_frequent) {
-  int64s.distribution.limit(most_numbers);
-  floats.distribution.limit(most_numbers);
-  bytes.lengths.limit(most_numbers);
+void ValueStatistics::limit(size_t max_numbers, size_t most_frequent) {
+  int64s.distribution.limit(max_numbers);
+  floats.distribution.limit(max_numbers);
+  bytes.lengths.limit(max_numbers);
   int64s.frequent.limit(most_frequent);
   floats.frequent.limit(most_frequent);
   bytes.frequent.limit(most_frequent);

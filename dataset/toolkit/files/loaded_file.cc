@@ -16,7 +16,7 @@ std::span<const std::byte> LoadedFile::read(uint64_t offset, size_t size,
 }
 
 std::unique_ptr<RandomAccessFile> loaded_if_small(std::unique_ptr<RandomAccessFile> file) {
-  if (file->size() > kMostLoaded) return file;
+  if (file->size() > kMaxLoaded) return file;
   return std::make_unique<LoadedFile>(*file);
 }
 

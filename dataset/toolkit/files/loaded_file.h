@@ -14,7 +14,7 @@ namespace recordpipe {
 
 // Files up to this size are loaded: reading them once takes less time than mapping them, and than
 // reading their records one by one.
-inline constexpr uint64_t kMostLoaded = uint64_t{1} << 20;
+inline constexpr uint64_t kMaxLoaded = uint64_t{1} << 20;
 
 // The content of a regular file, read once and whole.
 class LoadedFile final : public RandomAccessFile {

@@ -43,7 +43,7 @@ FileTurn turn_of_headers(const FileWork& work, const std::string& path) {
   const InputStatus status = input_status(work, path);
   return {.status = status,
           .is_alone = status.is_stream,
-          .is_small = status.is_local_regular && status.size < kMostBytesInGroup};
+          .is_small = status.is_local_regular && status.size < kMaxBytesInGroup};
 }
 
 }  // namespace recordpipe

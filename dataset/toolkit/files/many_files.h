@@ -40,8 +40,8 @@ struct FileShare {
 };
 
 // Limits on the small files that one thread works on in a row.
-inline constexpr size_t kMostFilesInGroup = 32;
-inline constexpr uint64_t kMostBytesInGroup = uint64_t{1} << 20;
+inline constexpr size_t kMaxFilesInGroup = 32;
+inline constexpr uint64_t kMaxBytesInGroup = uint64_t{1} << 20;
 
 namespace internal {
 
@@ -52,8 +52,8 @@ struct GroupResult {
 };
 
 // As many files as leave each thread several groups.
-inline size_t most_files_in_group(size_t count, size_t threads) {
-  return std::clamp<size_t>(count / (8 * threads), 1, kMostFilesInGroup);
+inline size_t max_files_in_group(size_t count, size_t threads) {
+  return std::clamp<size_t>(count / (8 * threads), 1, kMaxFilesInGroup);
 }
 
 }  // namespace internal
@@ -80,7 +80,7 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
   using Group = std::vector<FileShare>;
   using Done = internal::GroupResult<Result>;
   const size_t threads_each = std::max<size_t>(1, threads / std::max<size_t>(1, count));
-  const size_t most_in_group = internal::most_files_in_group(count, threads);
+  const size_t max_in_group = internal::max_files_in_group(count, threads);
   size_t number = 0;
   std::optional<FileTurn> turn;  // of the file `number`
   bool more = true;
@@ -95,9 +95,9 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
   const std::function<std::optional<Group>()> next_group = [&]() -> std::optional<Group> {
     Group group;
     uint64_t bytes = 0;
-    while (group.size() < most_in_group && bytes < kMostBytesInGroup && has_next() &&
+    while (group.size() < max_in_group && bytes < kMaxBytesInGroup && has_next() &&
            !turn->is_alone && (group.empty() || turn->is_small)) {
-      bytes += turn->is_small ? turn->status.size : kMostBytesInGroup;
+      bytes += turn->is_small ? turn->status.size : kMaxBytesInGroup;
       group.push_back(take(threads_each));
     }
     return group.empty() ? std::nullopt : std::optional(std::move(group));

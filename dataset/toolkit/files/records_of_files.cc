@@ -12,9 +12,9 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostAhead = 16;
+constexpr size_t kMaxAhead = 16;
 // Opening a file takes little time beside reading it.
-constexpr size_t kMostOpening = 4;
+constexpr size_t kMaxOpening = 4;
 constexpr ReadAheadOptions kInflatedAhead{.block_size = size_t{256} << 10, .blocks = 4};
 
 std::unique_ptr<RecordReader> open_reader(const FileWork& work, const std::string& path,
@@ -37,7 +37,7 @@ struct RecordsOfFiles::State {
   const FileWork& work;
   const std::vector<std::string>& paths;
   const RecordReadOptions reading;
-  const size_t most_ahead;
+  const size_t max_ahead;
   std::deque<parallel::Job<std::unique_ptr<RecordReader>>> opening = {};  // not valid: a stream
   size_t next = 0;                                                        // path to be opened ahead
   std::unique_ptr<RecordReader> current = nullptr;
@@ -53,7 +53,7 @@ struct RecordsOfFiles::State {
   }
 
   void open_ahead() {
-    for (; next < paths.size() && opening.size() <= most_ahead; ++next) {
+    for (; next < paths.size() && opening.size() <= max_ahead; ++next) {
       const std::string& path = paths[next];
       const InputStatus status = input_status(work, path);
       if (status.is_stream) {
@@ -66,7 +66,7 @@ struct RecordsOfFiles::State {
 
   // Opens the next file. Returns false at the end.
   bool open_next() {
-    if (most_ahead == 0) {
+    if (max_ahead == 0) {
       if (next == paths.size()) return false;
       current = open(paths[next++]);
     } else {
@@ -92,9 +92,9 @@ RecordsOfFiles::RecordsOfFiles(const FileWork& work, const std::vector<std::stri
       new State{.work = work,
                 .paths = paths,
                 .reading = reading,
-                .most_ahead = std::min({at_once, is_distant ? at_once : kMostAhead, others}),
+                .max_ahead = std::min({at_once, is_distant ? at_once : kMaxAhead, others}),
                 .jobs = parallel::Jobs(
-                    std::min({at_once, is_distant ? at_once : kMostOpening, paths.size()}), kind)});
+                    std::min({at_once, is_distant ? at_once : kMaxOpening, paths.size()}), kind)});
 }
 
 RecordsOfFiles::~RecordsOfFiles() = default;

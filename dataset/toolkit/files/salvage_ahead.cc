@@ -19,11 +19,11 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostFound = size_t{32} << 20;    // of all files together
-constexpr size_t kLeastFound = size_t{256} << 10;  // of each file
+constexpr size_t kMaxFound = size_t{32} << 20;   // of all files together
+constexpr size_t kMinFound = size_t{256} << 10;  // of each file
 // The sizes of pieces: each is handed over to a thread that may have to be woken for it.
-constexpr size_t kLeastPiece = size_t{128} << 10;
-constexpr size_t kMostPiece = size_t{512} << 10;
+constexpr size_t kMinPiece = size_t{128} << 10;
+constexpr size_t kMaxPiece = size_t{512} << 10;
 // The memory of a region: with its text.
 constexpr size_t kRegion = 512;
 
@@ -41,12 +41,12 @@ class FoundAhead {
  public:
   using Found = std::variant<Compression, Piece, DamagedRegion>;
 
-  explicit FoundAhead(size_t most) : most_(most) {}
+  explicit FoundAhead(size_t most) : max_(most) {}
 
   // Waits while there is no room. Throws Abandoned.
   void put(Found found, size_t memory) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return bytes_ < most_ || abandoned_; });
+    changed_.wait(lock, [&] { return bytes_ < max_ || abandoned_; });
     if (abandoned_) throw Abandoned();
     bytes_ += memory;
     found_.push_back({std::move(found), memory});
@@ -79,7 +79,7 @@ class FoundAhead {
   }
   const ScanTotals& totals() const { return *totals_; }  // after the end
   // With one thread for each of many files, there is little room for each.
-  size_t piece_size() const { return std::clamp(most_ / 8, kLeastPiece, kMostPiece); }
+  size_t piece_size() const { return std::clamp(max_ / 8, kMinPiece, kMaxPiece); }
   void abandon() {
     const std::lock_guard lock(mutex_);
     abandoned_ = true;
@@ -92,7 +92,7 @@ class FoundAhead {
     size_t memory;
   };
 
-  const size_t most_;
+  const size_t max_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Held> found_;
@@ -170,15 +170,15 @@ struct SalvageAhead::State {
   const RecordReadOptions reading;
   const size_t threads;
   const bool is_ahead;
-  const size_t most_scans;  // begun ahead
+  const size_t max_scans;  // begun ahead
   std::deque<Scan> scans = {};
   size_t begun = 0;
   size_t taken = 0;
   parallel::Jobs jobs;  // last: ends before its jobs' data is destroyed
 
   void begin_scans() {
-    const size_t most = std::max(kLeastFound, kMostFound / most_scans);
-    for (; begun < paths.size() && scans.size() < most_scans; ++begun) {
+    const size_t most = std::max(kMinFound, kMaxFound / max_scans);
+    for (; begun < paths.size() && scans.size() < max_scans; ++begun) {
       const std::string& path = paths[begun];
       Scan scan = {turn_of_content(work, path)};
       if (is_ahead && !scan.turn.is_alone) {
@@ -201,7 +201,7 @@ SalvageAhead::SalvageAhead(const FileWork& work, const std::vector<std::string>&
                          .reading = reading,
                          .threads = count,
                          .is_ahead = is_ahead,
-                         .most_scans = is_ahead ? 2 * count + 1 : 1,
+                         .max_scans = is_ahead ? 2 * count + 1 : 1,
                          // A scan waits while what it has found is not taken.
                          .jobs = parallel::Jobs(is_ahead ? std::min(count - 1, paths.size()) : 1,
                                                 parallel::CrewKind::waits)});

@@ -76,9 +76,9 @@ void scan_plain(const FileWork& work, const RandomAccessFile& file,
 bool scan_local(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
                 size_t threads, uint64_t size, CountedSinks& sinks) {
   if (reading.compression.value_or(Compression::none) != Compression::none) return false;
-  if (size <= kMostLoaded) {
+  if (size <= kMaxLoaded) {
     const auto opened = work.files.open_random(path);
-    if (opened->size() <= kMostLoaded) {
+    if (opened->size() <= kMaxLoaded) {
       const LoadedFile file(*opened);
       if (compression_of(file, reading) != Compression::none) return false;
       scan_plain(work, file, file.bytes(), 1, sinks);

@@ -58,7 +58,7 @@ std::optional<std::vector<CsvCell>> CsvReader::next() {
     row_begin_ += std::exchange(row_size_, 0);
     std::vector<CsvCell> row;
     do {
-      if (row.size() == kMostCells) {
+      if (row.size() == kMaxCells) {
         throw Error({.kind = ErrorKind::limit_exceeded,
                      .path = path(),
                      .reason = "line " + std::to_string(row_line_) + ": more than 100,000 cells"});

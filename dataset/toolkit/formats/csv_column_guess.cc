@@ -19,8 +19,8 @@ namespace {
 
 // Returns the beginning of a long text, for messages.
 std::string shortened(std::string_view text) {
-  constexpr size_t kMost = 40;
-  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+  constexpr size_t kMax = 40;
+  return printable(text.substr(0, kMax)) + (text.size() > kMax ? "..." : "");
 }
 
 // Returns whether `text` is a code such as 007, which would lose its zeros as a number.

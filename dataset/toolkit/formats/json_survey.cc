@@ -47,7 +47,7 @@ JsonSurvey::Kinds& JsonSurvey::kinds_of(std::string_view name) {
   const auto found = features_.find(name);
   if (found != features_.end()) return found->second;
   name_bytes_ += name.size();
-  if (features_.size() == kMostNames || name_bytes_ > kMostNameBytes) {
+  if (features_.size() == kMaxNames || name_bytes_ > kMaxNameBytes) {
     throw Error({.kind = ErrorKind::limit_exceeded,
                  .reason = "more than 1,000,000 names of features, or 64 MiB of them"});
   }

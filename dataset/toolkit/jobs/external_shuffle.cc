@@ -14,7 +14,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kShuffleStream = 0x5348'5546'464c'4501;  // the shuffle's random stream
-constexpr size_t kLeastMemory = size_t{256} << 10;
+constexpr size_t kMinMemory = size_t{256} << 10;
 constexpr int kBucketBits = 8;
 constexpr size_t kBuckets = size_t{1} << kBucketBits;
 
@@ -205,7 +205,7 @@ struct ExternalShuffle::State {
       : options(std::move(wanted)),
         key(derive_key(options.seed, kShuffleStream)),
         records(options, 64 - kBucketBits) {
-    options.memory = std::max(options.memory, kLeastMemory);
+    options.memory = std::max(options.memory, kMinMemory);
   }
 
   ExternalShuffleOptions options;

@@ -18,7 +18,7 @@ constexpr size_t kOutputBufferSize = size_t{256} << 10;
 // For many files at a time.
 constexpr size_t kAllBuffers = size_t{16} << 20;
 constexpr size_t kAllBlocks = size_t{32} << 20;
-constexpr size_t kLeastBlock = size_t{64} << 10;
+constexpr size_t kMinBlock = size_t{64} << 10;
 
 // Higher levels hardly help for images, floats and integers: CIFAR-10's records shrink to 92 % at
 // every zlib level, and level 6 takes 50 % more time.
@@ -33,7 +33,7 @@ size_t files_at_once(const RecordOutputOptions& options) {
 ParallelDeflateOptions deflate_options(const RecordOutputOptions& options) {
   const int usual = options.compression == Compression::zstd ? kDefaultZstdLevel : kDefaultLevel;
   size_t block = kDeflateBlockSize;
-  while (block > kLeastBlock && files_at_once(options) > kAllBlocks / block) block /= 2;
+  while (block > kMinBlock && files_at_once(options) > kAllBlocks / block) block /= 2;
   return {.format = options.compression,
           .level = options.level.value_or(usual),
           .fast = options.fast,
@@ -98,12 +98,12 @@ void check_level(const RecordOutputOptions& options) {
 }
 
 void check_files_at_once(const RecordOutputOptions& options) {
-  if (files_at_once(options) <= RecordOutputOptions::kMostAtOnce) return;
+  if (files_at_once(options) <= RecordOutputOptions::kMaxAtOnce) return;
   throw Error({.kind = ErrorKind::limit_exceeded,
                .path = options.path,
                .reason = std::to_string(files_at_once(options)) +
                          " files would be written at a time: more than " +
-                         std::to_string(RecordOutputOptions::kMostAtOnce),
+                         std::to_string(RecordOutputOptions::kMaxAtOnce),
                .hint = "fill the shards one after another, in blocks"});
 }
 

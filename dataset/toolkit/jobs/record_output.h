@@ -25,9 +25,9 @@ enum class ShardOrder {
 };
 
 struct RecordOutputOptions {
-  static constexpr size_t kMostShards = 99'999;  // five digits
+  static constexpr size_t kMaxShards = 99'999;  // five digits
   // Files that are written at the same time: shards in round-robin order, times splits.
-  static constexpr size_t kMostAtOnce = 10'000;
+  static constexpr size_t kMaxAtOnce = 10'000;
 
   std::string path = {};
   Compression compression = Compression::none;
@@ -49,7 +49,7 @@ struct RecordOutputOptions {
   bool needs_counts() const { return shards > 0 && order == ShardOrder::blocks; }
 };
 
-// Throws Error{limit_exceeded} for more than kMostAtOnce files at a time.
+// Throws Error{limit_exceeded} for more than kMaxAtOnce files at a time.
 void check_files_at_once(const RecordOutputOptions& options);
 
 // The path of a file; `files`: their number in the split.

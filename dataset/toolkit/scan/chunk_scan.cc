@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kSearch = uint64_t{64} << 10;
 // Limit on the stretches of a chunk, so that a file full of damage takes little memory. The scan
 // itself continues after them.
-constexpr size_t kMostStretches = 1000;
+constexpr size_t kMaxStretches = 1000;
 // Returns how many bytes of the file a thread may keep resident: a whole chunk, which is released
 // at once, because each release interrupts all threads.
 uint64_t resident(uint64_t chunk) { return std::max(chunk, uint64_t{256} << 10); }
@@ -46,7 +46,7 @@ ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end
   RecordWalk walk(input, begin, {.horizon = end + (end - begin) / 2}, std::move(stop));
   if (!walk.find_before(touched)) return facts;
   const uint64_t first = walk.position();
-  while (walk.position() < end && facts.stretches.size() < kMostStretches) {
+  while (walk.position() < end && facts.stretches.size() < kMaxStretches) {
     const uint64_t from = walk.position();
     if (const uint64_t records = walk.pass_intact(end); records > 0) {
       facts.stretches.push_back(IntactRecords{from, walk.position(), records});

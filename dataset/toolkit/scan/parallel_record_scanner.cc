@@ -8,7 +8,7 @@
 // headers are valid, distributes the CRC computations to the threads, and continues; if a CRC is
 // wrong, the scan goes back. A single walk crosses damage, and its time is bounded even with false
 // headers (record_walk.h). The scan stops assuming that headers are valid once it has lost too many
-// bytes of work to false headers (kMostScannedInVain).
+// bytes of work to false headers (kMaxScannedInVain).
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace {
 // than distributing a few records at a time.
 constexpr uint64_t kWalkOn = uint64_t{64} << 10;
 // Limit on bytes read in vain, in addition to the number of scanned bytes.
-constexpr uint64_t kMostScannedInVain = uint64_t{64} << 20;
+constexpr uint64_t kMaxScannedInVain = uint64_t{64} << 20;
 
 uint64_t chunk_size_of(const ParallelScanOptions& options) {
   if (options.chunk_size > 0) return options.chunk_size;
@@ -66,7 +66,7 @@ class ParallelRecordScanner::State {
         walk_(input_, 0, {}, options.stop),
         only_walks_(thread_count(options.threads) == 1 &&
                     (size_ <= chunk_size_ || options.chunk_size == 0)),
-        most_planned_(2 * thread_count(options.threads) + 1),
+        max_planned_(2 * thread_count(options.threads) + 1),
         jobs_(thread_count(options.threads)) {}
 
   std::optional<Stretch> next() {
@@ -85,7 +85,7 @@ class ParallelRecordScanner::State {
   std::optional<Stretch> next_stretch() {
     while (true) {
       if (only_walks_) return step();
-      while (!damaged_ && planned_.size() < most_planned_ && plan_next()) {
+      while (!damaged_ && planned_.size() < max_planned_ && plan_next()) {
       }
       if (planned_.empty()) {
         damaged_ = false;
@@ -107,7 +107,7 @@ class ParallelRecordScanner::State {
       add(std::move(planned));
       return true;
     }
-    const bool may_believe = plan_end_ >= walk_until_ && lost_ <= offset_ + kMostScannedInVain;
+    const bool may_believe = plan_end_ >= walk_until_ && lost_ <= offset_ + kMaxScannedInVain;
     const auto end = may_believe ? end_of_record(plan_end_) : std::nullopt;
     if (!end) {
       damaged_ = true;
@@ -129,7 +129,7 @@ class ParallelRecordScanner::State {
   // Returns the facts of a chunk. Starts threads on this chunk and on the following chunks.
   const ChunkFacts& facts_of(uint64_t chunk) {
     chunks_.erase(chunks_.begin(), chunks_.lower_bound(chunk));
-    for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size_; ++i) {
+    for (uint64_t i = chunk; i < chunk + max_planned_ && i * chunk_size_ < size_; ++i) {
       if (chunks_.contains(i)) continue;
       const uint64_t begin = i * chunk_size_;
       const uint64_t end = std::min(begin + chunk_size_, size_);
@@ -260,7 +260,7 @@ class ParallelRecordScanner::State {
   RecordWalk walk_;
   // With one thread, another one would only cost time. (One of many files.)
   const bool only_walks_;
-  const size_t most_planned_;
+  const size_t max_planned_;
 
   std::map<uint64_t, Chunk> chunks_;  // by index
   std::deque<Planned> planned_;

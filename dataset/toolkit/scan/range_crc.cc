@@ -7,7 +7,7 @@ namespace recordpipe {
 void RangeCrc::extend_to(uint64_t end) {
   uint64_t released = place(prefix_.size() - 1);
   while (place(prefix_.size() - 1) + spacing_ <= end) {
-    if (prefix_.size() >= most_) {
+    if (prefix_.size() >= max_) {
       for (size_t i = 0; 2 * i < prefix_.size(); ++i) prefix_[i] = prefix_[2 * i];
       prefix_.resize((prefix_.size() + 1) / 2);
       spacing_ *= 2;

@@ -17,10 +17,10 @@ namespace recordpipe {
 class RangeCrc {
  public:
   // Maximum number of checkpoints (4 MiB). When it is reached, every second checkpoint is dropped.
-  static constexpr size_t kMostCheckpoints = size_t{1} << 20;
+  static constexpr size_t kMaxCheckpoints = size_t{1} << 20;
 
-  explicit RangeCrc(ScanInput& input, size_t most_checkpoints = kMostCheckpoints)
-      : input_(input), most_(most_checkpoints) {}
+  explicit RangeCrc(ScanInput& input, size_t max_checkpoints = kMaxCheckpoints)
+      : input_(input), max_(max_checkpoints) {}
 
   // Returns the CRC of [begin, end), which must be inside the content. `begin` must not decrease
   // from call to call. Over all calls, each byte is read once for the checkpoints. Each call also
@@ -34,7 +34,7 @@ class RangeCrc {
   void extend_to(uint64_t end);
 
   ScanInput& input_;
-  const size_t most_;
+  const size_t max_;
   uint64_t origin_ = 0;
   uint64_t spacing_ = kSpacing;
   // Entry i is the CRC of [origin_, place(i)).

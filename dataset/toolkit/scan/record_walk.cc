@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kShort = 4096;
 // When the bytes that pass_intact() read in vain exceed the walk's progress by more than this,
 // pass_intact() accepts only short records.
-constexpr uint64_t kMostWalkedInVain = uint64_t{1} << 20;
+constexpr uint64_t kMaxWalkedInVain = uint64_t{1} << 20;
 // The number of offsets between checks for a stop request.
 constexpr uint64_t kPlacesAtOnce = uint64_t{1} << 18;
 
@@ -123,7 +123,7 @@ std::optional<RecordWalk::Step> RecordWalk::gap_here() {
 uint64_t RecordWalk::pass_intact(uint64_t until) {
   // Longer records are left to next(), which doesn't read the same bytes again for each of many
   // false headers.
-  const bool trusting = in_vain_ <= position_ - start_ + kMostWalkedInVain;
+  const bool trusting = in_vain_ <= position_ - start_ + kMaxWalkedInVain;
   const FramingRules rules = {.max_record_size =
                                   trusting ? FileScanInput::kWindow - kRecordOverhead : kShort};
   uint64_t records = 0;

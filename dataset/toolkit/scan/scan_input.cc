@@ -15,7 +15,7 @@ constexpr size_t kReadSize = size_t{256} << 10;
 
 // Limit on recorded gaps, because each takes memory. Further gaps are not reported, only the intact
 // parts between them, and what they have lost as a loss of the last recorded one.
-constexpr size_t kMostGaps = 1000;
+constexpr size_t kMaxGaps = 1000;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ std::span<const std::byte> FileScanInput::view(uint64_t offset, uint64_t size) {
   const auto known = kept(offset);
   if (known.size() >= size && !known.empty()) return known;
   if (stable_) return file_.read(offset, size_ - offset, {});
-  if (!aside_ || aside_->size() < size) aside_.emplace(std::max(size, kLeastRead));
+  if (!aside_ || aside_->size() < size) aside_.emplace(std::max(size, kMinRead));
   read(offset, aside_->part(0, size));
   return aside_->part(0, size);
 }
@@ -76,11 +76,11 @@ std::span<const std::byte> FileScanInput::window(uint64_t offset, uint64_t size)
   if (size > kWindow) return view(offset, size);
   const auto known = kept(offset);
   if (known.size() >= size && !known.empty()) return known;
-  if (buffer_ && !in_window(offset)) read_next_ = kLeastRead;
+  if (buffer_ && !in_window(offset)) read_next_ = kMinRead;
   if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(size_, 1)));
   std::ranges::copy(known, buffer_->data());
   const uint64_t ahead = std::min(end_ > offset ? end_ - offset : 0, read_next_);
-  const uint64_t filled = std::min(size_ - offset, std::max({size, ahead, kLeastRead}));
+  const uint64_t filled = std::min(size_ - offset, std::max({size, ahead, kMinRead}));
   read_next_ = std::min(2 * read_next_, kWindow);
   window_ = {};
   read(offset + known.size(), buffer_->part(known.size(), filled));
@@ -104,7 +104,7 @@ void FileScanInput::release(uint64_t begin, uint64_t end) {
   for (uint64_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) {
     const auto known = std::span(blocks_).first(block_count_);
     if (std::ranges::find(known, block) != known.end()) continue;
-    if (block_count_ == kMostBlocks) release_blocks();
+    if (block_count_ == kMaxBlocks) release_blocks();
     blocks_[block_count_++] = block;
   }
 }
@@ -174,7 +174,7 @@ void StreamScanInput::read_more() {
     const uint64_t lost = loss != nullptr ? loss->lost() : 0;
     const uint64_t here = offset_ + (end_ - begin_);
     const bool is_known = !gaps_.empty() && gaps_.back().offset == here;
-    if (is_known || gaps_.size() == kMostGaps) {
+    if (is_known || gaps_.size() == kMaxGaps) {
       gaps_.back().lost += lost;
     } else {
       gaps_.push_back({here, error, lost, loss != nullptr ? loss->size() : std::nullopt});

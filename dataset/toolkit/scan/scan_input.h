@@ -83,7 +83,7 @@ class FileScanInput final : public ScanInput {
   static constexpr uint64_t kFirstWindow = (uint64_t{64} << 10) + kRecordOverhead;
   // The size of the first read after a jump, and the minimum size beyond `end`, where reading ahead
   // stops.
-  static constexpr uint64_t kLeastRead = uint64_t{16} << 10;
+  static constexpr uint64_t kMinRead = uint64_t{16} << 10;
 
   explicit FileScanInput(const RandomAccessFile& file) : FileScanInput(file, 0, file.size()) {}
   // For records that begin in [begin, end), wherever they end.
@@ -106,7 +106,7 @@ class FileScanInput final : public ScanInput {
  private:
   // How many bytes the kernel maps around a touched page.
   static constexpr uint64_t kBlock = uint64_t{64} << 10;
-  static constexpr size_t kMostBlocks = 4;
+  static constexpr size_t kMaxBlocks = 4;
 
   // Returns whether `offset` is in the last window or at its end.
   bool in_window(uint64_t offset) const {
@@ -133,7 +133,7 @@ class FileScanInput final : public ScanInput {
   std::optional<RawBuffer> aside_;
   uint64_t read_next_ = kFirstWindow;
   // Indexes of the blocks that hold short ranges to be released, the most recent last.
-  std::array<uint64_t, kMostBlocks> blocks_ = {};
+  std::array<uint64_t, kMaxBlocks> blocks_ = {};
   size_t block_count_ = 0;
 };
 

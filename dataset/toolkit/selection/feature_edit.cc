@@ -194,7 +194,7 @@ EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdi
 
 namespace {
 
-constexpr size_t kMostNamesKept = 1000;
+constexpr size_t kMaxNamesKept = 1000;
 constexpr size_t kLongestName = 1000;
 
 }  // namespace
@@ -241,8 +241,7 @@ void FirstNames::add(const std::vector<std::string>& names) {
 }
 
 void FirstNames::add(std::string_view name) {
-  if (names_.size() == kMostNamesKept || name.size() > kLongestName || names_.contains(name))
-    return;
+  if (names_.size() == kMaxNamesKept || name.size() > kLongestName || names_.contains(name)) return;
   names_.emplace(name);
 }
 

@@ -74,8 +74,8 @@ void pass_over_records(const std::function<std::optional<NumberedRecord>()>& rea
                        const std::function<bool(Output)>& consume,
                        const std::function<bool(const NumberedRecord&)>& large,
                        const PassOptions& options = {}) {
-  const size_t most_threads =
-      std::max<size_t>(2, parallel::kMostInFlight / (options.growth * options.block_size));
+  const size_t max_threads =
+      std::max<size_t>(2, parallel::kMaxInFlight / (options.growth * options.block_size));
   std::optional<NumberedRecord> waiting;  // a large record, until the blocks before it are consumed
   std::exception_ptr failure;
   bool more = true;
@@ -111,7 +111,7 @@ void pass_over_records(const std::function<std::optional<NumberedRecord>()>& rea
     const auto next = [&] { return begun ? std::exchange(begun, std::nullopt) : next_block(); };
     if (begun) {
       parallel::in_order<RecordBlock, Output>(
-          {.threads = std::min(threads, most_threads)}, next, work, consume_wanted,
+          {.threads = std::min(threads, max_threads)}, next, work, consume_wanted,
           [&](const RecordBlock& block) { return options.growth * block.memory(); });
     }
     if (waiting && wanted) {

@@ -15,7 +15,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
-constexpr size_t kMostThreads = 16;                        // limits the memory of all blocks
+constexpr size_t kMaxThreads = 16;                         // limits the memory of all blocks
 
 // An edited record, or why it can't be edited.
 struct EditResult {
@@ -43,8 +43,7 @@ class Selector {
   SelectionReport run() {
     if (selection_.where || !selection_.edit.empty()) {
       pass_over_records<SelectedBlock>(
-          [this] { return next_record(); },
-          std::min(thread_count(selection_.threads), kMostThreads),
+          [this] { return next_record(); }, std::min(thread_count(selection_.threads), kMaxThreads),
           [this](RecordBlock block) { return select(std::move(block)); },
           [this](const SelectedBlock& selected) { return take_block(selected); },
           [this](const NumberedRecord& record) { return take_large(record); });

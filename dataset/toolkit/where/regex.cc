@@ -50,7 +50,7 @@ RE2::Options options_of(std::string_view pattern) {
 
 // "byte 3 of the pattern: bad repetition operator: **"
 std::string problem_of(const RE2& regex) {
-  constexpr size_t kMostShown = 100;
+  constexpr size_t kMaxShown = 100;
   if (regex.error_code() == RE2::ErrorPatternTooLarge) return "the pattern is too large";
   const std::string_view pattern = regex.pattern();
   const std::string_view part = regex.error_arg();
@@ -62,8 +62,8 @@ std::string problem_of(const RE2& regex) {
     reason = "byte " + std::to_string(at + 1) + " of " + reason;
   }
   const std::string& text = regex.error();  // ends with `part`
-  reason += text.substr(0, text.size() - part.size()) + one_line(part.substr(0, kMostShown));
-  if (part.size() > kMostShown) reason += "...";
+  reason += text.substr(0, text.size() - part.size()) + one_line(part.substr(0, kMaxShown));
+  if (part.size() > kMaxShown) reason += "...";
   const std::string_view rest = pattern.substr(std::min(at, pattern.size()));
   if (rest.starts_with("(?=") || rest.starts_with("(?!") || rest.starts_with("(?<=") ||
       rest.starts_with("(?<!")) {

@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 
 // Rows of a record batch where the plan has no batches: enough that the cost per batch is small,
 // and few enough that a batch of rows of a known size takes at most 16 MiB.
-constexpr size_t kMostRows = 1024;
-constexpr size_t kMostFixedBytes = 16 << 20;
+constexpr size_t kMaxRows = 1024;
+constexpr size_t kMaxFixedBytes = 16 << 20;
 
 size_t fixed_row_bytes(const ParseSpec& spec) {
   size_t bytes = 0;
@@ -67,7 +67,7 @@ Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
                  .hint = "call parse() first, and no function in Python after it"});
   }
   const size_t row_bytes = std::max<size_t>(fixed_row_bytes(*dataset.spec()), 1);
-  const size_t rows = std::clamp<size_t>(kMostFixedBytes / row_bytes, 1, kMostRows);
+  const size_t rows = std::clamp<size_t>(kMaxFixedBytes / row_bytes, 1, kMaxRows);
   return std::get<Dataset<Record>>(dataset.elements())
       .batch(rows, DropRemainder::no, dataset.spec()->collator);
 }

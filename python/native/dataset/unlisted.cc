@@ -28,7 +28,7 @@ Registry& counting() {
 }
 
 // The features that a warning names.
-constexpr size_t kMostShown = 10;
+constexpr size_t kMaxShown = 10;
 
 std::string text_of(const std::string& feature, const UnlistedFeatures::Count& count) {
   std::string text = feature + " of " + std::to_string(count.records) +
@@ -45,11 +45,11 @@ std::string take_text(UnlistedFeatures& watcher) {
   std::string text;
   size_t shown = 0;
   for (const auto& [feature, count] : counts) {
-    if (shown++ == kMostShown) break;
+    if (shown++ == kMaxShown) break;
     text += (text.empty() ? "" : "; ") + text_of(feature, count);
   }
-  if (counts.size() > kMostShown) {
-    text += "; and " + std::to_string(counts.size() - kMostShown) + " other features";
+  if (counts.size() > kMaxShown) {
+    text += "; and " + std::to_string(counts.size() - kMaxShown) + " other features";
   }
   const UnlistedFeatures::Options& options = watcher.options();
   return "left out, because the first " + std::to_string(options.looked_into) +

@@ -13,7 +13,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/http/certificates.h"
+#include "dataset/http/transfer/certificates.h"
 #include "python/native/files/file_path.h"
 #include "python/native/files/python_file_system.h"
 #include "python/native/interpreter/gil.h"

@@ -23,7 +23,7 @@ namespace recordpipe::python {
 namespace {
 
 constexpr size_t kLargestBlock = size_t{8} << 20;
-constexpr size_t kMostBlocks = 4;
+constexpr size_t kMaxBlocks = 4;
 // Of a stream with a limit, unless its blocks are smaller anyway.
 constexpr size_t kSmallestBlock = size_t{64} << 10;
 constexpr size_t kSmallestWindow = size_t{64} << 10;
@@ -316,7 +316,7 @@ PythonSource::PythonSource(OpenedPythonFilePtr opened, std::shared_ptr<ByteBudge
       begun_(head_->head.size()),
       block_size_(2 * kStreamHead),
       largest_block_(kLargestBlock),
-      most_blocks_(kMostBlocks),
+      max_blocks_(kMaxBlocks),
       is_checked_(file_->files.conditional || file_->version.empty()) {}
 
 PythonSource::~PythonSource() {
@@ -329,7 +329,7 @@ std::span<const std::byte> PythonSource::current() const {
 }
 
 void PythonSource::begin_blocks(uint64_t leave) {
-  while (begun_ < file_->size && ahead_.size() < std::min(depth_, most_blocks_)) {
+  while (begun_ < file_->size && ahead_.size() < std::min(depth_, max_blocks_)) {
     const auto size = static_cast<size_t>(std::min<uint64_t>(block_size_, file_->size - begun_));
     const bool is_charged = budget_->take(size, leave);
     if (!is_charged && !ahead_.empty()) break;
@@ -349,7 +349,7 @@ bool PythonSource::next_block() {
   block_ = std::move(ahead_.front().read.wait(stop_));
   charged_ = ahead_.front().charged;
   ahead_.pop_front();
-  depth_ = kMostBlocks;
+  depth_ = kMaxBlocks;
   begin_blocks();
   return true;
 }
@@ -371,8 +371,8 @@ size_t PythonSource::read(std::span<std::byte> out) {
 }
 
 void PythonSource::prefetch() {
-  depth_ = kMostBlocks;
-  begin_blocks(kMostBlocks * kLargestBlock);
+  depth_ = kMaxBlocks;
+  begin_blocks(kMaxBlocks * kLargestBlock);
 }
 
 std::unique_ptr<RandomAccessFile> PythonSource::random_access() {
@@ -385,7 +385,7 @@ std::unique_ptr<RandomAccessFile> PythonSource::random_access() {
 void PythonSource::limit_read_ahead(uint64_t bytes) {
   largest_block_ = static_cast<size_t>(std::clamp<uint64_t>(bytes, kSmallestBlock, kLargestBlock));
   block_size_ = std::min(block_size_, largest_block_);
-  most_blocks_ = static_cast<size_t>(std::clamp<uint64_t>(bytes / largest_block_, 1, kMostBlocks));
+  max_blocks_ = static_cast<size_t>(std::clamp<uint64_t>(bytes / largest_block_, 1, kMaxBlocks));
 }
 
 void PythonSource::check_version() {

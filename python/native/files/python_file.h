@@ -144,7 +144,7 @@ class PythonSource final : public ByteSource {
   uint64_t begun_;  // the end of the last block
   size_t block_size_;
   size_t largest_block_;
-  size_t most_blocks_;
+  size_t max_blocks_;
   // The most blocks ahead. Few at first: a reader may want the first records only.
   size_t depth_ = 2;
   bool is_checked_;

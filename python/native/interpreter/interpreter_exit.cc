@@ -16,7 +16,7 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr std::chrono::seconds kMostWait{5};
+constexpr std::chrono::seconds kMaxWait{5};
 constexpr std::chrono::milliseconds kPollInterval{1};
 
 std::atomic<bool> is_ending = false;
@@ -31,7 +31,7 @@ void wait_for_guards() {
   begin_exit();
   is_ending = true;
   const nb::gil_scoped_release no_gil;
-  const auto end = std::chrono::steady_clock::now() + kMostWait;
+  const auto end = std::chrono::steady_clock::now() + kMaxWait;
   while (guards > 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kPollInterval);
   }

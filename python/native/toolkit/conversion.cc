@@ -129,7 +129,7 @@ ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const 
 
 // The regions that were skipped; the first of them also one by one.
 struct Skipped {
-  static constexpr size_t kMostRegions = 10'000;
+  static constexpr size_t kMaxRegions = 10'000;
 
   uint64_t regions = 0;
   uint64_t bytes = 0;
@@ -140,7 +140,7 @@ struct Skipped {
     ++regions;
     bytes += region.size();
     compressed_bytes += region.compressed_lost;
-    if (first.size() < kMostRegions) first.emplace_back(path, region);
+    if (first.size() < kMaxRegions) first.emplace_back(path, region);
   }
 };
 
@@ -151,7 +151,7 @@ struct SkippedRecords {
 
   void add(const Error& error) {
     ++records;
-    if (first.size() < Skipped::kMostRegions) first.push_back(error);
+    if (first.size() < Skipped::kMaxRegions) first.push_back(error);
   }
 };
 

@@ -108,7 +108,7 @@ nb::tuple info(const SharedFiles& files, const std::vector<FilePath>& given, con
 // The first regions of a file; their number is unlimited.
 class Damage {
  public:
-  static constexpr size_t kMostRegions = 10'000;
+  static constexpr size_t kMaxRegions = 10'000;
 
   ScanSinks sinks() {
     return {.intact = [this](auto, uint64_t count) { records_ += count; },
@@ -116,7 +116,7 @@ class Damage {
                 [this](const DamagedRegion& region) {
                   ++found_;
                   compressed_lost_ += region.compressed_lost;
-                  if (regions_.size() < kMostRegions) regions_.emplace_back(region, records_);
+                  if (regions_.size() < kMaxRegions) regions_.emplace_back(region, records_);
                 }};
   }
 

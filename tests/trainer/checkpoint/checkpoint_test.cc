@@ -45,7 +45,7 @@ class CheckpointTest : public testing::Test {
 };
 
 TEST_F(CheckpointTest, KeepsAllOfTheState) {
-  const TrainingState state = {.step = most_steps,
+  const TrainingState state = {.step = kMaxStep,
                                .seed = UINT64_MAX - 1,
                                .data_seed = uint64_t{1} << 63,
                                .input_state = std::string("\0\xff place", 8),
@@ -63,7 +63,7 @@ TEST_F(CheckpointTest, KeepsAllOfTheState) {
     EXPECT_EQ(back.settings, state.settings);
     EXPECT_EQ(back.validation_accuracy, state.validation_accuracy);
   }
-  write({.step = most_steps + 1});
+  write({.step = kMaxStep + 1});
   EXPECT_EQ(error_of([&] { read(variables); }).kind(), ErrorKind::corrupted);
   write({.step = 1});
   EXPECT_EQ(read(variables).validation_accuracy, std::nullopt);

@@ -172,7 +172,7 @@ class ConvolutionEngines : public testing::TestWithParam<Case> {
       EXPECT_LE(error, GetParam().error) << text << ", " << offer.name;
       EXPECT_EQ(run(plan, result, shape.element, tensors), first)
           << text << ", " << offer.name << " gives other bits at another run";
-      if (offer.tensor_cores) most_rounded_ = std::max(most_rounded_, error);
+      if (offer.tensor_cores) max_rounded_ = std::max(max_rounded_, error);
     }
     EXPECT_GT(tried, 0U) << text;
   }
@@ -194,7 +194,7 @@ class ConvolutionEngines : public testing::TestWithParam<Case> {
   const CudnnDescriptor gpu_ = cudnn_device(device_.handles().cudnn);
 
  protected:
-  double most_rounded_ = 0;  // the largest error of an engine that rounds float32 factors
+  double max_rounded_ = 0;  // the largest error of an engine that rounds float32 factors
 };
 
 TEST_P(ConvolutionEngines, ComputeTheSameInResNet) {
@@ -205,7 +205,7 @@ TEST_P(ConvolutionEngines, ComputeTheSameInResNet) {
   compare(shape(128, 64, 8, 64, 3, 1));
   // The tolerance for fp32 tells engines apart that round.
   if (GetParam().tf32) {
-    EXPECT_GT(most_rounded_, cases().front().error);
+    EXPECT_GT(max_rounded_, cases().front().error);
   }
 }
 

@@ -30,7 +30,7 @@ std::optional<PixelShape> parse(std::string_view text) {
     if (text.front() != 'x') return std::nullopt;
     text.remove_prefix(1);
   }
-  if (count < 2 || sides[2] > kMostChannels) return std::nullopt;
+  if (count < 2 || sides[2] > kMaxChannels) return std::nullopt;
   return PixelShape{sides[0], sides[1], sides[2]};
 }
 

@@ -39,7 +39,7 @@ struct VerifyArguments {
 // The report of a file is longer than it may be in memory.
 struct TooLong {};
 
-constexpr size_t kMostKeptText = size_t{1} << 20;
+constexpr size_t kMaxKeptText = size_t{1} << 20;
 
 class Verification {
  public:
@@ -67,7 +67,7 @@ class Verification {
     try {
       const ScanTotals totals = scan(path, share, [&](std::string_view piece) {
         if (!arguments_.reports()) return;
-        if (text.size() + piece.size() > kMostKeptText) throw TooLong();
+        if (text.size() + piece.size() > kMaxKeptText) throw TooLong();
         text += piece;
       });
       return [this, path, text = std::move(text), totals] { return written(path, text, totals); };

@@ -22,8 +22,8 @@ namespace {
 constexpr size_t kNpzBufferSize = size_t{256} << 10;
 // All strings in an array are padded to the longest. An array is refused if its padded size exceeds
 // the first limit, and the ratio of its padded to its unpadded size exceeds the second.
-constexpr uint64_t kMostPadded = uint64_t{64} << 20;
-constexpr uint64_t kMostPaddedTimes = 16;
+constexpr uint64_t kMaxPadded = uint64_t{64} << 20;
+constexpr uint64_t kMaxPaddedTimes = 16;
 
 // Properties of a feature, known after the first pass over all records.
 struct Column {
@@ -44,7 +44,7 @@ struct Column {
 // Buffers of all columns together, before they go to the temporary file.
 constexpr size_t kAllBuffers = size_t{64} << 20;
 constexpr size_t kLargestBuffer = size_t{16} << 10;
-constexpr size_t kLeastBuffer = 256;
+constexpr size_t kMinBuffer = 256;
 
 // Stores a column's rows until they are written to the archive, in a temporary file that all
 // columns share: there may be more of them than files can be open.
@@ -54,7 +54,7 @@ class Rows {
   Rows(TemporaryFile& file, size_t columns)
       : file_(file),
         flush_size_(
-            std::clamp(kAllBuffers / std::max<size_t>(1, columns), kLeastBuffer, kLargestBuffer)) {}
+            std::clamp(kAllBuffers / std::max<size_t>(1, columns), kMinBuffer, kLargestBuffer)) {}
 
   void append(std::span<const std::byte> data) {
     if (data.size() >= flush_size_) {
@@ -224,7 +224,7 @@ class NpzTarget final : public ExportTarget {
 
   void require_not_mostly_padding(const std::string& name, const Column& column) const {
     const uint64_t padded = records_ * column.values * column.longest;
-    if (padded <= kMostPadded || padded / kMostPaddedTimes <= column.bytes) return;
+    if (padded <= kMaxPadded || padded / kMaxPaddedTimes <= column.bytes) return;
     fail(name, "has values of up to " + byte_count(column.longest) +
                    ", which all the others would be padded to: " + byte_count(padded) + " for " +
                    byte_count(column.bytes));

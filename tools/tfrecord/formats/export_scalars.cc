@@ -18,9 +18,9 @@ namespace {
 // The shortest text that is read as the same number, of a float as the same float; all digits of a
 // whole number.
 std::string number_text_of(double value) {
-  constexpr double kMostWhole = 0x1p53;
+  constexpr double kMaxWhole = 0x1p53;
   const auto rounded = static_cast<float>(value);
-  const bool is_whole = std::trunc(value) == value && std::abs(value) <= kMostWhole;
+  const bool is_whole = std::trunc(value) == value && std::abs(value) <= kMaxWhole;
   return double{rounded} == value && !is_whole ? fmt::format("{}", rounded)
                                                : fmt::format("{}", value);
 }

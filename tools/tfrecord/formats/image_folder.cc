@@ -25,7 +25,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kLargestImage = size_t{1} << 30;
-constexpr size_t kMostClasses = 1'000'000;
+constexpr size_t kMaxClasses = 1'000'000;
 constexpr std::array<std::string_view, 6> kImageEndings = {".jpg", ".jpeg", ".png",
                                                            ".gif", ".bmp",  ".webp"};
 
@@ -157,7 +157,7 @@ class ImageFolder final : public ExampleSource {
       return;
     }
     require_inside(path);
-    if (classes_.size() == kMostClasses) {
+    if (classes_.size() == kMaxClasses) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .path = directory_,
                    .reason = "more than 1,000,000 folders, each of which would be a class"});

@@ -115,15 +115,15 @@ class CsvSource final : public ExampleSource {
   // Prints the types that were inferred, and the cells that decided them: a single cell can turn a
   // column of numbers into text.
   void print_types() const {
-    constexpr size_t kMost = 100;
+    constexpr size_t kMax = 100;
     const auto& columns = examples_.inferred();
-    for (size_t i = 0; i < std::min(columns.size(), kMost); ++i) {
+    for (size_t i = 0; i < std::min(columns.size(), kMax); ++i) {
       const auto& [name, type, reason] = columns[i];
       print_summary(context_, "column " + name_text(name) + ": " + type +
                                   (reason.empty() ? "" : " (" + reason + ")"));
     }
-    if (columns.size() > kMost) {
-      print_summary(context_, "and " + counted(columns.size() - kMost, "more column"));
+    if (columns.size() > kMax) {
+      print_summary(context_, "and " + counted(columns.size() - kMax, "more column"));
     }
   }
 

@@ -35,8 +35,8 @@ std::optional<SampleName> sample_name(std::string_view path) {
 namespace {
 
 // Limits of a sample, which is in memory as a whole.
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-constexpr size_t kMostSampleFeatures = 10'000;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+constexpr size_t kMaxSampleFeatures = 10'000;
 
 class Sample {
  public:
@@ -59,14 +59,14 @@ class Sample {
     if (!names_.insert(name).second) {
       fail(tar, ErrorKind::corrupted, "another member of the sample has the same extension");
     }
-    if (names_.size() > kMostSampleFeatures) {
+    if (names_.size() > kMaxSampleFeatures) {
       fail(tar, ErrorKind::limit_exceeded, "a sample of more than 10,000 members");
     }
     // The size is only what the header says: memory grows with what is there.
-    if (member.size > kMostBytes - bytes_) {
+    if (member.size > kMaxBytes - bytes_) {
       fail(tar, ErrorKind::limit_exceeded, "a sample of more than 1 GiB");
     }
-    const std::vector<std::byte> content = read_all(tar, kMostBytes - bytes_);
+    const std::vector<std::byte> content = read_all(tar, kMaxBytes - bytes_);
     bytes_ += content.size();
     example_.set_bytes(name, content);
   }

@@ -15,12 +15,12 @@ namespace {
 
 constexpr uint64_t kBytesBetweenSigns = uint64_t{256} << 10;
 // With more URLs, the total is unknown: finding the size of each URL takes an HTTP request.
-constexpr std::ptrdiff_t kMostUrls = 8;
+constexpr std::ptrdiff_t kMaxUrls = 8;
 
 std::optional<uint64_t> size_of_all(const CommandContext& context,
                                     const std::vector<std::string>& paths) {
   if (!context.progress.draws()) return std::nullopt;
-  if (std::ranges::count_if(paths, is_url) > kMostUrls) return std::nullopt;
+  if (std::ranges::count_if(paths, is_url) > kMaxUrls) return std::nullopt;
   uint64_t sum = 0;
   for (const std::string& path : paths) {
     if (is_standard_input(path)) return std::nullopt;

@@ -45,14 +45,14 @@ std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
 }
 
 void TagsSeen::add(const EventView& event) {
-  constexpr size_t kMostTags = 1000;
+  constexpr size_t kMaxTags = 1000;
   constexpr size_t kLongestTag = 1000;
   if (!any_event_) any_event_ = true;
   if (all_found_ || event.summary.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const SummaryValueView& value : event.summary) {
     std::erase_if(missing_, [&](const std::string& tag) { return fits_tag(value.tag, tag); });
-    if (present_.size() == kMostTags || value.tag.size() > kLongestTag) continue;
+    if (present_.size() == kMaxTags || value.tag.size() > kLongestTag) continue;
     if (!present_.contains(value.tag)) present_.emplace(value.tag);
   }
   all_found_ = missing_.empty();

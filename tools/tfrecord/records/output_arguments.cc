@@ -78,7 +78,7 @@ Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
   app.add_option(
          "--shards", arguments.shards,
          "Split into N files with nearly equal numbers of records: FILE-00000-of-00064, ...")
-      .check(whole_number(1, RecordOutputOptions::kMostShards))
+      .check(whole_number(1, RecordOutputOptions::kMaxShards))
       .type_name("N");
   app.add_option(
          "--shards-by", arguments.order,

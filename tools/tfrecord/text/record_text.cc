@@ -21,9 +21,9 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostSteps = 4;
-constexpr size_t kMostLabelText = 64;
-constexpr size_t kMostHex = 16;
+constexpr size_t kMaxSteps = 4;
+constexpr size_t kMaxLabelText = 64;
+constexpr size_t kMaxHex = 16;
 
 std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -32,9 +32,9 @@ std::string_view as_view(std::span<const std::byte> bytes) {
 // Returns `text` in quotes, with control characters escaped; shortens a long text.
 std::string in_quotes(std::string_view text) {
   std::string_view shown = text;
-  if (text.size() > kMostLabelText) {
+  if (text.size() > kMaxLabelText) {
     size_t end = 0;
-    while (end < kMostLabelText) end += std::max<size_t>(1, utf8_length(text.substr(end)));
+    while (end < kMaxLabelText) end += std::max<size_t>(1, utf8_length(text.substr(end)));
     shown = text.substr(0, std::min(end, text.size()));
   }
   JsonText json;
@@ -49,10 +49,10 @@ std::string hex(std::span<const std::byte> bytes, std::string_view more = " ..."
   std::string out = byte_count(bytes.size());
   if (bytes.empty()) return out;
   out += ":";
-  for (const std::byte byte : bytes.first(std::min(bytes.size(), kMostHex))) {
+  for (const std::byte byte : bytes.first(std::min(bytes.size(), kMaxHex))) {
     out += fmt::format(" {:02x}", std::to_integer<unsigned>(byte));
   }
-  return bytes.size() > kMostHex ? out.append(more) : out;
+  return bytes.size() > kMaxHex ? out.append(more) : out;
 }
 
 // Returns the first `most` values of a feature, on one line.
@@ -72,13 +72,13 @@ std::string first_values(const FeatureView& feature, size_t most, ShowBytes show
   return text;
 }
 
-constexpr size_t kMostOnLine = 8;  // values of a line
+constexpr size_t kMaxOnLine = 8;  // values of a line
 
 std::string values_line(const FeatureView& feature) {
   if (feature.kind() == FeatureKind::none) return "(no list)";
   if (feature.size() == 0) return "(no values)";
-  std::string line = first_values(feature, kMostOnLine, describe_bytes, shortest_text<float>);
-  if (feature.size() <= kMostOnLine) return line;
+  std::string line = first_values(feature, kMaxOnLine, describe_bytes, shortest_text<float>);
+  if (feature.size() <= kMaxOnLine) return line;
   return fmt::format("{}, ... ({} values)", line, grouped(feature.size()));
 }
 
@@ -86,11 +86,11 @@ std::string tensor_text(const TensorView& tensor) {
   std::string values;
   size_t count = 0;
   for_each_number(tensor, [&](double value, std::string_view digits) {
-    if (count++ >= kMostOnLine) return;
+    if (count++ >= kMaxOnLine) return;
     values += values.empty() ? ": " : ", ";
     values += digits.empty() ? short_number(value) : digits;
   });
-  if (count > kMostOnLine) values += fmt::format(", ... ({} values)", grouped(count));
+  if (count > kMaxOnLine) values += fmt::format(", ... ({} values)", grouped(count));
   return fmt::format("{} {}{}", to_string(tensor.type()), shape_text(tensor.shape()), values);
 }
 
@@ -130,11 +130,11 @@ std::string features_text(const ShownRecord& shown, bool colored) {
     size_t i = 0;
     list.for_each_step([&](const FeatureView& step) {
       const size_t place = i++;
-      if (place >= kMostSteps) return;
+      if (place >= kMaxSteps) return;
       table.add(
           {fmt::format("  [{}]", place), std::string(json_kind(step.kind())), values_line(step)});
     });
-    if (i > kMostSteps) table.add({"  ..."});
+    if (i > kMaxSteps) table.add({"  ..."});
   }
   return table.text("  ");
 }
@@ -219,13 +219,13 @@ std::string bytes_text(std::span<const std::byte> value, size_t longest) {
 }
 
 std::string values_text(const FeatureView& feature) {
-  constexpr size_t kMostValues = 16;
+  constexpr size_t kMaxValues = 16;
   constexpr size_t kLongestValue = 200;
   const std::string text = first_values(
-      feature, kMostValues,
+      feature, kMaxValues,
       [](std::span<const std::byte> value) { return bytes_text(value, kLongestValue); },
       short_number);
-  if (feature.size() <= kMostValues) return text;
+  if (feature.size() <= kMaxValues) return text;
   return fmt::format("{}, … {} in all", text, grouped(feature.size()));
 }
 
@@ -233,10 +233,10 @@ std::string steps_text(const FeatureListView& list) {
   std::string text = counted(list.size(), "step");
   size_t count = 0;
   list.for_each_step([&](const FeatureView& step) {
-    if (count++ >= kMostSteps) return;
+    if (count++ >= kMaxSteps) return;
     text.append(count == 1 ? ": [" : ", [").append(values_text(step)).append("]");
   });
-  return count > kMostSteps ? text + ", …" : text;
+  return count > kMaxSteps ? text + ", …" : text;
 }
 
 }  // namespace recordpipe

@@ -80,7 +80,7 @@ std::string bar_list(const std::vector<Bar>& bars) {
 
 namespace {
 
-constexpr size_t kMostCardRows = 100;
+constexpr size_t kMaxCardRows = 100;
 constexpr size_t kLongestContent = 500;
 
 class CardWriter {
@@ -128,9 +128,9 @@ class CardWriter {
 
  private:
   void begin_rows() { card_.key("features").raw("["); }
-  bool has_room() { return rows_++ < kMostCardRows; }
+  bool has_room() { return rows_++ < kMaxCardRows; }
   void end_rows(std::string_view what) {
-    if (rows_ > kMostCardRows) row("…", "", fmt::format("{} {} in all", grouped(rows_), what));
+    if (rows_ > kMaxCardRows) row("…", "", fmt::format("{} {} in all", grouped(rows_), what));
     json_.raw("]");
   }
   void row(std::string_view name, std::string_view kind, const std::string& text) {

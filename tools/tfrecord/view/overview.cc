@@ -35,13 +35,13 @@ void ValueCounts::add(const FeatureView& feature) {
   if (too_many) return;
   for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) {
     if (!too_many) ++integers[value];
-    if (integers.size() > kMost) give_up();
+    if (integers.size() > kMax) give_up();
   });
   for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
     if (too_many) return;
     if (value.size() > kLongestText || !is_text(value)) return give_up();
     ++texts[{reinterpret_cast<const char*>(value.data()), value.size()}];
-    if (texts.size() > kMost) give_up();
+    if (texts.size() > kMax) give_up();
   });
 }
 
@@ -57,11 +57,11 @@ void Overview::add(const MessageView& record, size_t size) {
     // (A name that the schema leaves out is left out here as well.)
     if (feature.size() == 0 || !schema.features.contains(name)) continue;
     if (feature.kind() != FeatureKind::floats) {
-      if (ValueCounts* counts = entry(values, name, kMostFeatures)) counts->add(feature);
+      if (ValueCounts* counts = entry(values, name, kMaxFeatures)) counts->add(feature);
     }
     if (feature.kind() != FeatureKind::bytes) {
       Distribution* const distribution =
-          entry(numbers, name, kMostDistributions, Distribution(4096, 4608));
+          entry(numbers, name, kMaxDistributions, Distribution(4096, 4608));
       if (distribution == nullptr) continue;
       for_each_value<FeatureKind::int64s>(
           feature, [&](int64_t value) { distribution->add(static_cast<double>(value)); });
@@ -75,7 +75,7 @@ void Overview::add(const MessageView& record, size_t size) {
 namespace {
 
 constexpr size_t kLargestFile = size_t{16} << 20;
-constexpr size_t kMostShown = 4;  // labels per record
+constexpr size_t kMaxShown = 4;  // labels per record
 constexpr size_t kLongest = 80;
 
 }  // namespace
@@ -129,7 +129,7 @@ std::optional<std::string> Labels::label(const MessageView& record) {
   std::string text;
   size_t count = 0;
   const auto add = [&](const std::string& value) {
-    if (count++ < kMostShown) text.append(text.empty() ? "" : ", ").append(value);
+    if (count++ < kMaxShown) text.append(text.empty() ? "" : ", ").append(value);
   };
   for_each_value<FeatureKind::int64s>(*found, [&](int64_t value) {
     const std::string* const known = name(value);
@@ -138,7 +138,7 @@ std::optional<std::string> Labels::label(const MessageView& record) {
   for_each_value<FeatureKind::floats>(*found, [&](float value) { add(short_number(value)); });
   for_each_value<FeatureKind::bytes>(
       *found, [&](std::span<const std::byte> value) { add(bytes_text(value, kLongest)); });
-  if (count > kMostShown) text += ", …";
+  if (count > kMaxShown) text += ", …";
   return text;
 }
 

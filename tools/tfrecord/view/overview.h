@@ -22,7 +22,7 @@ namespace recordpipe {
 
 // Counts a feature's distinct values, as long as they are few.
 struct ValueCounts {
-  static constexpr size_t kMost = 64;         // distinct values
+  static constexpr size_t kMax = 64;          // distinct values
   static constexpr size_t kLongestText = 60;  // bytes
 
   std::map<std::string, uint64_t, std::less<>> texts = {};
@@ -38,8 +38,8 @@ struct ValueCounts {
 struct Overview {
   // Limits on the number of features; further features are only in the schema. A distribution takes
   // up to 128 KiB.
-  static constexpr size_t kMostFeatures = 200;
-  static constexpr size_t kMostDistributions = 40;
+  static constexpr size_t kMaxFeatures = 200;
+  static constexpr size_t kMaxDistributions = 40;
 
   InferredSchema schema = {};
   std::map<std::string, Distribution, std::less<>> numbers = {};
@@ -62,8 +62,8 @@ enum class Sampling {
 // half of the byte limit.
 class RecordSample {
  public:
-  RecordSample(Sampling sampling, size_t most_records, size_t most_bytes)
-      : sampling_(sampling), most_records_(most_records), most_bytes_(most_bytes) {}
+  RecordSample(Sampling sampling, size_t max_records, size_t max_bytes)
+      : sampling_(sampling), max_records_(max_records), max_bytes_(max_bytes) {}
 
   // Whether no more records are needed: reading may stop.
   bool is_full() const { return full_; }
@@ -76,25 +76,25 @@ class RecordSample {
   // Adds the next record's text; wants_next() must have returned true.
   void add(std::string text) {
     ++seen_;
-    if (sampling_ == Sampling::first && bytes_ + text.size() > most_bytes_ && !kept_.empty()) {
+    if (sampling_ == Sampling::first && bytes_ + text.size() > max_bytes_ && !kept_.empty()) {
       full_ = true;
       return;
     }
     bytes_ += text.size();
     kept_.push_back(std::move(text));
     if (sampling_ == Sampling::first) {
-      full_ = kept_.size() >= most_records_ || bytes_ >= most_bytes_;
+      full_ = kept_.size() >= max_records_ || bytes_ >= max_bytes_;
     } else {
-      while (kept_.size() > 1 && (kept_.size() > 2 * most_records_ || bytes_ > most_bytes_)) thin();
+      while (kept_.size() > 1 && (kept_.size() > 2 * max_records_ || bytes_ > max_bytes_)) thin();
     }
   }
 
   // The number of records in the sample.
-  size_t size() const { return std::min(kept_.size(), most_records_); }
+  size_t size() const { return std::min(kept_.size(), max_records_); }
   // Whether the byte limit made the sample smaller than wanted.
   bool lacks_room() const {
     const bool has_more = sampling_ == Sampling::first ? full_ : size() < seen_;
-    return has_more && size() < most_records_;
+    return has_more && size() < max_records_;
   }
   // Valid until the next add().
   std::vector<std::string_view> texts() const {
@@ -117,8 +117,8 @@ class RecordSample {
   }
 
   const Sampling sampling_;
-  const size_t most_records_;
-  const size_t most_bytes_;
+  const size_t max_records_;
+  const size_t max_bytes_;
   std::vector<std::string> kept_;
   size_t bytes_ = 0;
   uint64_t seen_ = 0;

@@ -20,8 +20,8 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostNamedFiles = 40;
-constexpr size_t kMostBars = 20;  // of a feature other than the label
+constexpr size_t kMaxNamedFiles = 40;
+constexpr size_t kMaxBars = 20;  // of a feature other than the label
 
 // Returns 'sha256-...' for the content security policy.
 std::string source_hash(std::string_view content) {
@@ -76,10 +76,10 @@ std::string intro(const PageContent& content) {
   text += "</p>\n";
   if (content.files.size() > 1) {
     text += "<ul class=\"files\">";
-    for (size_t i = 0; i < std::min(content.files.size(), kMostNamedFiles); ++i) {
+    for (size_t i = 0; i < std::min(content.files.size(), kMaxNamedFiles); ++i) {
       text += "<li>" + escape_html(content.files[i]) + "</li>";
     }
-    if (content.files.size() > kMostNamedFiles) {
+    if (content.files.size() > kMaxNamedFiles) {
       text += fmt::format("<li>… {} in all</li>", content.files.size());
     }
     text += "</ul>\n";
@@ -141,7 +141,7 @@ std::string picture_of(const PageContent& content, const std::string& name) {
     for (const auto& [value, count] : counts->second.texts) {
       bars.push_back({value.empty() ? "\"\"" : value, count});
     }
-    if (is_label || bars.size() <= kMostBars) return bar_list(bars);
+    if (is_label || bars.size() <= kMaxBars) return bar_list(bars);
   }
   const auto numbers = content.overview.numbers.find(name);
   if (numbers == content.overview.numbers.end() || numbers->second.count() == 0) return "";
@@ -177,13 +177,13 @@ std::string features_section(const PageContent& content) {
                        share_text(records, schema.records));
   };
   for (const auto& [name, feature] : schema.features) {
-    if (count++ >= Overview::kMostFeatures) continue;
+    if (count++ >= Overview::kMaxFeatures) continue;
     text += feature_article(
         name, facts(json_kind(feature.kind()), values_text(feature), feature.with_list()),
         picture_of(content, name));
   }
   for (const auto& [name, list] : schema.feature_lists) {
-    if (count++ >= Overview::kMostFeatures) continue;
+    if (count++ >= Overview::kMaxFeatures) continue;
     const std::string values = values_text(list.step);
     text += feature_article(name,
                             facts(json_kind(list.step.kind()),
@@ -191,7 +191,7 @@ std::string features_section(const PageContent& content) {
                                 ", each with " + steps_range(list),
                             "");
   }
-  if (count > Overview::kMostFeatures) {
+  if (count > Overview::kMaxFeatures) {
     text += feature_article("…", grouped(count) + " features in all", "");
   }
   return text + "</div>\n</section>\n";

@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t most_threads = 1024;
+constexpr size_t max_threads = 1024;
 
 // OpenMP's default, read before a backend changes it. Limited by available_cpus() unless
 // OMP_NUM_THREADS is set, because OpenMP ignores cgroup CPU quotas.
@@ -28,9 +28,9 @@ int default_threads() {
 }  // namespace
 
 CpuBackend::CpuBackend(const CpuBackendOptions& options) {
-  if (options.threads > most_threads)
+  if (options.threads > max_threads)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "threads must be at most " + std::to_string(most_threads)});
+                 .reason = "threads must be at most " + std::to_string(max_threads)});
   const int threads = default_threads();
   omp_set_num_threads(options.threads > 0 ? static_cast<int>(options.threads) : threads);
 }

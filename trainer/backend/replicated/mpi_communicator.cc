@@ -12,7 +12,7 @@ namespace recordpipe {
 namespace {
 
 // MPI counts values in int.
-constexpr size_t most_at_once = size_t{1} << 30;
+constexpr size_t max_at_once = size_t{1} << 30;
 
 void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -27,7 +27,7 @@ void check(int code, const char* call) {
 template <class T, class Work>
 void in_parts(std::span<T> values, Work work) {
   while (!values.empty()) {
-    const std::span<T> part = values.first(std::min(values.size(), most_at_once));
+    const std::span<T> part = values.first(std::min(values.size(), max_at_once));
     work(part.data(), static_cast<int>(part.size()));
     values = values.subspan(part.size());
   }

@@ -41,11 +41,11 @@ class UnlistedFeatures {
     std::string path = {};
     uint64_t offset = 0;
   };
-  // By "feature 'NAME'" or "feature list 'NAME'". Beyond kMostNames, and for names that are longer
-  // than kMostNameBytes, by "a feature of another name".
+  // By "feature 'NAME'" or "feature list 'NAME'". Beyond kMaxNames, and for names that are longer
+  // than kMaxNameBytes, by "a feature of another name".
   using Counts = std::map<std::string, Count>;
-  static constexpr size_t kMostNames = 1000;
-  static constexpr size_t kMostNameBytes = 1024;
+  static constexpr size_t kMaxNames = 1000;
+  static constexpr size_t kMaxNameBytes = 1024;
 
   explicit UnlistedFeatures(Options options) : options_(std::move(options)) {}
 

@@ -117,9 +117,9 @@ class HttpReply {
 // keeps connections open for later requests. Thread-safe.
 class HttpClient {
  public:
-  // At most `most_requests` of this client run at a time (default: no limit), and fewer if a server
+  // At most `max_requests` of this client run at a time (default: no limit), and fewer if a server
   // is too busy (429, 503): additive increase, multiplicative decrease.
-  explicit HttpClient(HttpClientOptions options, std::optional<size_t> most_requests = {});
+  explicit HttpClient(HttpClientOptions options, std::optional<size_t> max_requests = {});
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

@@ -33,7 +33,7 @@ struct HttpReadOptions {
   size_t largest_window = size_t{4} << 20;
   // The most requests at a time (default: 128), except those of streams of URLs. A server that is
   // too busy (429, 503) halves it; good answers raise it again, one by one.
-  size_t most_requests = 128;
+  size_t max_requests = 128;
   // For streams of objects (s3://, gs://), which are read in ranges, several at a time: the size of
   // a range (default: 8 MiB; the first one of a file: at most 512 KiB), the most ranges of a stream
   // that are requested or wait to be read (default: 8), and the bytes that all streams of a file

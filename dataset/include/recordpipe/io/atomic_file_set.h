@@ -16,7 +16,7 @@ namespace recordpipe {
 // The files are written one after another, or beside each other, each as an AtomicFile. No file
 // appears under its name before all files are complete and synced. The lock of the first file
 // guards the whole set: a second set that begins with the same name gets Error{busy}. At most three
-// files are open at a time, or kMostOpen of those that are written beside each other: the others
+// files are open at a time, or kMaxOpen of those that are written beside each other: the others
 // are opened for each write.
 //
 // If a process is killed during commit(), some files keep their old content. The first file is
@@ -24,7 +24,7 @@ namespace recordpipe {
 // After a failure, nothing more may be written. Not thread-safe.
 class AtomicFileSet {
  public:
-  static constexpr size_t kMostOpen = 16;
+  static constexpr size_t kMaxOpen = 16;
 
   explicit AtomicFileSet(FileSystem& file_system);
   ~AtomicFileSet();

@@ -36,7 +36,7 @@ struct LeftOutValues {
 // Each vector of numbers has an element for each of the feature's.
 struct StepStatistics {
   // So many episodes are named in `episodes`.
-  static constexpr size_t kMostEpisodes = 100;
+  static constexpr size_t kMaxEpisodes = 100;
 
   bool operator==(const StepStatistics&) const = default;
 

@@ -64,7 +64,7 @@ class CsvReader {
  public:
   // The maximum number of bytes and of cells in a row. Beyond either, throws Error{limit_exceeded}.
   static constexpr size_t kLongestRow = size_t{1} << 30;
-  static constexpr size_t kMostCells = 100'000;
+  static constexpr size_t kMaxCells = 100'000;
 
   // Reads the first bytes.
   explicit CsvReader(std::unique_ptr<ByteSource> source, char delimiter = ',');

@@ -30,13 +30,13 @@ class Distribution {
  public:
   // Enough for all floats, or all int64s, with a relative error of 0.4 %. Half as many buckets
   // suffice for twice the error, and so on.
-  static constexpr size_t kMostBuckets = 73'728;
+  static constexpr size_t kMaxBuckets = 73'728;
 
   // Uses at most 16 bytes per bucket or exact number, and a quarter more while numbers are added.
   // Distributions to be merged must be constructed with the same limits.
   Distribution() = default;
-  explicit Distribution(size_t most_exact, size_t most_buckets = kMostBuckets)
-      : most_exact_(most_exact), most_buckets_(most_buckets) {}
+  explicit Distribution(size_t max_exact, size_t max_buckets = kMaxBuckets)
+      : max_exact_(max_exact), max_buckets_(max_buckets) {}
 
   // `value` must not be NaN. -0 counts as 0.
   void add(double value);
@@ -96,8 +96,8 @@ class Distribution {
   void make_room() const;
   std::vector<Number> sorted() const;
 
-  size_t most_exact_ = 4096;
-  size_t most_buckets_ = kMostBuckets;
+  size_t max_exact_ = 4096;
+  size_t max_buckets_ = kMaxBuckets;
   uint64_t count_ = 0;
   uint64_t below_ = 0;  // minus infinity
   uint64_t above_ = 0;  // infinity

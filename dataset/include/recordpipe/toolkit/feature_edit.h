@@ -92,11 +92,11 @@ class FirstNames {
   // Adds the names that another object has collected.
   void add(const std::vector<std::string>& names);
   // true: further add() calls are no-ops.
-  bool is_full() const { return records_.load(std::memory_order_relaxed) >= kMostRecords; }
+  bool is_full() const { return records_.load(std::memory_order_relaxed) >= kMaxRecords; }
   std::vector<std::string> all() const { return {names_.begin(), names_.end()}; }
 
  private:
-  static constexpr size_t kMostRecords = 256;
+  static constexpr size_t kMaxRecords = 256;
 
   void add(std::string_view name);
 

@@ -25,11 +25,11 @@
 namespace recordpipe {
 
 // Statistics of all features and feature lists by name. Keeps only the names that occur first: at
-// most kMostNames of features and of feature lists each, and kMostNameBytes in total.
+// most kMaxNames of features and of feature lists each, and kMaxNameBytes in total.
 template <typename Values>
 struct StatisticsOf {
-  static constexpr size_t kMostNames = 200;
-  static constexpr size_t kMostNameBytes = size_t{4} << 20;
+  static constexpr size_t kMaxNames = 200;
+  static constexpr size_t kMaxNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
   uint64_t with_features = 0;  // number of messages that have features (MessageView)
@@ -63,8 +63,8 @@ struct FeatureStatistics : StatisticsOf<ValueStatistics> {
   void merge_part(const Part& part);
   void make_room();
 
-  size_t most_numbers_ = Distribution::kMostBuckets;  // limit for each distribution
-  size_t most_frequent_ = FrequentValues<float>::kMost;
+  size_t max_numbers_ = Distribution::kMaxBuckets;  // limit for each distribution
+  size_t most_frequent_ = FrequentValues<float>::kMax;
 };
 
 // Number of frequent values, histogram bins, and quantiles in the output.

@@ -41,8 +41,8 @@ class JsonSurvey {
  public:
   // The maximum number and total size of the feature names. Beyond either, throws
   // Error{limit_exceeded}.
-  static constexpr size_t kMostNames = 1'000'000;
-  static constexpr size_t kMostNameBytes = size_t{64} << 20;
+  static constexpr size_t kMaxNames = 1'000'000;
+  static constexpr size_t kMaxNameBytes = size_t{64} << 20;
 
   // shown: {"features": {...}} and the like, as `show --json` prints them. plain: {"name": value}.
   enum class Form { shown, plain };

@@ -19,7 +19,7 @@ enum class PixelLayout {
 };
 
 inline constexpr size_t kLongestSide = 65535;
-inline constexpr size_t kMostChannels = 4;
+inline constexpr size_t kMaxChannels = 4;
 
 struct PixelShape {
   size_t height = 0;

@@ -62,8 +62,8 @@ struct UndecidedRecords {
 struct InferredSchema {
   // Limits on the number of features, the number of feature lists, and the total bytes of all
   // names. Further names are counted but not kept, so memory is bounded for any input.
-  static constexpr size_t kMostNames = 20'000;
-  static constexpr size_t kMostNameBytes = size_t{4} << 20;
+  static constexpr size_t kMaxNames = 20'000;
+  static constexpr size_t kMaxNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
   std::array<uint64_t, kMessageKinds> by_kind = {};  // [MessageKind]

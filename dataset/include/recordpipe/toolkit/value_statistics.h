@@ -22,13 +22,13 @@
 
 namespace recordpipe {
 
-// Counts the most frequent values. The counts are exact for up to kMost distinct values (or the
+// Counts the most frequent values. The counts are exact for up to kMax distinct values (or the
 // lower maximum set by limit()). Beyond that, only the values that were added first are counted,
 // and each count is a lower bound.
 template <typename Value>
 class FrequentValues {
  public:
-  static constexpr size_t kMost = 1024;
+  static constexpr size_t kMax = 1024;
 
   struct Entry {
     Value value;
@@ -43,9 +43,9 @@ class FrequentValues {
   }
   // Reduces the maximum number of distinct values to `most`; keeps the most frequent values.
   void limit(size_t most) {
-    most_ = std::min(most_, most);
-    if (entries_.size() <= most_) return;
-    entries_ = top(most_);
+    max_ = std::min(max_, most);
+    if (entries_.size() <= max_) return;
+    entries_ = top(max_);
     std::ranges::sort(entries_, {}, &Entry::value);
     exact_ = false;
   }
@@ -53,7 +53,7 @@ class FrequentValues {
   bool exact() const { return exact_; }
   size_t distinct() const { return entries_.size(); }
   // The maximum number of distinct values.
-  size_t most() const { return most_; }
+  size_t max() const { return max_; }
   // Returns the `most` most frequent values; of equally frequent values, the smaller value comes
   // first.
   std::vector<Entry> top(size_t most) const {
@@ -77,7 +77,7 @@ class FrequentValues {
       while (place < entries_.size() && entries_[place].value < value) ++place;
       if (place < entries_.size() && entries_[place].value == value) {
         entries_[place].times += times;
-      } else if (entries_.size() + unknown.size() < most_) {
+      } else if (entries_.size() + unknown.size() < max_) {
         unknown.push_back({value, times});
       } else {
         exact_ = false;
@@ -91,7 +91,7 @@ class FrequentValues {
   }
 
   std::vector<Entry> entries_;  // sorted by value
-  size_t most_ = kMost;
+  size_t max_ = kMax;
   bool exact_ = true;
 };
 
@@ -130,13 +130,13 @@ class NumberPart {
 
   void add(Number value) {
     waiting_.push_back(value);
-    if (waiting_.size() >= kMostWaiting) settle();
+    if (waiting_.size() >= kMaxWaiting) settle();
   }
   // Merges the buffered values into the members above.
   void settle();
 
  private:
-  static constexpr size_t kMostWaiting = 16'384;
+  static constexpr size_t kMaxWaiting = 16'384;
 
   std::vector<Number> waiting_;
 };
@@ -176,7 +176,7 @@ class BytesStatistics {
   void merge(const BytesStatistics& other);
 
  private:
-  static constexpr size_t kMostWaiting = 256;
+  static constexpr size_t kMaxWaiting = 256;
 
   std::vector<std::string> waiting_;
 };
@@ -203,7 +203,7 @@ struct ValueStatistics {
   void merge(const ValuesPart& part);
   void merge(const ValueStatistics& other);
   // Reduces the limits: numbers or buckets per distribution, and frequent values.
-  void limit(size_t most_numbers, size_t most_frequent);
+  void limit(size_t max_numbers, size_t most_frequent);
 };
 
 }  // namespace recordpipe

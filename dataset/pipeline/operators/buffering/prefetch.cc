@@ -189,7 +189,7 @@ class PrefetchNode final : public UnaryNode {
   }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
-    const size_t chunk_size = std::min(stage.chunk_size, PrefetchDepth(depth_).most());
+    const size_t chunk_size = std::min(stage.chunk_size, PrefetchDepth(depth_).max());
     return make_store_stage<PrefetchPlan>(element(), chunk_size, std::move(stage), depth_, context);
   }
 

@@ -25,7 +25,7 @@ class PrefetchDepth {
       : tunes_(depth == kAutotune), depth_(tunes_ ? kFirst : depth) {}
 
   size_t depth() const { return depth_; }
-  size_t most() const { return tunes_ ? kMost : depth_; }
+  size_t max() const { return tunes_ ? kMax : depth_; }
 
   // The thread begins at `now`.
   void start(Clock::time_point now) {
@@ -45,13 +45,13 @@ class PrefetchDepth {
     if (!tunes_ || !std::exchange(was_full_, false) || ++times_ < kTimes) return;
     if (elements_ > kSlower * room_) return;
     if (kShare * std::min(room_, elements_) < now - begin_) return;
-    depth_ = std::min(2 * depth_, kMost);
+    depth_ = std::min(2 * depth_, kMax);
     start(now);
   }
 
  private:
   static constexpr size_t kFirst = 2;
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMax = 64;
   static constexpr int kTimes = 8;  // that the buffer must have been full and then empty
   static constexpr int kSlower = 2;
   static constexpr int kShare = 100;

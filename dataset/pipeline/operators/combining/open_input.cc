@@ -9,7 +9,7 @@ namespace recordpipe::internal {
 namespace {
 
 constexpr uint64_t kHandedOn = 0x696E707574;
-constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void OpenInput::run(bool is_needed) noexcept {
   uint64_t bytes = 0;
   if (has_ended_) return;
   try {
-    while (fetched < wanted && bytes < kMostBytes) {
+    while (fetched < wanted && bytes < kMaxBytes) {
       const Chunk chunk = executor_.next_with_failures();
       if (chunk.empty()) return end(nullptr);
       fetched += chunk.size();

@@ -28,7 +28,7 @@ class PackPlan final : public GroupPlan {
            const std::vector<uint64_t>& lengths, size_t open_rows)
       : GroupPlan(std::move(measured), std::move(shared)),
         lengths_(lengths),
-        most_open_(open_rows) {}
+        max_open_(open_rows) {}
 
  protected:
   void add(const Ticket& member, uint64_t place, std::span<const uint64_t> sizes) override {
@@ -36,7 +36,7 @@ class PackPlan final : public GroupPlan {
       return std::ranges::equal(sizes, open.left, std::less_equal());
     });
     if (row == rows_.end()) {
-      if (rows_.size() == most_open_) yield(rows_.begin());
+      if (rows_.size() == max_open_) yield(rows_.begin());
       row = rows_.insert(rows_.end(), {{}, lengths_});
     }
     row->group.members.push_back(member);
@@ -67,7 +67,7 @@ class PackPlan final : public GroupPlan {
   }
 
   const std::vector<uint64_t>& lengths_;  // owned by the node
-  const size_t most_open_;
+  const size_t max_open_;
   std::vector<Row> rows_;  // open, the oldest first
 };
 

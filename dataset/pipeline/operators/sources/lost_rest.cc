@@ -10,7 +10,7 @@
 namespace recordpipe::internal {
 namespace {
 
-constexpr uint64_t kMostCounted = uint64_t{256} << 20;
+constexpr uint64_t kMaxCounted = uint64_t{256} << 20;
 
 std::string loss_of(const std::string& amount) {
   return "the rest of the file, " + amount + ", is lost";
@@ -31,8 +31,8 @@ std::string loss_in_words(FileSystem& file_system, RecordReader& stream, const E
   if (stream.compression() == Compression::none) {
     return loss_of(std::to_string(left) + " bytes");
   }
-  if (const auto content = stream.pass_rest(kMostCounted)) {
-    const char* const at_least = *content == kMostCounted ? "at least " : "";
+  if (const auto content = stream.pass_rest(kMaxCounted)) {
+    const char* const at_least = *content == kMaxCounted ? "at least " : "";
     return loss_of(at_least + std::to_string(*content) + " bytes of its content");
   }
   return loss_of(std::to_string(left) + " of its " + std::to_string(*size) + " compressed bytes");

@@ -105,7 +105,7 @@ class OpenAhead final : public parallel::Work,
     for (const auto& [number, entry] : files_) {
       if (entry.state == State::done) mapped += entry.file->mapped_bytes();
     }
-    if (mapped > kMostMapped) return;
+    if (mapped > kMaxMapped) return;
     const auto next = std::ranges::find_if(
         files_, [](const auto& entry) { return entry.second.state == State::waiting; });
     if (next == files_.end()) return;
@@ -135,7 +135,7 @@ class OpenAhead final : public parallel::Work,
 
   // If the open files are larger than this in total, no further file is opened: their pages would
   // evict each other from the page cache.
-  static constexpr uint64_t kMostMapped = uint64_t{64} << 20;
+  static constexpr uint64_t kMaxMapped = uint64_t{64} << 20;
 
   void visit() {
     ++visits_;

@@ -11,8 +11,8 @@
 namespace recordpipe::cuda {
 namespace {
 
-constexpr int least_capability = 8;
-constexpr size_t least_cudnn = 90800;  // lists engines for a device that is described
+constexpr int min_capability = 8;
+constexpr size_t min_cudnn = 90800;  // lists engines for a device that is described
 
 [[noreturn]] void fail_without(const std::string& reason, const std::string& hint = {}) {
   throw Error({.kind = ErrorKind::unsupported, .reason = reason, .hint = hint});
@@ -48,9 +48,9 @@ void require_usable(size_t index) {
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, static_cast<int>(index)),
         "asking for the GPU's compute capability");
-  if (major < least_capability)
+  if (major < min_capability)
     fail_without("GPU " + std::to_string(index) + " has compute capability " +
-                 std::to_string(major) + "; at least " + std::to_string(least_capability) +
+                 std::to_string(major) + "; at least " + std::to_string(min_capability) +
                  ".0 is required");
 }
 
@@ -100,7 +100,7 @@ Device::Device(const DeviceOptions& options) {
   handles_->workspace = Buffer(options.workspace_bytes);
   check(cudaStreamCreateWithFlags(&handles_->compute, cudaStreamNonBlocking), "making a stream");
   check(cudaStreamCreateWithFlags(&handles_->copies, cudaStreamNonBlocking), "making a stream");
-  if (const size_t cudnn = cudnnGetVersion(); cudnn < least_cudnn)
+  if (const size_t cudnn = cudnnGetVersion(); cudnn < min_cudnn)
     fail_without("cuDNN " + version_text(cudnn, 10000, 100) + " is too old",
                  "install cuDNN 9.8 or later in the loader's path (LD_LIBRARY_PATH)");
   check(cudnnCreate(&handles_->cudnn), "starting cuDNN");

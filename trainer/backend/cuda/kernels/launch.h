@@ -22,7 +22,7 @@ inline constexpr uint32_t kThreads = 256;
 // rows, then over the blocks. Blocks have as many threads as possible, so that there are few blocks
 // whose sums must be added at the end.
 inline constexpr uint32_t kReduceThreads = 1024, kWarp = 32, kWarps = kReduceThreads / kWarp;
-inline constexpr uint32_t kMostColumns = 16;  // of a block
+inline constexpr uint32_t kMaxColumns = 16;  // of a block
 
 struct ColumnGrid {
   uint32_t columns, rows;       // of threads in a block; columns · rows == kReduceThreads
@@ -30,13 +30,13 @@ struct ColumnGrid {
 };
 
 constexpr ColumnGrid column_grid(uint32_t rows, uint32_t packs) {
-  constexpr uint32_t least_rows_per_thread = 2, most_blocks = 128;
+  constexpr uint32_t min_rows_per_thread = 2, max_blocks = 128;
   uint32_t columns = 1;
-  while (columns < packs && columns < kMostColumns) columns *= 2;
+  while (columns < packs && columns < kMaxColumns) columns *= 2;
   const uint32_t block_rows = kReduceThreads / columns;
   const uint32_t blocks_x = (packs + columns - 1) / columns;
-  const uint32_t wanted = rows / (block_rows * least_rows_per_thread);
-  const uint32_t most = std::max(most_blocks / blocks_x, uint32_t{1});
+  const uint32_t wanted = rows / (block_rows * min_rows_per_thread);
+  const uint32_t most = std::max(max_blocks / blocks_x, uint32_t{1});
   return {columns, block_rows, blocks_x, std::clamp(wanted, uint32_t{1}, most)};
 }
 

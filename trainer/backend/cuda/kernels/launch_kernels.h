@@ -20,7 +20,7 @@ template <class Sums>
 class SharedSums {
  public:
   static constexpr uint32_t words = sizeof(Sums) / sizeof(uint32_t);
-  static constexpr uint32_t size = kWarps * kMostColumns;
+  static constexpr uint32_t size = kWarps * kMaxColumns;
   static_assert(sizeof(Sums) % sizeof(uint32_t) == 0);
 
   __device__ explicit SharedSums(uint32_t* memory) : memory_(memory) {}
@@ -100,20 +100,20 @@ __global__ void __launch_bounds__(kReduceThreads)
   reduce_block(grid, rows, packs, work, memory);
 }
 
-// Finishes kMostColumns columns.
+// Finishes kMaxColumns columns.
 template <class Finish>
 __device__ void finish_block(uint32_t first, uint32_t columns, uint32_t blocks, const Finish& work,
                              uint32_t* memory) {
-  const uint32_t column = first + threadIdx.x % kMostColumns;
+  const uint32_t column = first + threadIdx.x % kMaxColumns;
   typename Finish::Sums sums = {};
   if (column < columns)
 #pragma unroll 2
-    for (uint32_t block = threadIdx.x / kMostColumns; block < blocks;
-         block += kReduceThreads / kMostColumns)
+    for (uint32_t block = threadIdx.x / kMaxColumns; block < blocks;
+         block += kReduceThreads / kMaxColumns)
       Finish::combine(sums, work.load(block, column));
-  sum_rows<Finish>(memory, kMostColumns, sums);
+  sum_rows<Finish>(memory, kMaxColumns, sums);
   const uint32_t summed = threadIdx.x / kWarp;
-  if (is_first_in_warp() && summed < kMostColumns && first + summed < columns)
+  if (is_first_in_warp() && summed < kMaxColumns && first + summed < columns)
     work.finish(first + summed, sums);
 }
 
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kReduceThreads)
     finish_columns_kernel(uint32_t columns, uint32_t blocks, Work work) {
   __shared__ uint32_t
       memory[SharedSums<typename Work::Sums>::size * SharedSums<typename Work::Sums>::words];
-  finish_block(blockIdx.x * kMostColumns, columns, blocks, work, memory);
+  finish_block(blockIdx.x * kMaxColumns, columns, blocks, work, memory);
 }
 
 // The last block of a group of columns to arrive finishes them: a launch of its own would take
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kReduceThreads)
   __threadfence();
   const uint32_t begin = blockIdx.x * grid.columns * lanes;
   const uint32_t end = min(begin + grid.columns * lanes, packs * lanes);
-  for (uint32_t first = begin; first < end; first += kMostColumns) {
+  for (uint32_t first = begin; first < end; first += kMaxColumns) {
     finish_block(first, end, grid.blocks_y, finish, memory);
     __syncthreads();  // the memory is free again
   }
@@ -171,7 +171,7 @@ void reduce_columns(Stream stream, uint32_t rows, uint32_t packs, const Work& wo
 
 template <class Work>
 void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work& work) {
-  finish_columns_kernel<<<(columns + kMostColumns - 1) / kMostColumns, kReduceThreads, 0, stream>>>(
+  finish_columns_kernel<<<(columns + kMaxColumns - 1) / kMaxColumns, kReduceThreads, 0, stream>>>(
       columns, blocks, work);
   check(cudaGetLastError(), "a kernel's start");
 }

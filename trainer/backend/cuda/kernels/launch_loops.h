@@ -52,7 +52,7 @@ void reduce_blocks(const ColumnGrid& grid, uint32_t rows, uint32_t packs, const 
 
 template <class Work>
 void finish_each(uint32_t columns, uint32_t blocks, const Work& work) {
-  constexpr uint32_t threads = kReduceThreads / kMostColumns;
+  constexpr uint32_t threads = kReduceThreads / kMaxColumns;
   for (uint32_t column = 0; column < columns; ++column) {
     std::vector<typename Work::Sums> sums(threads);
     for (uint32_t row = 0; row < threads; ++row)

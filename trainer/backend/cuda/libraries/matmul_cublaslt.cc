@@ -13,7 +13,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-constexpr int most_algorithms = 8;
+constexpr int max_algorithms = 8;
 
 cudaDataType_t cublas_type(Element element) {
   switch (element) {
@@ -67,7 +67,7 @@ struct Matmul::Plan {
     const size_t workspace = device.workspace_bytes();
     // A sum in place would be in 16 bits, and is not documented to have a fixed order.
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_INPLACE;
-    std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> found = {};
+    std::array<cublasLtMatmulHeuristicResult_t, max_algorithms> found = {};
     int count = 0;
     cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
@@ -76,7 +76,7 @@ struct Matmul::Plan {
           preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions));
     if (status == CUBLAS_STATUS_SUCCESS)
       status = cublasLtMatmulAlgoGetHeuristic(device.handles().cublas_lt, product, b, a, c, c,
-                                              preference, most_algorithms, found.data(), &count);
+                                              preference, max_algorithms, found.data(), &count);
     cublasLtMatmulPreferenceDestroy(preference);
     // NOT_SUPPORTED: none is listed.
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "choosing a matrix product");

@@ -26,7 +26,7 @@
 namespace recordpipe {
 
 // The steps of a training: a limit for numbers from files and command lines.
-constexpr uint64_t most_steps = 1'000'000'000'000;
+constexpr uint64_t kMaxStep = 1'000'000'000'000;
 
 // The options of a run, by name: "batch_size" → "128".
 using CheckpointSettings = std::map<std::string, std::string, std::less<>>;
@@ -61,7 +61,7 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
 // Checks the whole file before it changes a variable. Averages exist afterwards if the file or
 // `variables` had them; if the file has none, they start from the values. Throws Error{truncated}
 // or Error{corrupted} for a damaged file, for values that are not finite, for a step above
-// most_steps, and for another step than `step`, if given; Error{not_found} or
+// kMaxStep, and for another step than `step`, if given; Error{not_found} or
 // Error{invalid_argument} for another network; Error{unsupported} for values that are not float32;
 // Error{io} if the file can't be read.
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,

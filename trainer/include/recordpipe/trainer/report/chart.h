@@ -29,13 +29,13 @@ struct Chart {
   double last_step = 0;
 };
 
-constexpr size_t kMostChartPoints = 1000;  // the maximum drawn per line
+constexpr size_t kMaxChartPoints = 1000;  // the maximum drawn per line
 
 // Reduces more than `most` points to groups of neighbours. The value of a group is the mean of its
 // values, its step that of its last point. Points that can't be drawn are ignored; a group with no
 // others stays one that can't be drawn.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points,
-                                size_t most = kMostChartPoints);
+                                size_t most = kMaxChartPoints);
 
 // A <figure>. At values that are NaN or infinite the line is interrupted; a note gives their
 // number.

@@ -34,8 +34,8 @@ struct Evaluation {
 };
 
 struct EvaluationOptions {
-  size_t batch_size = 128;    // of the largest batch
-  size_t most_mistakes = 60;  // the maximum number of mistakes kept, with their pixels
+  size_t batch_size = 128;   // of the largest batch
+  size_t max_mistakes = 60;  // the maximum number of mistakes kept, with their pixels
   // Called before each batch: if it returns true, Error{cancelled} is thrown.
   std::function<bool()> stop = [] { return false; };
 };
