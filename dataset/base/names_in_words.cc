@@ -50,7 +50,10 @@ std::string there_are(std::vector<std::string> names, std::string_view wanted) {
   }
   const size_t more = by_distance.size() - shown;
   if (more > 0) text += " and " + grouped(more) + " more";
-  return (by_distance.size() == 1 ? "there is " : "there are ") + text;
+  text.insert(0, by_distance.size() == 1 ? "there is " : "there are ");
+  const auto& [distance, nearest] = by_distance[0];
+  const bool is_near = distance * 2 <= wanted.size() && nearest.size() <= kMaxLetters;
+  return is_near ? text + "; did you mean " + name_text(nearest) + "?" : text;
 }
 
 }  // namespace recordpipe

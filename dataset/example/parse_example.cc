@@ -59,7 +59,7 @@ Error placed(const Error& error, const Record& record,
     parts.hint = "parse_example_list (C++: SequenceExampleSchema::of_example_lists) reads it";
   } else if (is_missing) {
     const std::string features = features_in_words(record, schemas);
-    if (!features.empty()) parts.hint = features + "; " + parts.hint;
+    if (!features.empty()) parts.hint += "; " + features;
   }
   return in_record(Error(std::move(parts)), record.path, record.offset);
 }

@@ -67,11 +67,13 @@ from recordpipe.sources import (
     from_generator,
     from_list,
     list_files,
-    range,
     sample_from_datasets,
     tfrecords,
-    zip,
 )
+
+# Not in __all__: an import of * would hide Python's own.
+from recordpipe.sources import range as range
+from recordpipe.sources import zip as zip
 from recordpipe.tables import write_table
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.tfds import TfdsFeature, TfdsInfo, TfdsSplit, tfds, tfds_info
@@ -187,7 +189,6 @@ __all__ = [
     "list_files",
     "map_shards",
     "parse_tensor",
-    "range",
     "salvage",
     "salvage_to_dir",
     "sample_from_datasets",
@@ -201,7 +202,6 @@ __all__ = [
     "verify_manifest",
     "write_table",
     "write_tfrecords",
-    "zip",
 ]
 
 if not TYPE_CHECKING:
@@ -232,4 +232,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        """What is promised, and the adapters, which import their packages at the first use."""
+        return sorted([*__all__, *_ADAPTERS, "range", "zip"])

@@ -13,6 +13,7 @@ for epoch in range(10):
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from recordpipe._plan.execution_operators import ExecutionOperators
 from recordpipe._plan.function_operators import FunctionOperators
 from recordpipe._plan.image_operators import ImageOperators
 from recordpipe._plan.order_operators import OrderOperators
+from recordpipe._plan.other_names import OtherNames
 from recordpipe._plan.parse_operators import ParseOperators, features_of
 from recordpipe._plan.random_access import ElementAccess, FileAccess, access_of
 from recordpipe._plan.step_operators import StepOperators
@@ -34,6 +36,7 @@ __all__ = ["Dataset"]
 
 
 class Dataset(
+    OtherNames,
     ParseOperators,
     FunctionOperators,
     BatchOperators,
@@ -101,6 +104,10 @@ class Dataset(
             raise TypeError("the number of elements is unknown before they are computed")
         return count
 
+    def head(self, count: int = 5) -> list[Any]:
+        """The first ``count`` elements, for a look; of a table, ``ds.take(5).to_pandas()``."""
+        return [*self.take(count).with_options(threads=1, chunk_size=1)]
+
     def __bool__(self) -> bool:
         return True
 
@@ -130,6 +137,30 @@ class Dataset(
             self._access = access_of(self)
         access: FileAccess | ElementAccess = self._access
         return access
+
+    def to_arrow(self) -> Any:
+        """All elements as a ``pyarrow.Table``; see :meth:`__arrow_c_stream__`. Needs pyarrow."""
+        from recordpipe.tables import pyarrow_for
+
+        return pyarrow_for("to_arrow()").table(self)
+
+    def to_pandas(self) -> Any:
+        """All elements as a ``pandas.DataFrame``. Needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Writes all elements: a table to a name that ends in .parquet, .arrow or the like.
+
+        To any other name, TFRecords.
+
+        Args:
+            options: those of :func:`write_table` or :func:`write_tfrecords`.
+        """
+        from recordpipe.tables import is_table, write_table
+        from recordpipe.writer import write_tfrecords
+
+        write: Any = write_table if is_table(os.fsdecode(path)) else write_tfrecords
+        write(path, self, **options)
 
     def __arrow_c_schema__(self) -> Any:
         """The Arrow schema, as a PyCapsule: what other libraries call."""
@@ -161,8 +192,11 @@ class Dataset(
         return arrow.stream(self)
 
     def explain(self) -> str:
-        """The operators and their parameters, a line for each, in the order in which data flows."""
-        return self._lowered.elements.explain()
+        """The calls that made this Dataset, a line for each, in the order in which data flows.
+
+        Functions are shown by their names, lambdas by file and line.
+        """
+        return "".join(f"{line}\n" for line in self._explained())
 
     @property
     def features(self) -> dict[str, Feature] | None:
@@ -171,6 +205,11 @@ class Dataset(
         None if the elements are others: without parse(), or behind functions in Python.
         """
         return features_of(self)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The names of :attr:`features`."""
+        return None if self.features is None else [*self.features]
 
     def __repr__(self) -> str:
         return text_repr(self)

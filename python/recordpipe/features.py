@@ -70,7 +70,8 @@ def _dtype(dtype: Any) -> str:
         return _DTYPES[name]
     except KeyError:
         raise ValueError(
-            f'dtype is "bytes", "string", "int64" or "float32", not {dtype!r}'
+            f'dtype is "bytes", "string", "int64" or "float32", the types that records have, '
+            f"not {dtype!r}"
         ) from None
 
 

@@ -12,7 +12,7 @@
     iterator = iter(rp.grain.IterDataset(records.batch(128)).map(augment))
     state = iterator.get_state()                   # set_state() goes on at the same element
 
-Keras 3 trains from both. To install Grain: pip install grain.
+Keras 3 trains from both. To install Grain: pip install 'recordpipe[grain]'.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import grain
-
+from recordpipe._extras import extra
 from recordpipe._plan.plan import sharded
 from recordpipe._plan.random_access import FileAccess
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import Paths
 from recordpipe.sources import tfrecords
+
+with extra("grain"):
+    import grain
 
 __all__ = ["IterDataset", "RecordSource", "source"]
 

@@ -4,7 +4,7 @@ Most have the name of an option of the ``tfrecord`` command. The exceptions: ``p
 arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progress`` have no option.
 
 - ``paths``: what names files, or several of them. Files are found now, in the order of the names.
-  A missing file is an error before anything begins. A name is one of:
+  A missing file is an error before anything begins; ~/ is the home folder. A name is one of:
 
   - a path of a file. A file that exists is never taken for one of the others;
   - a folder: the record files in it, sorted by name: those whose names contain "tfrec", and shards
@@ -49,6 +49,7 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
 
 from __future__ import annotations
 
+import difflib
 import operator
 import os
 import re
@@ -73,7 +74,9 @@ __all__ = [
     "path_of",
     "paths_of",
     "reading",
+    "require_local_file",
     "require_no_limit",
+    "shown_path",
     "whole_number",
 ]
 
@@ -128,6 +131,8 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
             "only local files, s3://, gs:// and https:// are read without filesystem=",
             'download it first, or pass one, such as fsspec.filesystem("abfs")',
         )
+    if filesystem is None:
+        name = _at_home(name)
     if filesystem is None and name.startswith(_STORES):
         is_web = name.startswith("http")
         if (is_web and "?" in name) or "@" in name.split("/")[2]:
@@ -139,6 +144,19 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
     return name
 
 
+def require_local_file(name: str) -> None:
+    """Raises MissingFileError, with the nearest name in its folder, unless it is there or a URL."""
+    if _URL.match(name) or os.path.lexists(name):
+        return
+    folder, base = os.path.split(name)
+    try:
+        near = difflib.get_close_matches(base, os.listdir(folder or "."), 1)
+        hint = f"did you mean {os.path.join(folder, near[0])}?" if near else ""
+    except OSError:
+        hint = f"there is no folder {folder}"
+    raise error_of("not_found", "no such file", hint, name)
+
+
 def absolute_path(name: str, filesystem: Any) -> str:
     """The path of a file in any working directory; the names on other file systems have none."""
     return name if filesystem is not None or _URL.match(name) else os.path.abspath(name)
@@ -146,10 +164,14 @@ def absolute_path(name: str, filesystem: Any) -> str:
 
 def path_of(path: str | bytes | os.PathLike[str]) -> str:
     """Returns the path of a file on this machine."""
-    name = _checked_name(path)
+    name = _at_home(_checked_name(path))
     if _URL.match(name):
         raise _refused_url(name, "only local files are read here, not URLs", "download it first")
     return name
+
+
+def _at_home(name: str) -> str:
+    return os.path.expanduser(name) if name == "~" or name.startswith("~/") else name
 
 
 def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
@@ -159,10 +181,13 @@ def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
     return name
 
 
+def shown_path(name: str) -> str:
+    """A path without secrets: the query of a URL may be a signature, and its user a password."""
+    return re.sub(r"//[^/@]*@", "//", name.partition("?")[0]) if _URL.match(name) else name
+
+
 def _refused_url(name: str, reason: str, hint: str) -> Error:
-    # The query of a URL may be a signature, and its user have a password.
-    shown = re.sub(r"//[^/@]*@", "//", name.partition("?")[0])
-    return error_of("unsupported", reason, hint, shown)
+    return error_of("unsupported", reason, hint, shown_path(name))
 
 
 def reading(

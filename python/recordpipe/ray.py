@@ -19,11 +19,14 @@ import concurrent.futures
 from collections.abc import Callable
 from typing import Any
 
-import ray
+from recordpipe._extras import extra
 
-from recordpipe._ray.read import read_tfrecords
-from recordpipe._ray.shuffle import ShuffleReport, global_shuffle
-from recordpipe._ray.write import write_tfrecords
+with extra("ray"):
+    import ray
+
+    from recordpipe._ray.read import read_tfrecords
+    from recordpipe._ray.shuffle import ShuffleReport, global_shuffle
+    from recordpipe._ray.write import write_tfrecords
 
 __all__ = ["Executor", "ShuffleReport", "global_shuffle", "read_tfrecords", "write_tfrecords"]
 

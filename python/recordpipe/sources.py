@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe._plan.plan import checked_plan
+from recordpipe._plan.plan import Plan, checked_plan, shown
 from recordpipe._plan.source_plans import (
     ChooseFromDatasets,
     FromGenerator,
@@ -21,7 +21,7 @@ from recordpipe._plan.source_plans import (
 from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
-from recordpipe.inputs import Paths, paths_of
+from recordpipe.inputs import Paths, paths_of, require_local_file
 
 _python_range = range
 
@@ -55,9 +55,10 @@ def tfrecords(
 
     Args:
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; found now, see ``help(recordpipe.inputs)``. Files that
-            appear later are no part of the Dataset, nor of its pickles. An empty list is a
-            ValueError; ``from_list([])`` has no elements.
+            shards ("train@64"), or several; found now, see ``help(recordpipe.inputs)``: one that is
+            missing on this machine is a :class:`MissingFileError`. Files that appear later are no
+            part of the Dataset, nor of its pickles. An empty list is a ValueError;
+            ``from_list([])`` has no elements.
         recursive: True reads the folders below a folder, too.
         filesystem: of all paths: one of fsspec or pyarrow, or your own; see
             ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
@@ -68,8 +69,7 @@ def tfrecords(
         block_length: consecutive records of one file.
     """
     format = known_compression(compression)
-    on = files_on(filesystem)
-    files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
+    files, on = _record_files(paths, recursive, filesystem)
     interleaved = operator.index(cycle_length), operator.index(block_length)
     return Dataset._of(Tfrecords(files, filesystem, on, bool(check_crc), format, *interleaved))
 
@@ -96,8 +96,7 @@ def list_files(paths: Paths, *, recursive: bool = False, filesystem: Any = None)
     Args:
         paths, recursive, filesystem: as of :func:`tfrecords`; found now.
     """
-    on = files_on(filesystem)
-    files = native.record_paths(on, paths_of(paths, filesystem), bool(recursive))
+    files, on = _record_files(paths, recursive, filesystem)
     return Dataset._of(ListFiles(files, filesystem, on))
 
 
@@ -121,6 +120,11 @@ def from_generator(factory: Callable[[], Iterable[Any]], *, name: str = "") -> D
     Args:
         name: part of the plan, as in :meth:`Dataset.map`.
     """
+    if not callable(factory):
+        raise TypeError(
+            "from_generator() takes a function that returns a new iterable for each pass, such as "
+            f"lambda: range(3), not {shown(factory)}"
+        )
     return Dataset._of(FromGenerator(factory, name))
 
 
@@ -143,8 +147,12 @@ def sample_from_datasets(
         stop_on_empty_dataset: ends when a chosen Dataset is at its end. Default: goes on with the
             others.
     """
-    shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
-    members = tuple(map(checked_plan, datasets))
+    members = _members("sample_from_datasets", datasets)
+    shares = [1.0] * len(members)
+    if weights is not None:
+        if not isinstance(weights, Iterable) or isinstance(weights, Dataset):
+            raise TypeError(f"weights are numbers, one for each Dataset, not {shown(weights)}")
+        shares = [float(weight) for weight in weights]
     return Dataset._of(SampleFromDatasets(members, shares, seed, stop_on_empty_dataset))
 
 
@@ -163,6 +171,26 @@ def choose_from_datasets(
             tf.data). False: such a choice yields nothing, and the end comes when all Datasets are
             at their ends.
     """
-    members = tuple(map(checked_plan, datasets))
+    members = _members("choose_from_datasets", datasets)
     choices = checked_plan(choice_dataset)
     return Dataset._of(ChooseFromDatasets(members, choices, stop_on_empty_dataset))
+
+
+def _members(caller: str, datasets: Any) -> tuple[Plan, ...]:
+    if isinstance(datasets, Dataset):
+        raise TypeError(f"{caller}() takes a list of Datasets: {caller}([first, second])")
+    return tuple(map(checked_plan, datasets))
+
+
+def _record_files(
+    paths: Paths, recursive: bool, filesystem: Any
+) -> tuple[list[str], native.FileSystem]:
+    """The files of ``paths``, and where they are. Those on this machine must be there."""
+    on, names = files_on(filesystem), paths_of(paths, filesystem)
+    files = native.record_paths(on, names, bool(recursive))
+    if filesystem is None:
+        named = set(names)
+        for file in files:
+            if file in named:  # others were found
+                require_local_file(file)
+    return files, on

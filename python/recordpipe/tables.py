@@ -14,12 +14,19 @@ from recordpipe.errors import error_of
 from recordpipe.filesystem import files_on
 from recordpipe.table_files import reading_file, writing_file
 
-__all__ = ["is_table", "record_batches", "table_batches", "write_empty_table", "write_table"]
+__all__ = [
+    "is_table",
+    "pyarrow_for",
+    "record_batches",
+    "table_batches",
+    "write_empty_table",
+    "write_table",
+]
 
 # Rows are read in batches of about so many bytes, and at most so many rows.
 _BATCH_BYTES = 8 << 20
 _BATCH_ROWS = 1024  # also where nothing says how large rows are
-_MOST_ROWS = 1 << 16  # of Parquet
+_MAX_ROWS = 1 << 16  # of Parquet
 # A row group of Parquet ends behind the batch that reaches one of these.
 _GROUP_BYTES = 32 << 20
 _GROUP_ROWS = 1 << 20
@@ -79,7 +86,7 @@ def write_table(
     if no_clobber:
         _native.require_absent(files, [name])
     dataset._native.require_not_read(files, [name])
-    pyarrow = _pyarrow(name)
+    pyarrow = pyarrow_for("a Parquet or Arrow IPC file", name)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_native.WriteInProgress(files, [name]))
         has_batches = any(each.method == "batch" for each in dataset._operators)
@@ -91,7 +98,7 @@ def write_table(
 
 def write_empty_table(path: str, *, compression: str | None, filesystem: Any) -> None:
     """Writes a file without columns and rows, which is all that is known of no record."""
-    pyarrow = _pyarrow(path)
+    pyarrow = pyarrow_for("a Parquet or Arrow IPC file", path)
     with writing_file(path, filesystem) as sink:
         _write(path, pyarrow.schema([]), [], sink, compression)
 
@@ -157,7 +164,7 @@ def table_batches(
     name: str, filesystem: Any, columns: list[str] | None, advance: Callable[[float], None]
 ) -> Iterator[Any]:
     """Yields the record batches of a file; calls ``advance`` with the share that has been read."""
-    pyarrow = _pyarrow(name)
+    pyarrow = pyarrow_for("a Parquet or Arrow IPC file", name)
     with reading_file(name, filesystem) as source:
         if _is_parquet(name):
             parquet = importlib.import_module("pyarrow.parquet")
@@ -214,13 +221,13 @@ def _options(rows: int) -> dict[str, int]:
 def _rows(group: Any) -> int:
     """The rows of a batch, by the size of a row group before compression."""
     return int(
-        max(1, min(_MOST_ROWS, _BATCH_BYTES * group.num_rows // max(group.total_byte_size, 1)))
+        max(1, min(_MAX_ROWS, _BATCH_BYTES * group.num_rows // max(group.total_byte_size, 1)))
     )
 
 
-def _pyarrow(name: str) -> Any:
+def pyarrow_for(what: str, path: str | None = None) -> Any:
     try:
         return importlib.import_module("pyarrow")
     except ImportError as error:
-        reason = f"Parquet and Arrow IPC files need pyarrow: {error}"
-        raise error_of("unsupported", reason, "pip install pyarrow", name) from None
+        reason = f"{what} needs pyarrow: {error}"
+        raise error_of("unsupported", reason, "pip install 'recordpipe[arrow]'", path) from None

@@ -20,16 +20,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
-import torch
-import torch.utils.data
 
 from recordpipe import _native
 from recordpipe import dataset as _dataset
 from recordpipe import ragged as _ragged
+from recordpipe._extras import extra
 from recordpipe._plan.execution_operators import WithOptions
 from recordpipe._plan.plan import sharded
 from recordpipe.errors import Error, _carry
 from recordpipe.iterator import Iterator as _Pass
+
+with extra("torch"):
+    import torch
+    import torch.utils.data
 
 __all__ = ["Dataset", "Loader", "MapDataset", "Ragged", "TensorIterator", "global_state"]
 

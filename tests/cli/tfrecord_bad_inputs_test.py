@@ -52,7 +52,7 @@ CARRY_ON = {"verify", "salvage", "view"}
 # For these subcommands, damage is a result: status 1. The others fail because of damage: status 2.
 ANSWERING = {"info", "info --json", "verify", "salvage", "view"}
 SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # sanitizers need additional memory
-MOST_MIB = 100  # 64, plus the program itself
+MAX_MIB = 100  # 64, plus the program itself
 
 
 class Reading(TfrecordTest):
@@ -146,7 +146,7 @@ class Records(Reading):
                     if not SANITIZED:
                         # The 160 MiB of the record that were read, held once.
                         came = 160 if path == "bomb" else 0
-                        self.assertLess(usage.ru_maxrss >> 10, came + MOST_MIB, printed)
+                        self.assertLess(usage.ru_maxrss >> 10, came + MAX_MIB, printed)
 
 
 class Formats(Reading):

@@ -265,7 +265,8 @@ class Options(ContractTest):
                 result = self.run_command(name, option, "lable", "--limit", "2")
                 self.expect(0, result)
                 self.assertIn(f"tfrecord {name}: no record that was read has a feature named lable; "
-                              "there are label, name\n", result.stderr.decode())
+                              "there are label, name; did you mean label?\n",
+                              result.stderr.decode())
 
     def test_an_option_names_a_feature_that_no_record_has(self):
         for name, command in COMMANDS.items():

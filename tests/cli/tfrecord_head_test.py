@@ -76,7 +76,8 @@ class Head(Ends):
         self.assertIn(b"record 0 at 0", result.stdout)
         result = self.start("head", "a", "--feature", "idd")
         self.assertEqual((result.returncode, result.stderr), (
-            0, b"tfrecord head: no record that was read has a feature named idd; there is id\n"))
+            0, b"tfrecord head: no record that was read has a feature named idd; there is id; "
+            b"did you mean id?\n"))
 
 
 class Tail(Ends):

@@ -13,11 +13,11 @@ from make_golden import field, varint
 from started import Started
 
 SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # sanitizers need additional memory
-MOST_MIB = 80  # 64, plus the program itself
+MAX_MIB = 80  # 64, plus the program itself
 
 
 class MemoryTest(TfrecordTest):
-    def expect_little(self, *arguments, most=MOST_MIB):
+    def expect_little(self, *arguments, most=MAX_MIB):
         with self.subTest(arguments), open(self.folder / "printed", "wb") as printed:
             with Started([PROGRAM, *arguments], cwd=self.folder, stdout=printed,
                          stderr=subprocess.PIPE) as process:
@@ -111,8 +111,8 @@ class Memory(MemoryTest):
         self.write_unchecked("a", (
             field(1, field(1, field(1, b"f") + field(2, field(2, field(1, source.randbytes(size))))))
             for size in [2_000_000] * 16 + [20_000_000]))
-        self.expect_little("stats", "--no-crc", "a", most=MOST_MIB + 20)
-        self.expect_little("schema", "--no-crc", "a", most=MOST_MIB + 20)
+        self.expect_little("stats", "--no-crc", "a", most=MAX_MIB + 20)
+        self.expect_little("schema", "--no-crc", "a", most=MAX_MIB + 20)
 
 
 if __name__ == "__main__":

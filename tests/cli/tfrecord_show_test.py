@@ -299,7 +299,7 @@ class ShowChoice(TfrecordTest):
         arguments = ["show", "a", "--json", "--feature", "label,nme", "--select", "y"]
         done = self.start(*arguments)
         self.assertEqual(done.stderr.decode(), "tfrecord show: no record has a feature named nme; "
-                                               "there are name, n, label\n")
+                                               "there are name, n, label; did you mean name?\n")
         self.assertEqual((done.returncode, done.stdout.count(b"\n")), (2, 50))
         self.run_it(*arguments, "-o", "out", status=2)
         self.assertFalse((self.folder / "out").exists())

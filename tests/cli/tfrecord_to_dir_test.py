@@ -65,8 +65,9 @@ class ToDir(TfrecordTest):
         for options in (["--drop", "scores"], ["--where", "scores > 1"]):
             result = self.start("convert", "rows/*", "--to-dir", "out", *options)
             self.assertEqual(result.returncode, 2)
-            self.assertRegex(result.stderr.decode(), "scores.*; there are score, id; the files in "
-                                                     "out are written all the same")
+            self.assertRegex(result.stderr.decode(), "scores.*; there are score, id; did you mean "
+                                                     r"score\?; the files in out are written all "
+                                                     "the same")
 
     def test_a_feature_that_all_files_lack(self):
         """Whatever is beside them: a file without records, or with nothing that can be read."""

@@ -251,7 +251,10 @@ class Reading(FilesTest):
                     stream.next()
                 self.assertEqual(caught.exception.code, errno.EINVAL)
                 self.assertRegex(str(caught.exception), "read.tfrecord.*'n'.*at [0-9]+")
-        missing = rp.tfrecords(self.folder / "none").parse({"n": rp.RaggedFeature("int64")})
+        path = self.folder / "none"
+        path.touch()
+        missing = rp.tfrecords(path).parse({"n": rp.RaggedFeature("int64")})
+        path.unlink()
         with Stream(missing) as stream, self.assertRaises(StreamError) as caught:
             stream.next()
         self.assertEqual(caught.exception.code, errno.ENOENT)

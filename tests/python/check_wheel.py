@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 
-MOST_BYTES = 25 << 20
+MAX_BYTES = 25 << 20
 GLIBC = (2, 35)
 SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux-[\w-]+)\.so\.\d+")
 OF_CONTAINED = re.compile(SYSTEM.pattern + r"|(libstdc\+\+|libgcc_s)\.so\.\d+")
@@ -77,8 +77,8 @@ def check_elf(path, name, bundled):
 
 def problems(wheel):
     size = wheel.stat().st_size
-    if size > MOST_BYTES:
-        yield f"{size} bytes, more than {MOST_BYTES}"
+    if size > MAX_BYTES:
+        yield f"{size} bytes, more than {MAX_BYTES}"
     platform = wheel.stem.split("-")[-1]
     tags = [tuple(map(int, tag)) for tag in re.findall(r"manylinux_(\d+)_(\d+)", platform)]
     if not tags or min(tags) > GLIBC:

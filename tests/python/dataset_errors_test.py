@@ -117,7 +117,7 @@ class Errors(FilesTest):
             self.assertIsInstance(error, rp.NotFoundError)
             self.assertEqual(error.errno, errno.ENOENT)
             self.assertEqual(error.path, str(self.folder / "missing"))
-            self.assertIn("missing: open failed", str(error))
+            self.assertIn("missing: no such file", str(error))
         with self.assertRaises(OSError) as raised:
             rp.info([self.numbered(1), self.folder / "missing"])
         self.assertEqual(raised.exception.errno, errno.ENOENT)
@@ -128,14 +128,6 @@ class Errors(FilesTest):
 
     def test_arguments_of_the_wrong_type_or_size_are_shown(self):
         dataset = rp.from_list([1])
-        for call, shown in (
-            (lambda: dataset.take(-2), r"take\(-2\)"),
-            (lambda: dataset.batch(1.5), r"batch\(1.5, False\)"),
-            (lambda: dataset.shuffle(seed=2**64), r"shuffle\(seed=18446744073709551616\)"),
-            (lambda: dataset.map(None), r"map\(None, name=''\)"),
-        ):
-            with self.assertRaisesRegex(TypeError, f"^{shown}: .* help"):
-                call()
         with self.assertRaisesRegex(TypeError, "^'str' object cannot be .* integer$"):
             rp.tfrecords(self.numbered(1), cycle_length="2")
         with self.assertRaisesRegex(TypeError, "returned list, not a Dataset; flat_map"):

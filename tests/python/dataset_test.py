@@ -379,14 +379,17 @@ class Dataset(FilesTest):
                 chain = chain.skip(0)
 
     def test_a_plan_is_data(self):
-        dataset = rp.range(10).shuffle(4, seed=1).take(5).map_with_random(lambda x, _: x, 7)
+        def function(x, _):
+            return x
+
+        dataset = rp.range(10).shuffle(4, seed=1).take(5).map_with_random(function, 7)
         self.assertEqual(
             [(each.method, *vars(each).values()) for each in dataset._operators[:2]],
             [("shuffle", 4, 1), ("take", 5)],
         )
         with self.assertRaises(dataclasses.FrozenInstanceError):
             dataset._operators[1].count = 6
-        old_name = rp.range(10).shuffle(4, seed=1).take(5).random_map(lambda x, _: x, 7)
+        old_name = rp.range(10).shuffle(4, seed=1).take(5).random_map(function, 7)
         self.assertEqual(old_name.explain(), dataset.explain())
 
     def test_a_pass_does_not_change_its_dataset(self):

@@ -126,7 +126,7 @@ class ColorJitter(Images):
                     np.testing.assert_array_equal(a, b)
             (again, *_) = batches.epoch(1)
             self.assertFalse(np.array_equal(again["image"], expected[0]))
-            self.assertIn("color_jitter brightness=0.6..1.4", batches.explain())
+            self.assertIn("color_jitter('image', brightness=(0.6, 1.4), ", batches.explain())
             pickled = pickle.loads(pickle.dumps(batches))
             np.testing.assert_array_equal(next(iter(pickled))["image"], expected[0])
 

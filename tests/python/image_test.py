@@ -364,7 +364,8 @@ class Compose(Images):
 
     def test_the_plan_names_the_operators(self):
         self.assertIn(
-            "'image': raw 8x6x3 nhwc, pad_crop_flip pad=2 seed=5, uint8 nhwc",
+            "decode_raw('image', height=8, width=6, channels=3, layout='nhwc')\n"
+            "pad_crop_flip('image', pad=2, seed=5)\n",
             self.dataset.batch(8).explain(),
         )
 
@@ -377,7 +378,7 @@ class Errors(Images):
             (lambda: parsed.pad_crop_flip("image"), "decode_image"),
             (lambda: parsed.decode_image("label"), "FixedLenFeature"),
             (lambda: parsed.decode_image("absent"), "FixedLenFeature"),
-            (lambda: rp.tfrecords("x").decode_image("image"), "after parse"),
+            (lambda: rp.tfrecords(__file__).decode_image("image"), "after parse"),
             (lambda: parsed.batch(2).decode_image("image"), "after parse"),
             (lambda: image.decode_image("image"), "already"),
             (lambda: image.pad_crop_flip("image").pad_crop_flip("image"), "already"),

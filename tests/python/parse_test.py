@@ -166,7 +166,8 @@ class Parse(FilesTest):
         for name, nearest in (("ids", "id"), ("nam", "name")):
             dataset = rp.tfrecords(path).parse({name: rp.FixedLenFeature([], "int64")})
             with self.assertRaisesRegex(
-                rp.NotFoundError, f"feature '{name}' is missing.*there are {nearest}, .*; declare"
+                rp.NotFoundError,
+                rf"feature '{name}' is missing.*there are {nearest}, .*; did you mean {nearest}\?",
             ):
                 list(dataset)
         lists = {"frames": rp.FixedLenSequenceFeature([], "int64")}

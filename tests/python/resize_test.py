@@ -187,7 +187,7 @@ class RandomResizedCrop(Images):
     def test_plans_pickle_and_name_their_operators(self):
         dataset = self.rows(antialias=False)
         self.assertIn(
-            "random_resized_crop 16x12 scale=0.08..1 ratio=0.75..1.333",
+            "random_resized_crop('image', height=16, width=12, scale=(0.08, 1.0), ",
             dataset.batch(6).explain(),
         )
         again = pickle.loads(pickle.dumps(dataset))

@@ -114,7 +114,7 @@ class Reading(RayTest):
             for size in (10, 3000, 1, 500, 500):
                 yield pa.record_batch({"b": pa.array([b"x" * 100] * size, pa.large_binary())})
 
-        with mock.patch.object(ray_read, "MOST_BLOCK_BYTES", 60_000):
+        with mock.patch.object(ray_read, "MAX_BLOCK_BYTES", 60_000):
             blocks = list(ray_read.blocks_of(batches()))
         self.assertEqual(sum(block.num_rows for block in blocks), 4011)
         self.assertLessEqual(max(block.nbytes for block in blocks), 60_000)

@@ -101,7 +101,8 @@ TEST(RecordSelection, EditsTellWhichNamesThereAre) {
                         selected.report.looked_at_all);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "no record has a feature named nme; there are name, id");
+    EXPECT_STREQ(error.what(),
+                 "no record has a feature named nme; there are name, id; did you mean name?");
   }
 }
 

@@ -333,11 +333,10 @@ TEST(Where, RecordsOfNoKnownKindAreCounted) {
 TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   const std::string a = ExampleBuilder().set_int64("label", 3).set_bytes("name", "cat").serialize();
   const std::string b = ExampleBuilder().set_bytes("id", "x").set_float("rare", 1).serialize();
-  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}),
-            "--where names nme, which no record has; there are name, id, rare, label");
-  EXPECT_EQ(complaint_after("nme == 'x'", {}), "possible");
   const std::string missing =
-      "--where names nme, which no record has; there are name, id, rare, label";
+      "--where names nme, which no record has; there are name, id, rare, label; did you mean name?";
+  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}), missing);
+  EXPECT_EQ(complaint_after("nme == 'x'", {}), "possible");
   EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}), missing);
   EXPECT_EQ(complaint_after("not nme == 'x' and label == 4", {a, b}), missing);
   EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), missing);
@@ -347,7 +346,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   for (const char* expression : {"nme == 'x'", "nme == 'x' or label == 3"}) {
     EXPECT_EQ(complaint_after(expression, {a, b}, false),
               "note: --where names nme, which no record that was read has; there are name, id, "
-              "rare, label");
+              "rare, label; did you mean name?");
   }
   // What exists doesn't depend on what is evaluated.
   for (const char* expression :

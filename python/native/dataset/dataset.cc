@@ -395,16 +395,4 @@ uint64_t PythonDataset::plan_hash() const {
   return computed().visit([](const auto& elements) { return elements.plan_hash(); });
 }
 
-std::string PythonDataset::explain() const {
-  std::string text = visit([](const auto& elements) { return elements.explain(); });
-  if (!rows()) return text;
-  std::string parameters;
-  for (const Parameter& parameter : spec_->collator.parameters()) {
-    if (!parameters.empty()) parameters += ", ";
-    parameters += parameter.name + "=" + parameter.value;
-  }
-  if (spec_->collator.steps()) return parameters.empty() ? text : text + parameters + "\n";
-  return text + (spec_->collator.tfds() ? "tfds(" : "parse(") + parameters + ")\n";
-}
-
 }  // namespace recordpipe::python

@@ -114,8 +114,6 @@ class PythonDataset {
 
   // What an iterator runs: without pending parse.
   PythonDataset computed() const;
-  // The operators, line by line; parse() by its name, where it waits for batch().
-  std::string explain() const;
   // A hash of the operators, their parameters and functions.
   uint64_t plan_hash() const;
   // Whether elements are dicts of single records or steps.

@@ -298,7 +298,6 @@ void define_dataset(nb::module_& module) {
                return self.visit([](const auto& d) { return d.cardinality(); });
              });
            })
-      .def("explain", &PythonDataset::explain)
       .def("plan_hash", &PythonDataset::plan_hash)
       .def("require_not_read", &require_not_read);
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/base/names_in_words.h"
 #include "python/native/values/arrays.h"
 #include "recordpipe/base/error.h"
 
@@ -194,9 +195,20 @@ ImageSpec ParseSpec::image(const std::string& feature) const {
     if (image.spec().feature == feature) return image.spec();
   }
   if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) return of_tfds->image(feature);
+  if (!collator.steps()) require_feature(feature);
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "'" + printable(feature) + "' is not an image",
                .hint = "call decode_image() or decode_raw() for it first"});
+}
+
+void ParseSpec::require_feature(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const OutputFeature& feature : outputs) names.push_back(feature.name);
+  for (const OutputFeature& feature : feature_lists) names.push_back(feature.name);
+  if (std::ranges::find(names, name) != names.end()) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "parse() has no feature '" + printable(name) + "'; " +
+                         there_are(std::move(names), name)});
 }
 
 std::string size_feature(const std::string& image) { return image + "/size"; }
@@ -206,6 +218,7 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   if (const tfds::ExamplesCollator* of_tfds = collator.tfds()) {
     return tfds_spec(of_tfds->with_image(image));
   }
+  require_feature(image.feature);
   const auto at = std::ranges::find(outputs, image.feature, &OutputFeature::name);
   if (at == outputs.end() || (at->form != FeatureForm::image &&
                               (at->form != FeatureForm::fixed || at->kind != FeatureKind::bytes))) {

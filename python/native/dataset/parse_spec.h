@@ -65,6 +65,8 @@ struct ParseSpec {
   ParseSpec with_image(const ImageSpec& image) const;
   // Throws Error{invalid_argument} if the feature is not an image.
   ImageSpec image(const std::string& feature) const;
+  // Throws Error{invalid_argument}, which names the features that there are, unless this is one.
+  void require_feature(const std::string& name) const;
   // The collator of Examples, without `unlisted`; of others, the collator itself.
   ParseCollator unwatched_collator() const;
 

@@ -52,6 +52,7 @@ ParseSpec only_features(const ParseSpec& spec, const std::vector<std::string>& n
   std::vector<OutputFeature> outputs;
   ExampleSchema schema;
   for (const std::string& name : names) {
+    spec.require_feature(name);
     const OutputFeature* const feature = find(spec.outputs, name);
     if (!feature || feature->form != FeatureForm::ragged || spec.collator.is_sequence()) {
       refuse_lengths(name);
@@ -66,6 +67,7 @@ ParseSpec only_features(const ParseSpec& spec, const std::vector<std::string>& n
 FeatureSizes::FeatureSizes(const ParseSpec& spec, std::vector<std::string> names)
     : collator_(spec.collator.is_sequence() ? spec.collator : only_features(spec, names).collator) {
   for (const std::string& name : names) {
+    spec.require_feature(name);
     const OutputFeature* const list = find(spec.feature_lists, name);
     const OutputFeature* const feature = list ? list : find(spec.outputs, name);
     if (!list && (!feature || feature->form != FeatureForm::ragged)) refuse_lengths(name);

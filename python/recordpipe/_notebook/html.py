@@ -94,9 +94,7 @@ def _failure(what: str, error: Exception) -> str:
 
 
 def _plan(plan: Plan) -> list[str]:
-    lines = [
-        cut(line, _PLAN_COLUMNS) for line in plan._lowered.elements.explain().rstrip().splitlines()
-    ]
+    lines = [cut(line, _PLAN_COLUMNS) for line in plan._explained()]
     if len(lines) <= _PLAN_LINES:
         return lines
     half = _PLAN_LINES // 2

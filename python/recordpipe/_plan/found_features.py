@@ -6,15 +6,16 @@ records for features that were not in these.
 
 from __future__ import annotations
 
+import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._plan.execution_operators import IgnoreErrors, WithOptions
-from recordpipe._plan.plan import Operator, Plan
+from recordpipe._plan.plan import Operator, Plan, shown
 from recordpipe.errors import error_of
-from recordpipe.features import Feature, ListFeature
+from recordpipe.features import Feature, ListFeature, feature_name
 from recordpipe.iterator import Iterator
 from recordpipe.schema import Schema
 
@@ -99,11 +100,16 @@ def checked_unseen(unseen: Any) -> Unseen:
 def given_or_found(
     plan: Plan,
     method: str,
-    context: Mapping[str, Feature] | None,
+    context: Mapping[str, Feature] | Iterable[str] | None,
     lists: Mapping[str, ListFeature] | None,
     unseen: Unseen | None,
 ) -> tuple[Mapping[str, Feature], Mapping[str, ListFeature]]:
-    """Returns what ``method`` is passed; if nothing, the features of the files' first records."""
+    """Returns what ``method`` is passed; if nothing, the features of the files' first records.
+
+    The features of names without a type are found, too.
+    """
+    if context is not None and not isinstance(context, Mapping):
+        context = _named(plan, method, context)
     if context is None and lists is None:
         answer = checked_unseen(unseen or "error")
         schema = _first_schema(plan, method)
@@ -112,6 +118,35 @@ def given_or_found(
     if unseen is not None:
         raise ValueError(f"unseen is about features that {method}() finds; features were passed")
     return context or {}, lists or {}
+
+
+def _named(plan: Plan, method: str, names: Any) -> dict[str, Feature]:
+    """The features of the first records that have these names."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise TypeError(f"features are a dict by name, or a list of names, not {shown(names)}")
+    schema = _first_schema(plan, method)
+    return chosen_features(
+        names,
+        schema.features(),
+        f"the first {schema.records} records have no feature {{!r}} with values of one type",
+    )
+
+
+def chosen_features(
+    names: Iterable[str], features: Mapping[str, Feature], missing: str
+) -> dict[str, Feature]:
+    """Those with these names. ``missing``: the reason for a name that isn't there, ``{!r}``."""
+    chosen = {}
+    for name in map(feature_name, names):
+        if name not in features:
+            near = difflib.get_close_matches(name, features, 1)
+            raise error_of(
+                "not_found",
+                f"{missing.format(name)}; there are {', '.join(sorted(features)[:10])}",
+                f"did you mean {near[0]!r}?" if near else "",
+            )
+        chosen[name] = features[name]
+    return chosen
 
 
 def _first_schema(plan: Plan, method: str) -> Schema:

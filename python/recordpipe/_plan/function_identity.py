@@ -48,8 +48,8 @@ from recordpipe._plan.stored_attributes import (
 )
 from recordpipe._plan.value_digest import (
     ATOMS,
-    DEEPEST,
-    MOST_VALUES,
+    MAX_DEPTH,
+    MAX_VALUES,
     Incomparable,
     ValueDigest,
     is_of_numpy,
@@ -179,7 +179,7 @@ class _Code(ValueDigest):
 
     def _value(self, value: Any, depth: int) -> None:
         self._values += 1
-        if depth > DEEPEST or self._values > MOST_VALUES:
+        if depth > MAX_DEPTH or self._values > MAX_VALUES:
             raise Incomparable
         depth += 1
         kind = type(value)

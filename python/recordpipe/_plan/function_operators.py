@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
 from typing import Any, Self
@@ -9,6 +10,8 @@ from typing import Any, Self
 from recordpipe import _native as native
 from recordpipe._plan.function_identity import identity_of
 from recordpipe._plan.plan import Count, Function, Integer, Operator, Plan
+from recordpipe._plan.source_plans import local_records
+from recordpipe.errors import MissingFileError
 
 __all__ = ["Filter", "FunctionOperators", "Map"]
 
@@ -41,12 +44,33 @@ class Filter(FunctionOperator):
     predicate: Function
 
 
-class FlatMap(FunctionOperator):
+class Expansion(FunctionOperator):
+    """Of elements to Datasets. A file that tfrecords() doesn't find is one that can't be opened:
+    ignore_errors() skips what a file does, and not what a function raises."""
+
     function: Function
 
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        function = self.function
 
-class Interleave(FunctionOperator):
-    function: Function
+        @functools.wraps(function)
+        def expand(element: Any) -> Any:
+            try:
+                return function(element)
+            except MissingFileError as error:
+                return Plan._of(local_records([str(error.path)]))
+
+        name, _, *others = vars(self).values()
+        identified = native.Function(expand, *identity_of(function, name))
+        made: native.Dataset = getattr(input, self.native_name)(identified, *others)
+        return made
+
+
+class FlatMap(Expansion):
+    pass
+
+
+class Interleave(Expansion):
     cycle_length: Count
     block_length: Count
 

@@ -13,7 +13,7 @@ from recordpipe._plan.stored_attributes import stored
 
 __all__ = ["BUILTINS", "FOREIGN", "called_by", "is_of_user", "package_of"]
 
-_MOST_CALLS = 50
+_MAX_CALLS = 50
 BUILTINS = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -31,7 +31,7 @@ FOREIGN = (sys.stdlib_module_names | {"numpy", "recordpipe"}) - {"builtins"}
 
 def called_by(function: Any) -> Any:
     """The function that a partial, a method, or a compiled or cached function calls."""
-    for _ in range(_MOST_CALLS):
+    for _ in range(_MAX_CALLS):
         kind = type(function)
         if kind is functools.partial:
             function = function.func

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 from recordpipe import _native as native
-from recordpipe._plan.found_features import FoundFeatures, Unseen, given_or_found
+from recordpipe._plan.found_features import (
+    FoundFeatures,
+    Unseen,
+    chosen_features,
+    given_or_found,
+)
 from recordpipe._plan.plan import Operator, Plan
-from recordpipe.features import Feature, ListFeature, native_feature_lists, native_features
+from recordpipe.features import (
+    Feature,
+    FixedLenFeature,
+    ListFeature,
+    native_feature_lists,
+    native_features,
+)
 
 __all__ = ["ParseOperator", "ParseOperators", "features_of", "ragged_features"]
 
@@ -90,7 +101,10 @@ class ParseOperators(Plan):
     __slots__ = ()
 
     def parse(
-        self, features: Mapping[str, Feature] | None = None, *, unseen: Unseen | None = None
+        self,
+        features: Mapping[str, Feature | str] | Sequence[str] | None = None,
+        *,
+        unseen: Unseen | None = None,
     ) -> Self:
         """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
 
@@ -115,14 +129,34 @@ class ParseOperators(Plan):
         Args:
             features: by name, which becomes the key: :class:`FixedLenFeature`,
                 :class:`RaggedFeature`, :class:`VarLenFeature`, :class:`RawFeature` or
-                :class:`TensorFeature`.
+                :class:`TensorFeature`. A dtype stands for a :class:`FixedLenFeature` of one value:
+                ``{"label": "int64"}``. A list of names, ``["image", "label"]``: these features, as
+                they are found without ``features``.
             unseen: without ``features``, what becomes of a record with a feature that the first
                 ones lack. "error" (default): :meth:`ignore_errors` behind parse() doesn't skip it,
                 because all of its record would be lost. "warn": the feature is left out; a
                 UserWarning at the end of the pass counts the records, and names the first.
         """
         found, _ = given_or_found(self, "parse", features, None, unseen)
-        return self._then(Parse(_copied(found)))
+        return self._then(Parse(_with_shapes(_copied(found))))
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Keeps only these features of :meth:`parse`; the others are not decoded.
+
+        Behind parse(), also behind :meth:`batch` and operators that order elements.
+        """
+        features = features_of(self)
+        if features is None:
+            last = (self._last(["batch"]) or self._source).method
+            raise TypeError(f"select() chooses features of parse(), not of what {last}() yields")
+        if isinstance(names, str):
+            raise TypeError(f"select() takes a list of names: [{names!r}]")
+        chosen = chosen_features(names, features, "parse() has no feature {!r}")
+        operators = [
+            replace(each, features=chosen) if isinstance(each, Parse) else each
+            for each in self._operators
+        ]
+        return self._first(0)._with(operators)
 
     def parse_sequence_example(
         self,
@@ -184,3 +218,13 @@ class ParseOperators(Plan):
 
 def _copied(features: Mapping[str, Feature]) -> Mapping[str, Feature]:
     return features if isinstance(features, FoundFeatures) else dict(features)
+
+
+def _with_shapes(features: Mapping[str, Any]) -> Mapping[str, Feature]:
+    """With a FixedLenFeature of one value for each dtype."""
+    if not any(isinstance(feature, (str, type)) for feature in features.values()):
+        return features
+    return {
+        name: FixedLenFeature([], feature) if isinstance(feature, (str, type)) else feature
+        for name, feature in features.items()
+    }

@@ -22,6 +22,7 @@ Two rules decide what operators become:
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, Field, FrozenInstanceError, dataclass, field, fields, replace
@@ -46,6 +47,7 @@ __all__ = [
     "checked_plan",
     "merged",
     "sharded",
+    "shown",
     "with_inputs",
 ]
 
@@ -72,18 +74,39 @@ def _is_integer(least: int, most: int) -> Callable[[Any], bool]:
 
 
 _is_count = _is_integer(0, 2**64 - 1)
-_FITS: dict[str, Callable[[Any], bool]] = {
-    "Count": _is_count,
-    "Counts": lambda values: all(map(_is_count, values)),
-    "Lengths": lambda value: all(
-        map(_is_count, value.values() if isinstance(value, dict) else [value])
+# What an argument of a type is, for messages, and whether a value is one.
+_FITS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "Count": ("an integer from 0 to 2**64 - 1", _is_count),
+    "Counts": (
+        "a list of integers of 0 or more",
+        lambda values: isinstance(values, Iterable) and all(map(_is_count, values)),
     ),
-    "Integer": _is_integer(-(2**63), 2**63 - 1),
-    "float": lambda value: hasattr(value, "__float__") or hasattr(value, "__index__"),
-    "bool": lambda value: value is True or value is False,
-    "str": lambda value: isinstance(value, str),
-    "Function": lambda value: value is not None,
+    "Lengths": (
+        "an integer of 0 or more, or a dict of them by feature",
+        lambda value: all(map(_is_count, value.values() if isinstance(value, dict) else [value])),
+    ),
+    "Integer": ("an integer of 64 bits", _is_integer(-(2**63), 2**63 - 1)),
+    "float": (
+        "a number",
+        lambda value: hasattr(value, "__float__") or hasattr(value, "__index__"),
+    ),
+    "bool": ("True or False", lambda value: value is True or value is False),
+    "str": ("a string", lambda value: isinstance(value, str)),
+    "Function": ("a function", callable),
 }
+
+
+def shown(value: Any) -> str:
+    """A value in a message or a plan: a function by its name, others cut to 80 characters."""
+    if isinstance(value, Plan):
+        return "a Dataset"
+    code = getattr(value, "__code__", None)
+    if code is not None and value.__name__ == "<lambda>":
+        return f"<lambda> at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__).rpartition("<locals>.")[2]
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
@@ -95,7 +118,7 @@ class Call:
     _fields: ClassVar[tuple[Field[Any], ...]]
     _positional: ClassVar[list[str]]
     _defaults: ClassVar[dict[str, Any]]
-    _checks: ClassVar[list[tuple[str, Callable[[Any], bool], bool]]]
+    _checks: ClassVar[list[tuple[str, str, bool]]]  # name, a key of _FITS, whether None fits, too
 
     def __init_subclass__(cls) -> None:
         name = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
@@ -111,30 +134,54 @@ class Call:
         for each in cls._fields:
             kind, is_optional, _ = str(each.type).partition(" | None")
             if kind in _FITS:
-                cls._checks.append((each.name, _FITS[kind], is_optional != ""))
+                cls._checks.append((each.name, kind, is_optional != ""))
 
     def __init__(self, *values: Any, **named: Any) -> None:
         attributes = vars(self)
         attributes.update(self._defaults)  # also for the order
         attributes.update(zip(self._positional, values, strict=False))
         attributes.update(named)
-        for name, fits, is_optional in self._checks:
+        for name, kind, is_optional in self._checks:
             value = attributes[name]
+            what, fits = _FITS[kind]
             if not fits(value) and not (is_optional and value is None):
-                raise TypeError(
-                    f"{self!r}: an argument of another type, or a number out of range; see "
-                    f"help(recordpipe.Dataset.{self.method})"
-                )
+                raise TypeError(f"{self.method}(): {name} is {what}, not {shown(value)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __repr__(self) -> str:
-        shown = [each for each in self._fields if each.repr]
-        values = [(each, repr(getattr(self, each.name))[:80]) for each in shown]
-        texts = [text for each, text in values if not each.kw_only]
-        texts += [f"{each.name}={text}" for each, text in values if each.kw_only]
+        """What was called, without plans and what changes nothing."""
+        texts = []
+        for each in sorted(self._fields, key=lambda each: each.kw_only):
+            value = getattr(self, each.name)
+            if each.repr and not _says_nothing(value) and not _plans_in(value):
+                is_first = not (texts or each.kw_only)
+                texts.append(shown(value) if is_first else f"{each.name}={shown(value)}")
         return f"{self.method}({', '.join(texts)})"
+
+    def explained(self) -> list[str]:
+        """The lines of explain(): those of the plans in the arguments, and the call."""
+        inputs = (plan for value in vars(self).values() for plan in _plans_in(value))
+        return [*(f"  {line}" for plan in inputs for line in plan._explained()), repr(self)]
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether an argument is a default that changes nothing: no name, no option, no limit."""
+    return (
+        value is None or value is False or (type(value) in (str, int) and value in ("", 2**64 - 1))
+    )
+
+
+def _plans_in(value: Any) -> tuple[Plan, ...]:
+    """The plans in an argument, which is one, a tuple of them, or none."""
+    if isinstance(value, Plan):
+        return (value,)
+    return value if isinstance(value, tuple) and value and _are_plans(value) else ()
+
+
+def _are_plans(values: Iterable[Any]) -> bool:
+    return all(isinstance(one, Plan) for one in values)
 
 
 class Source(Call):
@@ -293,6 +340,9 @@ class Plan:
             return type(self)._of, (self._source,)
         return Plan._with, (self._base, self._operators[len(self._base._operators) :])
 
+    def _explained(self) -> list[str]:
+        return [line for call in (self._source, *self._operators) for line in call.explained()]
+
     @property
     def _native(self) -> native.Dataset:
         """What a pass runs."""
@@ -307,7 +357,7 @@ class Plan:
 def checked_plan(dataset: Any) -> Plan:
     """Raises TypeError for anything but a Dataset."""
     if not isinstance(dataset, Plan):
-        raise TypeError(f"needs a recordpipe.Dataset, not {dataset!r}")
+        raise TypeError(f"needs a recordpipe.Dataset, not {shown(dataset)}")
     return dataset
 
 
@@ -333,6 +383,6 @@ def with_inputs(call: _C, change: Callable[[Plan], Plan]) -> _C:
     for name, value in vars(call).items():
         if isinstance(value, Plan):
             changed[name] = change(value)
-        elif isinstance(value, tuple) and value and all(isinstance(one, Plan) for one in value):
+        elif isinstance(value, tuple) and value and _are_plans(value):
             changed[name] = tuple(map(change, value))
     return replace(call, **changed) if changed else call  # type: ignore[type-var]

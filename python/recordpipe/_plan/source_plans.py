@@ -11,6 +11,7 @@ from recordpipe import _native as native
 from recordpipe._plan.function_identity import identity_of
 from recordpipe._plan.plan import Plan, Source, merged
 from recordpipe.filesystem import files_on
+from recordpipe.inputs import shown_path
 
 __all__ = [
     "ChooseFromDatasets",
@@ -31,6 +32,11 @@ class FilesSource(Source):
     paths: list[str]
     filesystem: Any
     files: native.FileSystem
+
+    def __repr__(self) -> str:
+        first = shown_path(self.paths[0])
+        others = f" and {len(self.paths) - 1} more" if self.paths[1:] else ""
+        return f"{self.method}({first!r}{others})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {**vars(self)}
@@ -60,6 +66,10 @@ class Tfrecords(FilesSource):
 
     def open_files(self) -> native.RecordFiles:
         return native.RecordFiles(self.files, self.paths, self.check_crc, self.compression)
+
+
+def local_records(paths: list[str]) -> Tfrecords:
+    return Tfrecords(paths, None, files_on(None), True, "", 1, 1)
 
 
 class ListFiles(FilesSource):

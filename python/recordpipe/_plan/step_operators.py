@@ -131,13 +131,19 @@ class StepOperators(Plan):
 
 def episodes_of(plan: Plan, caller: str) -> tuple[str, str, str]:
     """The folder, split and rounding of ``tfds(...)``."""
-    source = _tfds_of(None if plan._operators else plan._source, caller)
+    source = _tfds_of(plan._source, caller)
+    if plan._operators:
+        first = plan._operators[0].method
+        raise TypeError(
+            f"{caller} comes directly behind tfds(): call {first}() behind it. To choose episodes, "
+            'name them in the split, such as tfds(folder, split="train[:100]")'
+        )
     return source.folder, source.split, source.rounding
 
 
-def _tfds_of(source: Source | None, caller: str) -> Tfds:
+def _tfds_of(source: Source, caller: str) -> Tfds:
     if not isinstance(source, Tfds):
-        raise TypeError(f"{caller} needs what tfds() returns; call other operators after it")
+        raise TypeError(f"{caller} reads the episodes of tfds(folder), not {source.method}()")
     if not source.check_crc:
         raise ValueError(f"{caller} always checks CRCs: leave out check_crc=False")
     return source

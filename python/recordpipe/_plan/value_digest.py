@@ -11,11 +11,11 @@ import numpy as np
 
 from recordpipe._plan.stored_attributes import stored
 
-__all__ = ["ATOMS", "DEEPEST", "MOST_VALUES", "Incomparable", "ValueDigest", "is_of_numpy"]
+__all__ = ["ATOMS", "MAX_DEPTH", "MAX_VALUES", "Incomparable", "ValueDigest", "is_of_numpy"]
 
-_MOST_BYTES = 2**24
-MOST_VALUES = 100_000
-DEEPEST = 50
+_MAX_BYTES = 2**24
+MAX_VALUES = 100_000
+MAX_DEPTH = 50
 
 ATOMS = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes)
 
@@ -39,7 +39,7 @@ class ValueDigest:
 
     def _count(self, size: int, values: int = 0) -> None:
         """Raises Incomparable if this many bytes, or values, are too many."""
-        if self._bytes + size > _MOST_BYTES or self._values + values > MOST_VALUES:
+        if self._bytes + size > _MAX_BYTES or self._values + values > MAX_VALUES:
             raise Incomparable
         self._bytes += size
 
@@ -69,7 +69,7 @@ class ValueDigest:
         """The text of a set's member: the order of sets differs between processes."""
         self._values += 1
         kind = type(value)
-        if depth > DEEPEST or self._values > MOST_VALUES:
+        if depth > MAX_DEPTH or self._values > MAX_VALUES:
             raise Incomparable
         if kind in (tuple, frozenset):
             keys = [self._key_of(item, depth + 1) for item in value]
@@ -86,7 +86,7 @@ class ValueDigest:
         return text
 
     def _array(self, value: np.ndarray, depth: int) -> None:
-        if self._bytes + value.size * value.dtype.itemsize > _MOST_BYTES:
+        if self._bytes + value.size * value.dtype.itemsize > _MAX_BYTES:
             raise Incomparable
         self._add("array", type(value).__name__, str(value.dtype), str(value.shape))
         if isinstance(value, np.ma.MaskedArray):
@@ -102,7 +102,7 @@ class ValueDigest:
 
     def _tensor(self, tensor: Any, depth: int) -> None:
         """A tensor of PyTorch; on another device than the CPU, it would be copied."""
-        if tensor.device.type != "cpu" or tensor.numel() * tensor.element_size() > _MOST_BYTES:
+        if tensor.device.type != "cpu" or tensor.numel() * tensor.element_size() > _MAX_BYTES:
             raise Incomparable
         self._add("tensor")
         self._array(tensor.detach().numpy(), depth)

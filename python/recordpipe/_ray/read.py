@@ -19,12 +19,12 @@ from recordpipe.inputs import FoundFiles, Paths, absolute_path, found_files
 from recordpipe.schema import Schema, schema
 from recordpipe.sources import tfrecords
 
-__all__ = ["MOST_BLOCK_BYTES", "RecordSource", "read_tfrecords"]
+__all__ = ["MAX_BLOCK_BYTES", "RecordSource", "read_tfrecords"]
 
-MOST_BLOCK_BYTES = 128 << 20
+MAX_BLOCK_BYTES = 128 << 20
 # Of the batches that a block is made of.
 _BATCH_BYTES = 4 << 20
-_MOST_BATCH = 4096
+_MAX_BATCH = 4096
 # The records of the first file that are looked into.
 _LOOKED_AT = 1000
 _WAYS_OUT = (
@@ -154,12 +154,12 @@ class RecordSource(Datasource):
 
 
 def blocks_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Joins batches to blocks of at most MOST_BLOCK_BYTES, and slices larger ones."""
+    """Joins batches to blocks of at most MAX_BLOCK_BYTES, and slices larger ones."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         for part in _sliced(batch):
-            if waiting and size + part.get_total_buffer_size() > MOST_BLOCK_BYTES:
+            if waiting and size + part.get_total_buffer_size() > MAX_BLOCK_BYTES:
                 yield pa.Table.from_batches(waiting)
                 waiting, size = [], 0
             waiting.append(part)
@@ -169,7 +169,7 @@ def blocks_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    if batch.nbytes <= MOST_BLOCK_BYTES or batch.num_rows == 1:
+    if batch.nbytes <= MAX_BLOCK_BYTES or batch.num_rows == 1:
         yield batch
         return
     middle = batch.num_rows // 2
@@ -244,4 +244,4 @@ def batch_size(records: Dataset) -> int:
         size += len(record)
         if size >= _BATCH_BYTES:
             break
-    return min(_MOST_BATCH, max(1, _BATCH_BYTES * count // max(1, size))) if count else 0
+    return min(_MAX_BATCH, max(1, _BATCH_BYTES * count // max(1, size))) if count else 0

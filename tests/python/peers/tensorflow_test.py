@@ -95,7 +95,7 @@ class TensorFlow(unittest.TestCase):
         example = records.example({"other": [1]})
         for shape, dtype, default in (([2, 2], "int64", [1, 2]), ([], "int64", 1.5)):
             with self.assertRaises((ValueError, TypeError)):
-                rp.tfrecords("x").parse({"k": rp.FixedLenFeature(shape, dtype, default)})
+                rp.tfrecords(__file__).parse({"k": rp.FixedLenFeature(shape, dtype, default)})
             with self.assertRaises((ValueError, TypeError, tf.errors.InvalidArgumentError)):
                 tf.io.parse_example([example], {"k": tf.io.FixedLenFeature(shape, dtype, default)})
 

@@ -1,0 +1,193 @@
+"""Tests what the first errors of a new user say: the argument, what it takes, what it got."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import recordpipe as rp
+
+
+def module_function(element):
+    return element
+
+
+class Messages(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "train.tfrecord"
+        rp.write_tfrecords(self.path, [{"image": b"x", "label": i} for i in range(10)])
+        self.records = rp.tfrecords(self.path)
+
+    def expect(self, error, text, function):
+        with self.assertRaisesRegex(error, text) as raised:
+            function()
+        self.assertLess(len(str(raised.exception)), 400)
+
+    def test_arguments_are_named(self):
+        ds = self.records
+        count = "an integer from 0 to 2\\*\\*64 - 1, not"
+        for function, text in (
+            (lambda: ds.take("a"), f"take\\(\\): count is {count} 'a'"),
+            (lambda: ds.take(-2), f"take\\(\\): count is {count} -2"),
+            (lambda: ds.batch(1.5), f"batch\\(\\): batch_size is {count} 1.5"),
+            (
+                lambda: ds.shuffle(seed=2**64),
+                f"shuffle\\(\\): seed is {count} 18446744",
+            ),
+            (lambda: ds.batch("64"), f"batch\\(\\): batch_size is {count} '64'"),
+            (lambda: ds.with_options(threads=-1), f"with_options\\(\\): threads is {count} -1"),
+            (lambda: ds.map(None, name=""), "map\\(\\): function is a function, not None"),
+            (lambda: ds.map([1, 2]), "map\\(\\): function is a function, not \\[1, 2\\]"),
+            (lambda: ds.filter("x" * 10_000), "filter\\(\\): predicate is a function, not 'xxx"),
+            (lambda: ds.parse("label"), "a list of names, not 'label'"),
+            (lambda: rp.from_generator(i for i in [1]), "a function that returns a new iterable"),
+            (lambda: rp.sample_from_datasets(ds, ds), "a list of Datasets"),
+            (lambda: rp.sample_from_datasets([ds, ds], ds), "weights are numbers"),
+            (lambda: rp.choose_from_datasets(ds, ds), "a list of Datasets"),
+            (lambda: rp.zip(ds, [b"x" * 10_000]), "needs a recordpipe.Dataset, not \\[b'xxx"),
+            (ds.steps, "steps\\(\\) reads the episodes of tfds\\(folder\\), not tfrecords"),
+        ):
+            with self.subTest(text):
+                self.expect(TypeError, text, function)
+
+    def test_types_that_records_do_not_have(self):
+        feature = rp.FixedLenFeature([], "int32")
+        self.expect(ValueError, "not 'int32'", lambda: self.records.parse({"label": feature}))
+
+    def test_near_names_of_features(self):
+        for function, error in (
+            (lambda: list(self.records.parse({"imge": "bytes"})), rp.NotFoundError),
+            (lambda: self.records.parse(["imge"]), rp.NotFoundError),
+            (lambda: self.records.parse().decode_image("imge"), rp.InvalidArgumentError),
+            (lambda: self.records.parse().resize("imge", (3, 3)), rp.InvalidArgumentError),
+            (
+                lambda: self.records.parse().bucket_by_sequence_length("imge", [2], [3, 4]),
+                rp.InvalidArgumentError,
+            ),
+        ):
+            self.expect(error, "'imge'.*image, label.*did you mean '?image'?\\?", function)
+
+    def test_names_and_dtypes_are_features(self):
+        chosen = self.records.parse(["label"])
+        self.assertEqual(chosen.features, {"label": rp.FixedLenFeature([], "int64")})
+        self.assertEqual([row["label"] for row in chosen], [*range(10)])
+        for features in ({"label": "int64"}, {"label": int}):
+            rows = [*self.records.parse(features).batch(4)]
+            self.assertEqual([list(row["label"]) for row in rows][2], [8, 9])
+            self.assertEqual(rows[0].keys(), {"label"})
+
+    def test_select(self):
+        for batches in (
+            self.records.parse().shuffle(seed=3).batch(4).select(["label"]),
+            self.records.parse().select(["label"]).shuffle(seed=3).batch(4),
+        ):
+            self.assertEqual(batches.columns, ["label"])
+            labels = [int(label) for batch in batches for label in batch["label"]]
+            whole = self.records.parse().shuffle(seed=3)
+            self.assertEqual(labels, [int(row["label"]) for row in whole])
+        parsed = self.records.parse()
+        self.expect(rp.NotFoundError, "mean 'label'", lambda: parsed.select(["labl"]))
+        self.expect(TypeError, "list of names: \\['label'\\]", lambda: parsed.select("label"))
+        self.expect(TypeError, "not of what map", lambda: parsed.map(str).select(["label"]))
+
+    def test_first_looks(self):
+        parsed = self.records.parse(["label"])
+        self.assertEqual([row["label"] for row in parsed.head(3)], [0, 1, 2])
+        self.assertEqual(len(rp.range(3).head()), 3)
+        self.assertIsNone(self.records.columns)
+        parsed.take(2).write(self.folder / "two.tfrecord")
+        self.assertEqual(len(rp.tfrecords(self.folder / "two.tfrecord")), 2)
+
+    def test_names_of_tf_data(self):
+        names = (
+            "apply as_numpy_iterator batch bucket_by_sequence_length cache cardinality "
+            "choose_from_datasets concatenate counter element_spec enumerate filter fingerprint "
+            "flat_map from_generator from_tensor_slices from_tensors get_single_element "
+            "group_by_window ignore_errors interleave list_files load map options padded_batch "
+            "prefetch ragged_batch random range rebatch reduce rejection_resample repeat "
+            "sample_from_datasets save scan shard shuffle skip snapshot sparse_batch take "
+            "take_while unbatch unique window with_options zip"
+        )
+        for name in names.split():
+            with self.subTest(name):
+                if name not in dir(rp.Dataset):
+                    with self.assertRaisesRegex(AttributeError, f"{name}'; here, it is "):
+                        getattr(self.records, name)
+        with self.assertRaisesRegex(AttributeError, "a Dataset has no 'shufle'$"):
+            self.records.shufle  # noqa: B018
+
+    def test_paths_are_looked_for_at_once(self):
+        for make in (rp.tfrecords, rp.list_files):
+            self.expect(
+                rp.MissingFileError,
+                f"no such file .did you mean {self.path}",
+                lambda make=make: make(self.folder / "tran.tfrecord"),
+            )
+            self.expect(
+                rp.MissingFileError,
+                "there is no folder /no/such",
+                lambda make=make: make("/no/such/file"),
+            )
+
+    def test_the_home_folder(self):
+        code = "import recordpipe as rp; print(len(rp.tfrecords('~/train.tfrecord')))"
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"HOME": str(self.folder), "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+        )
+        self.assertEqual(run.stdout, b"10\n")
+
+    def test_explain_is_what_was_called(self):
+        line = sys._getframe().f_lineno + 1
+        ds = self.records.map(lambda x: x).filter(module_function).batch(4).prefetch()
+        ds = ds.concatenate(rp.range(3))
+        self.assertEqual(
+            ds.explain(),
+            f"tfrecords({str(self.path)!r})\n"
+            f"map(<lambda> at messages_test.py:{line})\n"
+            "filter(module_function)\n"
+            "batch(4)\n"
+            "prefetch()\n"
+            "  range(0, stop=3, step=1)\n"
+            "concatenate()\n",
+        )
+        several = rp.tfrecords([self.path, self.path]).with_options(threads=2)
+        self.assertEqual(
+            several.explain(),
+            f"tfrecords({str(self.path)!r} and 1 more)\nwith_options(threads=2, chunk_size=64)\n",
+        )
+
+    def test_names_of_the_package(self):
+        names = dir(rp)
+        self.assertEqual(set(names) - set(rp.__all__), {"grain", "range", "ray", "torch", "zip"})
+        imported = {}
+        exec("from recordpipe import *", imported)
+        self.assertLessEqual({"Dataset", "tfrecords", "verify"}, imported.keys())
+        self.assertFalse({"range", "zip"} & imported.keys())
+
+    def test_an_extra_that_is_not_installed(self):
+        code = (
+            "import sys; sys.modules['{0}'] = None\n"
+            "try:\n"
+            "    import recordpipe.{0}\n"
+            "except ModuleNotFoundError as error:\n"
+            "    print(error)"
+        )
+        for name in ("torch", "grain", "ray"):
+            run = subprocess.run(
+                [sys.executable, "-c", code.format(name)],
+                env={"PYTHONPATH": ":".join(sys.path)},
+                capture_output=True,
+                check=True,
+            )
+            self.assertIn(f"pip install 'recordpipe[{name}]'", run.stdout.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
