@@ -172,6 +172,22 @@ class Schema:
         lists = self.list_fields.items()
         return {name: one.feature for name, one in lists if one.feature is not None}
 
+    def to_code(self, name: str = "Batch") -> str:
+        """Returns Python code of a ``TypedDict`` of the batches of ``parse(self.features())``.
+
+        With it, editors and type checkers know the keys and arrays of a batch::
+
+            print(rp.schema("train-*").to_code("Batch"))      # to be pasted into a program
+            batch: Batch
+            for batch in ds: ...
+
+        Of SequenceExamples, and of lists of Examples, also the class ``<name>Lists``, of the second
+        dict. Raises as :meth:`features` does.
+        """
+        from recordpipe._tools.schema_code import code_of
+
+        return code_of(self, name)
+
     def _require_features(self) -> None:
         if not self.records or self.kind in _WITH_FEATURES:
             return

@@ -2,6 +2,7 @@
 
 import collections
 import pickle
+import typing
 import unittest
 import warnings
 
@@ -263,6 +264,48 @@ class UnseenFeatures(FilesTest):
             self.records.parse(self.features, unseen="warn")
         with self.assertRaisesRegex(ValueError, '"error" or "warn"'):
             self.records.parse(unseen="ignore")
+
+
+class Code(FilesTest):
+    """Types of batches: the code runs, and says what batches are."""
+
+    def write(self, rows):
+        path = self.folder / "rows.tfrecord"
+        rp.write_tfrecords(path, rows)
+        return path
+
+    def types(self, code, name):
+        namespace = {"__name__": "pasted"}
+        exec(code, namespace)
+        return typing.get_type_hints(namespace[name])
+
+    def expect_types_of(self, hints, batch):
+        self.assertEqual(hints.keys(), batch.keys())
+        for key, hint in hints.items():
+            value = batch[key]
+            if hint is rp.Ragged:
+                self.assertIsInstance(value, rp.Ragged)
+            else:
+                self.assertEqual(typing.get_args(typing.get_args(hint)[1])[0], value.dtype.type)
+
+    def test_a_class_of_the_batches(self):
+        path = self.write([{"id": [i], "box": [0.5, 1.5], "tag": [b"x"] * i} for i in range(3)])
+        found = rp.schema(path)
+        code = found.to_code("Boxes")
+        self.assertIn(
+            "class Boxes(TypedDict):\n    box: npt.NDArray[np.float32]  # [batch, 2]", code
+        )
+        batch = next(iter(rp.tfrecords(path).parse(found.features()).batch(3)))
+        self.expect_types_of(self.types(code, "Boxes"), batch)
+
+    def test_names_that_are_no_identifiers(self):
+        path = self.write([{"image/encoded": [b"x"], "class": [1], "a\"\n'b": [1.0]}] * 2)
+        found = rp.schema(path)
+        batch = next(iter(rp.tfrecords(path).parse(found.features()).batch(2)))
+        self.expect_types_of(self.types(found.to_code(), "Batch"), batch)
+        for name in ("class", "a b", "x;import os"):
+            with self.assertRaisesRegex(ValueError, "that of a class"):
+                found.to_code(name)
 
 
 class Features(unittest.TestCase):

@@ -152,8 +152,8 @@ class Call:
 
     def __repr__(self) -> str:
         """What was called, without plans and what changes nothing."""
-        texts = []
-        for each in sorted(self._fields, key=lambda each: each.kw_only):
+        texts: list[str] = []
+        for each in sorted(self._fields, key=lambda each: bool(each.kw_only)):
             value = getattr(self, each.name)
             if each.repr and not _says_nothing(value) and not _plans_in(value):
                 is_first = not (texts or each.kw_only)
