@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Progress", "in_task", "reported", "task_check"]
+__all__ = ["Progress", "in_task", "line_text", "reported", "task_check"]
 
 ProgressFunction = Callable[[int, int], object]
 Progress = bool | ProgressFunction
@@ -68,20 +68,38 @@ def _bar(activity: str) -> Iterator[ProgressFunction]:
 def _line(activity: str) -> Iterator[ProgressFunction]:
     """A line on standard error; at most one a second, where that is not a terminal."""
     terminal = sys.stderr.isatty()
-    last = time.monotonic()
+    began = last = time.monotonic()
+    width = 0
 
     def update(done: int, total: int) -> None:
-        nonlocal last
-        if not terminal and time.monotonic() < last + 1:
+        nonlocal last, width
+        now = time.monotonic()
+        if not terminal and now < last + 1:
             return
-        last = time.monotonic()
-        share = 100 * done / total if total else 100
-        text = f"{activity}: {share:3.0f} % of {total / 1e6:,.1f} MB"
-        print(f"\r{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr)
-        sys.stderr.flush()
+        last = now
+        text = f"{activity}: {line_text(done, total, now - began)}"
+        print(
+            f"\r{text.ljust(width)}" if terminal else text,
+            end="" if terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+        width = len(text)
 
     try:
         yield update
     finally:
         if terminal:
             print(file=sys.stderr)
+
+
+def line_text(done: int, total: int, seconds: float) -> str:
+    """What is done, and after a second how fast, and how long the rest takes at that speed."""
+    share = 100 * done / total if total else 100
+    text = f"{share:3.0f} % of {total / 1e6:,.1f} MB"
+    if seconds >= 1 and done:
+        text += f", {done / seconds / 1e6:,.1f} MB/s"
+        if done < total:
+            left = round((total - done) * seconds / done)
+            text += f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
+    return text

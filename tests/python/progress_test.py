@@ -13,6 +13,7 @@ import unittest
 from unittest import mock
 
 import recordpipe as rp
+from recordpipe.progress import line_text
 from support import FilesTest
 
 # Verifies a file that takes minutes.
@@ -256,6 +257,16 @@ time.sleep(0.2)
                 with mock.patch("sys.stderr", Terminal()) as terminal:
                     rp.verify(path, progress=progress)
                 self.assertEqual(terminal.getvalue(), shown)
+
+    def test_the_line_says_how_fast_and_how_long(self):
+        for arguments, text in (
+            ((10, 100, 0.5), " 10 % of 0.0 MB"),
+            ((30 * 10**6, 90 * 10**6, 2), " 33 % of 90.0 MB, 15.0 MB/s, 0:00:04 left"),
+            ((10**6, 7201 * 10**6, 1), "  0 % of 7,201.0 MB, 1.0 MB/s, 2:00:00 left"),
+            ((10**6, 10**6, 1), "100 % of 1.0 MB, 1.0 MB/s"),
+            ((0, 0, 5), "100 % of 0.0 MB"),
+        ):
+            self.assertEqual(line_text(*arguments), text)
 
     def test_no_bar_without_standard_error(self):
         path = self.numbered(3)

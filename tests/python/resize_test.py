@@ -34,6 +34,21 @@ class Resize(Images):
         (smooth,) = rows.resize("image", (10, 14)).batch(1)
         self.assertFalse(np.array_equal(smooth["image"], batch["image"]))
 
+    def test_a_size_is_given_together_or_one_by_one(self):
+        rows = self.parsed([png(self.random_images(1, (9, 12, 3))[0])]).decode_image("image")
+        for given, alone in (
+            (rows.resize("image", (4, 6)), rows.resize("image", 4, 6)),
+            (rows.center_crop("image", (4, 6)), rows.center_crop("image", 4, 6)),
+            (
+                rows.random_resized_crop("image", (4, 6), seed=1),
+                rows.random_resized_crop("image", 4, 6, seed=1),
+            ),
+        ):
+            self.assertEqual(given.explain(), alone.explain())
+            self.assertEqual(next(iter(given.batch(1)))["image"].shape, (1, 4, 6, 3))
+        with self.assertRaisesRegex(TypeError, "height and width, or"):
+            rows.resize("image", (4, 6), 6)
+
     def test_the_shorter_side(self):
         images = [self.random_images(1, shape)[0] for shape in ((20, 30, 3), (31, 20, 3))]
         rows = self.parsed([png(image) for image in images]).decode_image("image")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from recordpipe._plan.image_common import (
@@ -9,9 +10,9 @@ from recordpipe._plan.image_common import (
     ImageOperator,
     Interpolation,
     check_flip,
-    check_size,
     known_interpolation,
     positive_range,
+    size_of,
 )
 from recordpipe._plan.plan import Count, Plan
 
@@ -124,7 +125,7 @@ class CropOperators(Plan):
             flip_steps: as of :meth:`random_resized_crop`.
         """
         check_flip(self, "crop_flip_color", flip_steps)
-        check_size(height, width)
+        size_of(height, width)
         return self._then(
             CropFlipColor(
                 feature,
@@ -141,7 +142,7 @@ class CropOperators(Plan):
     def random_resized_crop(
         self,
         feature: str,
-        height: int,
+        height: int | tuple[int, int],
         width: int | None = None,
         *,
         seed: int = 0,
@@ -168,15 +169,14 @@ class CropOperators(Plan):
                 and states of a step are not mirrored.
             interpolation, antialias, rounded: as of :meth:`resize`.
         """
-        wide = height if width is None else width
-        check_size(height, wide)
+        high, wide = size_of(height, width)
         known = known_interpolation(interpolation)
         scales, ratios = positive_range("scale", scale), positive_range("ratio", ratio)
         if flip:
             check_flip(self, "random_resized_crop", flip_steps)
         return self._then(
             RandomResizedCrop(
-                feature, height, wide, scales, ratios, flip, known, antialias, rounded, seed
+                feature, high, wide, scales, ratios, flip, known, antialias, rounded, seed
             )
         )
 
@@ -184,6 +184,7 @@ class CropOperators(Plan):
         self,
         feature: str,
         size: int | tuple[int, int],
+        width: int | None = None,
         *,
         interpolation: Interpolation = "bilinear",
         antialias: bool = True,
@@ -195,8 +196,9 @@ class CropOperators(Plan):
         columns before rows.
 
         Args:
-            size: (height, width); or the shorter side, where the longer one keeps the ratio,
-                rounded down. Batches need images of one size: :meth:`center_crop` makes them so.
+            size: (height, width), or the height before ``width``; or the shorter side, where the
+                longer one keeps the ratio, rounded down. Batches need images of one size:
+                :meth:`center_crop` makes them so.
             interpolation: "nearest", "bilinear" or "bicubic" (Keys's, with a = -0.5).
             antialias: where the image shrinks, the filter is as wide as the pixels of the result.
                 The default of tf.image.resize is False; PIL's resize has no other way. No effect
@@ -207,14 +209,14 @@ class CropOperators(Plan):
                 become uint16.
         """
         known = known_interpolation(interpolation)
-        if isinstance(size, int):
-            check_size(size, size)
-            return self._then(ResizeShortSide(feature, size, known, antialias, rounded))
-        height, width = size
-        check_size(height, width)
-        return self._then(Resize(feature, height, width, known, antialias, rounded))
+        high, wide = size_of(size, width)
+        if not isinstance(size, Sequence) and width is None:
+            return self._then(ResizeShortSide(feature, high, known, antialias, rounded))
+        return self._then(Resize(feature, high, wide, known, antialias, rounded))
 
-    def center_crop(self, feature: str, height: int, width: int | None = None) -> Self:
+    def center_crop(
+        self, feature: str, height: int | tuple[int, int], width: int | None = None
+    ) -> Self:
         """Crops the centre (torchvision's CenterCrop), of the image or of the result of resize().
 
         ``resize(key, 256).center_crop(key, 224)`` is the usual evaluation: only the pixels of the
@@ -226,11 +228,10 @@ class CropOperators(Plan):
         Args:
             height, width: of the result. Default of width: the height.
         """
-        wide = height if width is None else width
-        check_size(height, wide)
-        return self._then(CenterCrop(feature, height, wide))
+        high, wide = size_of(height, width)
+        return self._then(CenterCrop(feature, high, wide))
 
     def resize_with_crop_or_pad(self, feature: str, height: int, width: int) -> Self:
         """Crops the centre, or pads with zeros (tf.image.resize_with_crop_or_pad)."""
-        check_size(height, width)
+        size_of(height, width)
         return self._then(ResizeWithCropOrPad(feature, height, width))

@@ -14,13 +14,13 @@ __all__ = [
     "Interpolation",
     "channel_values",
     "check_flip",
-    "check_size",
     "jitter_range",
     "known_image_dtype",
     "known_interpolation",
     "known_layout",
     "positive_range",
     "scale_of",
+    "size_of",
 ]
 
 Interpolation = Literal["nearest", "bilinear", "bicubic"]
@@ -74,9 +74,17 @@ def jitter_range(
     return float(low), float(high)
 
 
-def check_size(height: int, width: int) -> None:
+def size_of(height: int | tuple[int, int], width: int | None = None) -> tuple[int, int]:
+    """(height, width), given together or one by one; a square of one number."""
+    if not isinstance(height, Sequence):
+        width = height if width is None else width
+    elif width is None:
+        height, width = height
+    else:
+        raise TypeError(f"a size is height and width, or (height, width), not {height} and {width}")
     if not (1 <= height <= MAX_SIZE and 1 <= width <= MAX_SIZE):
         raise ValueError(f"height and width are 1 to {MAX_SIZE}, not {height!r} and {width!r}")
+    return height, width
 
 
 def channel_values(values: float | Sequence[float]) -> list[float]:
