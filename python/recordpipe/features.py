@@ -213,6 +213,20 @@ Feature = FixedLenFeature | RaggedFeature | RawFeature | TensorFeature
 ListFeature = FixedLenSequenceFeature | RaggedFeature | RawFeature
 
 
+def type_text(feature: Feature | ListFeature) -> str:
+    """What a batch has of a feature, in short: "int64", "float32 [2]", "ragged bytes"."""
+    _, form, dtype, shape, _ = feature._native("")
+    if isinstance(feature, RaggedFeature):
+        return f"ragged {dtype}"
+    if form == "ragged_tensor":
+        shape = [None, *shape]
+    if isinstance(feature, FixedLenSequenceFeature):
+        shape = ["steps", *shape]
+    if isinstance(feature, FixedLenFeature) and not shape:
+        return str(dtype)
+    return f"{dtype} [{', '.join(str(size) for size in shape)}]"
+
+
 def native_features(features: Mapping[str, Feature]) -> list[tuple[Any, ...]]:
     """Returns what native.example_spec() takes."""
     return [_checked(name, feature, Feature)._native(name) for name, feature in features.items()]

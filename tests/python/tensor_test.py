@@ -175,7 +175,7 @@ class Tensors(FilesTest):
 
     def test_the_plan_names_type_and_shape(self):
         dataset = self.dataset([], rp.TensorFeature([None, 7], "float32")).batch(2)
-        self.assertIn("'mask': TensorFeature(shape=[None, 7], dtype='float32'", dataset.explain())
+        self.assertIn("'mask': float32 [None, 7]", dataset.explain())
         again = pickle.loads(pickle.dumps(dataset))
         self.assertEqual(again.explain(), dataset.explain())
 

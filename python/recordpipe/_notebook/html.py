@@ -19,13 +19,7 @@ from recordpipe._plan.found_features import skipping_errors
 from recordpipe._plan.parse_operators import ParseOperator, features_of
 from recordpipe._plan.plan import Plan
 from recordpipe._plan.source_plans import Tfrecords
-from recordpipe.features import (
-    Feature,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    ListFeature,
-    RaggedFeature,
-)
+from recordpipe.features import type_text
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 
@@ -119,7 +113,10 @@ def _table(plan: Plan) -> str:
             notes.append("parse() shows their features")
         if len(names) > _COLUMNS:
             notes.append(f"{_COLUMNS} of {len(names)} features")
-        columns = [(name, _describe(features.get(name))) for name in names[:_COLUMNS]]
+        columns = [
+            (name, type_text(features[name]) if name in features else "bytes")
+            for name in names[:_COLUMNS]
+        ]
         parts = [
             f'<div class="scroll">{_rows(columns, rows)}</div>',
             quiet("; ".join(notes), "div"),
@@ -188,18 +185,3 @@ def _why_not_read(path: str) -> str:
     except OSError:
         return ""  # a pattern, or an error that reading names
     return "a pipe can be read once only" if is_pipe else ""
-
-
-def _describe(feature: Feature | ListFeature | None) -> str:
-    if feature is None:
-        return "bytes"
-    _, form, dtype, shape, _ = feature._native("")
-    if isinstance(feature, RaggedFeature):
-        return f"ragged {dtype}"
-    if form == "ragged_tensor":
-        shape = [None, *shape]
-    if isinstance(feature, FixedLenSequenceFeature):
-        shape = ["steps", *shape]
-    if isinstance(feature, FixedLenFeature) and not shape:
-        return str(dtype)
-    return f"{dtype} [{', '.join(str(size) for size in shape)}]"

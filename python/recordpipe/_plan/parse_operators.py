@@ -20,9 +20,13 @@ from recordpipe.features import (
     ListFeature,
     native_feature_lists,
     native_features,
+    type_text,
 )
 
 __all__ = ["ParseOperator", "ParseOperators", "features_of", "ragged_features"]
+
+
+_SHOWN = 20  # features in the text of a plan
 
 
 class ParseOperator(Operator):
@@ -32,6 +36,12 @@ class ParseOperator(Operator):
 
     def features_and_lists(self) -> dict[str, Feature | ListFeature]:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        features = self.features_and_lists().items()
+        texts = [f"{name!r}: {type_text(feature)}" for name, feature in [*features][:_SHOWN]]
+        more = f", and {len(features) - _SHOWN} more" if len(features) > _SHOWN else ""
+        return f"{self.method}({{{', '.join(texts)}{more}}})"
 
 
 class Parse(ParseOperator):
