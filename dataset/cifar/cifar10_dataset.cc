@@ -111,7 +111,7 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
 
 Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
                                     const Cifar10Options& options) {
-  Dataset<Record> records = tfrecord_files(files);
+  Dataset<Record> records = tfrecord_files(files, {}, {.remedy = {}});
   if (options.global_shuffle) {
     records = records.global_shuffle(options.seed);
   } else if (options.shuffle_buffer > 0) {

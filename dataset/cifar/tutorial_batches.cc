@@ -45,7 +45,7 @@ Dataset<ImageBatch> cifar10_tutorial_batches(const std::vector<std::string>& fil
                  .reason = "standardised images don't fit uint8 values",
                  .hint = "use a floating-point dtype"});
   }
-  Dataset<Record> records = tfrecord_files(files);
+  Dataset<Record> records = tfrecord_files(files, {}, {.remedy = {}});
   if (options.shuffle_buffer > 0) records = records.shuffle(options.shuffle_buffer, options.seed);
   records = records.repeat(options.epochs);
   if (options.take > 0) records = records.take(options.take);

@@ -165,7 +165,9 @@ class Iterator:
     def _restore(self, state: bytes, /) -> None: ...
     def _leases(self) -> tuple[int, int, int]: ...
     def _statistics(self) -> str: ...
-    def _skipped(self) -> tuple[int, list[tuple[str | None, int | None, str]]]: ...
+    def _skipped(
+        self,
+    ) -> tuple[int, list[tuple[str | None, int | None, str]], int, int, int, int]: ...
     def close(self) -> None: ...
 
 def schema_of_records(records: list[bytes], /) -> tuple[Any, ...]: ...
@@ -238,6 +240,7 @@ def tfrecords(
     paths: list[str],
     check_crc: bool,
     compression: str,
+    on_damage: str,
     cycle_length: int,
     block_length: int,
     /,
@@ -254,7 +257,7 @@ def choose(datasets: list[Dataset], choices: Dataset, stop_on_empty: bool, /) ->
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
 
 _Progress = Callable[[int, int], object] | None
-_Reading = tuple[str, bool, int, str, bool]
+_Reading = tuple[str, bool, int, str, str]
 
 def schema(
     files: FileSystem,
@@ -399,7 +402,6 @@ class ConvertArguments:
     resize: int | None
     quality: int
     images: list[str]
-    skip_corrupt: bool
     no_clobber: bool
     is_part: bool
     threads: int

@@ -29,6 +29,19 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
 - ``input_compression``: "none", "gzip", "zlib" or "zstd". Default: found out from the first bytes
   of each file.
 - ``check_crc``: False accepts wrong CRCs (``--no-crc``).
+- ``on_damage``: what is done about a wrong CRC, a truncated file and a damaged compressed stream. A
+  file that is missing or can't be read is an error in any case.
+
+  - "raise" (default): a DataLossError, after the records before the damage.
+  - "skip_file": leaves out each record whose data is damaged, and after other damage the rest of
+    the file.
+  - "resync" (``--skip-corrupt``): leaves out only what is damaged, and goes on at the next intact
+    record, which ``salvage`` would find; of a compressed file, in the next gzip member or zstd
+    frame. Damaged data that contains records, a TFRecord file say, yields these.
+
+  What is left out is counted: ``regions_skipped`` (damage in one place, or in adjacent records),
+  ``bytes_skipped`` (of the decompressed content) and ``compressed_bytes_skipped``, which can't be
+  decompressed. How many records were in these bytes is unknown.
 - ``max_record_size``: of a compressed file, in bytes; a longer record is an error. Default: 1 GiB.
 - ``where``: selects records: ``"label == 3"``, ``"label in [3, 5] and not has(mask)"``,
   ``"text != 'none' or len(box) >= 4"``. A comparison is true if it is true for any value of the
@@ -54,7 +67,7 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from recordpipe import _native as native
 from recordpipe.errors import Error, error_of
@@ -63,9 +76,11 @@ from recordpipe.filesystem import files_on
 
 __all__ = [
     "FoundFiles",
+    "OnDamage",
     "Paths",
     "Reading",
     "absolute_path",
+    "checked_on_damage",
     "checked_threads",
     "file_path_of",
     "files_of",
@@ -81,7 +96,8 @@ __all__ = [
 ]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-Reading = tuple[str, bool, int, str, bool]
+OnDamage = Literal["raise", "skip_file", "resync"]
+Reading = tuple[str, bool, int, str, str]
 # The types of messages, as `kind` names them.
 KINDS = ("example", "sequence_example", "elwc", "event", "unknown")
 
@@ -190,15 +206,21 @@ def _refused_url(name: str, reason: str, hint: str) -> Error:
     return error_of("unsupported", reason, hint, shown_path(name))
 
 
+def checked_on_damage(on_damage: OnDamage, check_crc: bool) -> str:
+    if on_damage not in get_args(OnDamage):
+        raise ValueError(f'on_damage is "raise", "skip_file" or "resync", not {on_damage!r}')
+    if on_damage != "raise" and not check_crc:
+        raise ValueError(f'on_damage="{on_damage}" and check_crc=False contradict each other')
+    return on_damage
+
+
 def reading(
     input_compression: str | None,
     max_record_size: int,
     check_crc: bool = True,
     kind: str | None = None,
-    skip_corrupt: bool = False,
+    on_damage: OnDamage = "raise",
 ) -> Reading:
-    if skip_corrupt and not check_crc:
-        raise ValueError("skip_corrupt=True and check_crc=False contradict each other")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
     return (
@@ -206,7 +228,7 @@ def reading(
         check_crc,
         whole_number("max_record_size", max_record_size, 1),
         kind or "",
-        skip_corrupt,
+        checked_on_damage(on_damage, check_crc),
     )
 
 

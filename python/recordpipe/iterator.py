@@ -187,16 +187,23 @@ class Iterator(_native.Iterator):
         Keys: batches (lent so far), batches_allocated (of these, with newly allocated memory),
         batches_held (still in use), skipped (elements that :meth:`Dataset.ignore_errors` has left
         out, including those computed ahead), first_skipped (path, offset and reason of at most 100
-        of them), profile.
+        of them), damaged_files (in which ``tfrecords(on_damage=...)`` has met damage, also ahead;
+        each counts once, also if it is read again), regions_skipped, bytes_skipped and
+        compressed_bytes_skipped (what was left out of them; the last are bytes that can't be
+        decompressed), profile.
         """
         batches, allocated, held = self._leases()
-        skipped, first = self._skipped()
+        skipped, first, files, regions, size, compressed = self._skipped()
         return {
             "batches": batches,
             "batches_allocated": allocated,
             "batches_held": held,
             "skipped": skipped,
             "first_skipped": first,
+            "damaged_files": files,
+            "regions_skipped": regions,
+            "bytes_skipped": size,
+            "compressed_bytes_skipped": compressed,
             "profile": self._statistics(),
         }
 

@@ -18,6 +18,7 @@ from recordpipe.features import (
 )
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
+    OnDamage,
     Paths,
     Reading,
     checked_threads,
@@ -129,8 +130,8 @@ class Schema:
             are ``python`` and ``tensorflow``.
         python: Python code of ``features()``, to be pasted into a program.
         tensorflow: Python code of features for tf.io.parse_example.
-        regions_skipped, bytes_skipped, compressed_bytes_skipped: the damage that ``skip_corrupt``
-            skipped; the last are bytes that can't be decompressed.
+        regions_skipped, bytes_skipped, compressed_bytes_skipped: the damage that ``on_damage`` left
+            out; the last are bytes that can't be decompressed.
     """
 
     records: int
@@ -283,7 +284,7 @@ def schema(
     kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
-    skip_corrupt: bool = False,
+    on_damage: OnDamage = "raise",
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -310,8 +311,7 @@ def schema(
             all.
         limit: at most the first so many of these. Records behind them may have further features,
             which a parse() that is passed these ignores.
-        skip_corrupt: skips damaged regions, and looks at all intact records; the result counts what
-            was skipped. Default: damage is an error.
+        on_damage: "raise", "skip_file" or "resync"; the result counts what was left out.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -324,11 +324,11 @@ def schema(
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
-        DataLossError: a record is damaged (not with ``skip_corrupt``).
+        DataLossError: a record is damaged (only with ``on_damage="raise"``).
         NotFoundError: a file, or a feature that ``where`` names, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
-    how = reading(input_compression, max_record_size, check_crc, kind, skip_corrupt)
+    how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
     where = where_text(where)
     if executor is not None:
         from recordpipe._tools.shards import merge_files

@@ -21,7 +21,13 @@ from recordpipe._plan.source_plans import (
 from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
-from recordpipe.inputs import Paths, paths_of, require_local_file
+from recordpipe.inputs import (
+    OnDamage,
+    Paths,
+    checked_on_damage,
+    paths_of,
+    require_local_file,
+)
 
 _python_range = range
 
@@ -44,13 +50,14 @@ def tfrecords(
     filesystem: Any = None,
     check_crc: bool = True,
     compression: str | None = None,
+    on_damage: OnDamage = "raise",
     cycle_length: int = 1,
     block_length: int = 1,
 ) -> Dataset:
     """Yields the records of TFRecord files as bytes, file after file.
 
     An index beside a plain file (PATH.idx, of ``tfrecord index``) is used. Files are opened when
-    their first record is needed. A damaged record is an element that raises
+    their first record is needed. By default, a damaged record is an element that raises
     :class:`DataLossError` with its path and offset; all records before it are yielded.
 
     Args:
@@ -65,13 +72,21 @@ def tfrecords(
         check_crc: False accepts wrong CRCs.
         compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
             out from the first bytes of each file.
+        on_damage: "raise" (see above), "skip_file" (leaves out damaged records, and after a damaged
+            length or stream the rest of the file) or "resync" (leaves out only what is damaged);
+            see ``help(recordpipe.inputs)``. The last two count what they leave out, in
+            ``iter(ds).stats()``. They have no random access (``len(ds)``, ``ds[i]``, ``shuffle()``
+            without a buffer), and read plain files on one thread, without their indexes.
         cycle_length: the number of files read at a time, block by block.
         block_length: consecutive records of one file.
     """
     format = known_compression(compression)
+    damage = checked_on_damage(on_damage, check_crc)
     files, on = _record_files(paths, recursive, filesystem)
     interleaved = operator.index(cycle_length), operator.index(block_length)
-    return Dataset._of(Tfrecords(files, filesystem, on, bool(check_crc), format, *interleaved))
+    return Dataset._of(
+        Tfrecords(files, filesystem, on, bool(check_crc), format, damage, *interleaved)
+    )
 
 
 def range(*bounds: int) -> Dataset:

@@ -172,7 +172,8 @@ def _job(given: argparse.Namespace, executor: Executor, function: Any, **options
 def _convert(given: argparse.Namespace, executor: Executor) -> int:
     import recordpipe as rp
 
-    options = {name: getattr(given, name) for name in ("where", "select", "drop", "skip_corrupt")}
+    options = {name: getattr(given, name) for name in ("where", "select", "drop")}
+    options["on_damage"] = "resync" if given.skip_corrupt else "raise"
     return _job(given, executor, rp.convert_to_dir, **options)
 
 

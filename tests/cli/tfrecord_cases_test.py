@@ -10,11 +10,11 @@ import toolkit_cases
 def arguments(options):
     """Two values repeat their option, more are joined by commas: both are allowed."""
     for name, value in options.items():
-        option = {"features": "--feature", "check_crc": "--no-crc"}.get(
-            name, "--" + name.replace("_", "-"))
+        option = {"features": "--feature", "check_crc": "--no-crc",
+                  "on_damage": "--skip-corrupt"}.get(name, "--" + name.replace("_", "-"))
         if isinstance(value, dict):
             value = [f"{key}={item}" for key, item in value.items()]
-        if isinstance(value, bool):
+        if isinstance(value, bool) or name == "on_damage":
             yield option
         elif isinstance(value, list):
             yield from (f"{option}={one}" for one in (value if len(value) == 2 else

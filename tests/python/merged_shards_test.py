@@ -119,14 +119,14 @@ class Merged(ShardsTest):
         for function in (rp.schema, rp.stats):
             with self.assertRaises(rp.DataLossError):
                 function(pattern, executor=self.executor)
-            ours = function(pattern, skip_corrupt=True, executor=self.executor)
-            theirs = function(pattern, skip_corrupt=True)
+            ours = function(pattern, on_damage="resync", executor=self.executor)
+            theirs = function(pattern, on_damage="resync")
             for one in (ours, theirs):
                 self.assertEqual(one.regions_skipped, 2)
                 self.assertGreater(one.bytes_skipped, 2 * 16)
             self.assertEqual(ours.records, theirs.records)
         with self.assertRaisesRegex(ValueError, "contradict each other"):
-            rp.schema(pattern, skip_corrupt=True, check_crc=False)
+            rp.schema(pattern, on_damage="resync", check_crc=False)
 
     def test_where(self):
         pattern = self.shards()

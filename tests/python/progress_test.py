@@ -97,7 +97,7 @@ class Progress(FilesTest):
         for function in (
             lambda: rp.verify(slow, progress=stop),
             lambda: rp.salvage(slow, target, progress=stop),
-            lambda: rp.convert(slow, target, skip_corrupt=True, progress=stop),
+            lambda: rp.convert(slow, target, on_damage="resync", progress=stop),
         ):
             with self.assertRaises(Stop) as raised:
                 function()

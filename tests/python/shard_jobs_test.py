@@ -90,7 +90,7 @@ class Jobs(ShardsTest):
             self.convert()
             self.fail("a damaged file was converted")
         except rp.DataLossError:  # its traceback exists, and the folder is unlocked nevertheless
-            self.assertTrue(self.convert(skip_corrupt=True, resume=True))
+            self.assertTrue(self.convert(on_damage="resync", resume=True))
 
     def test_shuffles_are_reproducible_and_differ_by_name(self):
         for name in ("train-0", "train-1"):
@@ -111,11 +111,11 @@ class Jobs(ShardsTest):
         report = rp.salvage_to_dir(self.folder / "train-*", self.folder / "fixed")
         self.assertEqual([shard.records for shard in report.shards], [3, 0, 4, 2, 7])
         self.assertTrue(rp.verify(self.folder / "fixed").intact)
-        for found in (report, self.convert(skip_corrupt=True)):
+        for found in (report, self.convert(on_damage="resync")):
             self.assertEqual([shard.regions_skipped for shard in found.shards], [0, 0, 1, 0, 0])
             self.assertGreater(found.bytes_skipped, 20)
             self.assertRegex(repr(found), f"1 damaged region.* of {found.bytes_skipped:,} bytes")
-        again = self.convert(skip_corrupt=True, resume=True)
+        again = self.convert(on_damage="resync", resume=True)
         self.assertEqual((again.regions_skipped, again.records), (1, 16))
 
     def test_a_feature_that_some_files_lack(self):
@@ -165,7 +165,7 @@ class Jobs(ShardsTest):
         path = self.examples(3, "a.tfrecord.gz")
         path.write_bytes(gzip.compress(path.read_bytes()) + b"x" * 99)
         for found in (
-            rp.convert_to_dir(path, self.folder / "converted", skip_corrupt=True),
+            rp.convert_to_dir(path, self.folder / "converted", on_damage="resync"),
             rp.salvage_to_dir(path, self.folder / "salvaged"),
         ):
             self.assertEqual((found.records, found.compressed_bytes_skipped), (3, 99))

@@ -290,7 +290,7 @@ class Convert(ToolkitTest):
             rp.convert(path, target)
         self.assertEqual((raised.exception.path, raised.exception.offset), (str(path), 17))
         self.assertEqual(target.read_bytes(), b"older")
-        report = rp.convert(path, target, skip_corrupt=True, shards=2)
+        report = rp.convert(path, target, on_damage="resync", shards=2)
         self.assertEqual(self.values(report), [b"0", b"2", b"3", b"4"])
         self.assertEqual((report.regions_skipped, report.bytes_skipped), (1, 17))
         (region,) = report.skipped
@@ -305,7 +305,7 @@ class Convert(ToolkitTest):
         for source, target, options in (
             (path, self.folder / "link", {"limit": 3}),
             (shard, self.folder / "t", {"shards": 1, "sample": 0.5}),
-            (shard, self.folder / "t", {"max_bytes": 1000, "skip_corrupt": True}),
+            (shard, self.folder / "t", {"max_bytes": 1000, "on_damage": "resync"}),
         ):
             with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
                 rp.convert(source, target, **options)

@@ -4,9 +4,9 @@
 #include <optional>
 #include <variant>
 
+#include "recordpipe/record/parallel_record_scanner.h"
 #include "recordpipe/record/record_format.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/record/record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/single_file_system.h"
 #include "tests/support/unstable_file.h"

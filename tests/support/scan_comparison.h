@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recordpipe/io/file.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 

@@ -1,8 +1,9 @@
-// Counts the elements that an iterator has skipped, and keeps the first errors.
+// Counts the elements and the damage that an iterator has skipped, and keeps the first errors.
 #pragma once
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -60,9 +61,19 @@ class SkipLog {
     return true;
   }
 
+  // `damage`: in a file, from its start up to where it is read. Reading it again adds nothing.
+  void keep_damage(const std::string& path, const DamageSkipped& damage) {
+    const std::lock_guard lock(mutex_);
+    DamageSkipped& known = damaged_[path];
+    if (known.regions < damage.regions) known = damage;
+  }
+
   SkippedReport report() const {
     const std::lock_guard lock(mutex_);
-    return report_;
+    SkippedReport report = report_;
+    report.damaged_files = damaged_.size();
+    for (const auto& [path, damage] : damaged_) report.damage.merge(damage);
+    return report;
   }
 
  private:
@@ -84,6 +95,7 @@ class SkipLog {
   SkippedReport report_;
   std::vector<std::pair<ElementId, SkippedElement>> lost_;  // the first ones
   std::vector<ElementId> not_skipped_;
+  std::map<std::string, DamageSkipped> damaged_;  // by path
 };
 
 }  // namespace recordpipe::internal

@@ -19,14 +19,13 @@ struct StatisticsBlock {
 // `skipped` and `options` must outlive the result.
 InputReading reading_of(const std::vector<std::string>& paths, const SurveyOptions& options,
                         DamageSkipped& skipped) {
-  InputReading input = {.paths = paths, .reading = options.reading};
-  if (options.skip_corrupt) {
-    input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
-      skipped.add(region);
-      if (options.on_damage) options.on_damage(path, region);
-    };
-  }
-  return input;
+  return {.paths = paths,
+          .reading = options.reading,
+          .on_damage = options.on_damage,
+          .damaged = [&](const std::string& path, const DamagedRegion& region) {
+            skipped.add(region);
+            if (options.damaged) options.damaged(path, region);
+          }};
 }
 
 }  // namespace

@@ -19,10 +19,8 @@ struct SurveyOptions {
   RecordReadOptions reading = {};
   RecordFilter filter = RecordFilter();  // by default all records
   size_t threads = 0;                    // 0: available_cpus()
-  // Damage is no error: the intact records are surveyed (InputReading::on_damage), and what was
-  // skipped is counted. `on_damage` is called for each region, if it is given.
-  bool skip_corrupt = false;
-  DamageSink on_damage = {};
+  OnDamage on_damage = OnDamage::raise;  // what is left out is counted
+  DamageSink damaged = {};               // InputReading::damaged
 };
 
 // Both look into all selected records of the files together; the result does not depend on the

@@ -10,7 +10,9 @@ namespace recordpipe {
 
 InputRecords::InputRecords(const FileWork& work, const InputReading& input, size_t threads)
     : work_(work), input_(input) {
-  if (!input.on_damage) records_.emplace(work, input.paths, input.reading, threads);
+  if (input.on_damage == OnDamage::raise) {
+    records_.emplace(work, input.paths, input.reading, threads);
+  }
 }
 
 std::optional<Record> InputRecords::next() { return records_ ? records_->read() : next_intact(); }
@@ -32,12 +34,13 @@ void InputRecords::open() {
   if (status.is_local_regular) {
     mapped_ = work_.files.map(path());
     if (compression_of(*mapped_, input_.reading) == Compression::none) {
-      scanner_.emplace(*mapped_, work_.stop);
+      scanner_.emplace(*mapped_, work_.stop, input_.on_damage);
       return;
     }
     mapped_.reset();
   }
-  scanner_.emplace(open_counted(work_, path(), status), input_.reading, work_.stop);
+  scanner_.emplace(open_counted(work_, path(), status), input_.reading, work_.stop,
+                   input_.on_damage);
 }
 
 void InputRecords::close() {
@@ -54,7 +57,7 @@ std::optional<Record> InputRecords::scan() {
     if (!step) return std::nullopt;
     if (mapped_) work_.add(scanner_->offset() - begin);
     if (const auto* record = std::get_if<Record>(&*step)) return *record;
-    input_.on_damage(path(), std::get<DamagedRegion>(*step));
+    if (input_.damaged) input_.damaged(path(), std::get<DamagedRegion>(*step));
   }
 }
 

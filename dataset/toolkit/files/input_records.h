@@ -11,29 +11,28 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/records_of_files.h"
 #include "recordpipe/io/file.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_reader.h"
-#include "recordpipe/toolkit/damaged_region.h"
-#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/record/record_scanner.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {
 
-// Is called for each region of a file that contains no record.
+// Is called for each region of a file that is left out.
 using DamageSink = std::function<void(const std::string& path, const DamagedRegion& region)>;
 
 struct InputReading {
   std::vector<std::string> paths = {};
   RecordReadOptions reading = {};
-  // If set, all intact records are read, as salvage does (record_scanner.h). By default, damage is
-  // an error.
-  DamageSink on_damage = {};
+  OnDamage on_damage = OnDamage::raise;
+  DamageSink damaged = {};  // with skip_file and resync; may be empty
 };
 
 class InputRecords {
  public:
-  // `work` and `input` must outlive this object. `threads`: see RecordsOfFiles; not used with
-  // input.on_damage.
+  // `work` and `input` must outlive this object. `threads`: see RecordsOfFiles; only used with
+  // OnDamage::raise.
   InputRecords(const FileWork& work, const InputReading& input, size_t threads = 1);
   InputRecords(const InputRecords&) = delete;
   InputRecords& operator=(const InputRecords&) = delete;
@@ -51,8 +50,8 @@ class InputRecords {
 
   const FileWork& work_;
   const InputReading& input_;
-  std::optional<RecordsOfFiles> records_;  // without input.on_damage
-  // The current input, mapped if possible, with input.on_damage.
+  std::optional<RecordsOfFiles> records_;  // with OnDamage::raise
+  // The current input, mapped if possible, otherwise.
   size_t file_ = 0;
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;

@@ -11,11 +11,11 @@
 #include "dataset/record/record_framing.h"
 #include "dataset/toolkit/files/loaded_file.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 #include "recordpipe/record/record_format.h"
 #include "recordpipe/record/record_index.h"
+#include "recordpipe/record/record_scanner.h"
 #include "recordpipe/record/stream_compression.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "recordpipe/toolkit/record_scanner.h"
 
 namespace recordpipe {
 namespace {

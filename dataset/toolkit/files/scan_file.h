@@ -11,9 +11,9 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/io/compression.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record_reader.h"
 #include "recordpipe/record/record_writer.h"
-#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

@@ -164,7 +164,7 @@ class Conversion {
         });
     selection.edit.replace = replace;
     selection.edit.replaced = replaced;
-    if (options_.input.on_damage) options_.input.on_damage = [](const auto&, const auto&) {};
+    options_.input.damaged = {};
     if (selection.on_failed_edit) selection.on_failed_edit = [](const Error&) {};
     return total;
   }
@@ -258,7 +258,7 @@ class Conversion {
 bool ConvertOptions::may_replace_input() const {
   return input.paths.size() == 1 && !selection.where && !selection.fraction && !selection.limit &&
          !sample_count && !selection.edit.select && selection.edit.drop.empty() &&
-         !selection.edit.replace && !input.on_damage;
+         !selection.edit.replace && input.on_damage == OnDamage::raise;
 }
 
 void check_conversion(const ConvertOptions& options) {

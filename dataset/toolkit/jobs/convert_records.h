@@ -36,8 +36,8 @@ struct ConvertOptions {
   // the inputs are read twice, except behind the limit, or if few records are selected
   // (kept_records.h).
   bool counts_without_data() const {
-    return !selection.where && !selection.limit && !input.on_damage && !selection.on_failed_edit &&
-           !(split.key && output.needs_counts());
+    return !selection.where && !selection.limit && input.on_damage == OnDamage::raise &&
+           !selection.on_failed_edit && !(split.key && output.needs_counts());
   }
   // Whether the output may replace an input: there is only one, and each of its records and
   // features is written.
@@ -58,7 +58,7 @@ struct ConvertReport {
 // Throws the errors of check_conversion(), select_records(), require_found() and RecordOutput. If
 // selection.is_part, features that the inputs lack are no error and no note: JobFeatures knows them
 // of ConvertReport::features.
-// input.on_damage is called once for each region. Their notes go to `work`.
+// input.damaged is called once for each region. Their notes go to `work`.
 //
 // Where the number of records is needed first, it comes from the index PATH.idx of each input; of a
 // local plain file without one, from the records' headers. Only other inputs, which are compressed

@@ -79,14 +79,16 @@ std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<F
 
 // `paths`: of record_paths().
 PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& paths,
-                        bool check_crc, const std::string& compression, size_t cycle_length,
-                        size_t block_length) {
+                        bool check_crc, const std::string& compression,
+                        const std::string& on_damage, size_t cycle_length, size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
+  const DamageOptions damage{.on_damage = on_damage_of(on_damage),
+                             .remedy = "pass on_damage=\"skip_file\" or \"resync\" to go on"};
   if (cycle_length == 1) {
-    return PythonDataset(listed_tfrecord_files(files.shared, strings(paths), options));
+    return PythonDataset(listed_tfrecord_files(files.shared, strings(paths), options, damage));
   }
-  const auto open = [shared = files.shared, options](std::string path) {
-    return listed_tfrecord_files(shared, {std::move(path)}, options);
+  const auto open = [shared = files.shared, options, damage](std::string path) {
+    return listed_tfrecord_files(shared, {std::move(path)}, options, damage);
   };
   return PythonDataset(
       list_files(*files, strings(paths)).interleave(open, cycle_length, block_length));
@@ -408,7 +410,9 @@ void define_iterator(nb::module_& module) {
                    element.path.empty() ? nb::none() : nb::cast(FilePath{element.path}),
                    element.offset, element.reason));
              }
-             return nb::make_tuple(report.count, first);
+             const auto& [regions, bytes, compressed_bytes] = report.damage;
+             return nb::make_tuple(report.count, first, report.damaged_files, regions, bytes,
+                                   compressed_bytes);
            })
       .def("close", &PythonIterator::close)
       .def_prop_ro("epoch", &PythonIterator::epoch)

@@ -48,7 +48,6 @@ struct ConvertArguments {
   std::optional<size_t> resize;
   int quality = 90;
   std::vector<std::string> images;
-  bool skip_corrupt = false;
   bool no_clobber = false;
   bool is_part = false;  // RecordSelection::is_part
   size_t threads = 0;
@@ -103,10 +102,11 @@ RecordSplit split_of(const ConvertArguments& arguments) {
   return split;
 }
 
-// With what is damaged skipped silently, if it is to be.
 ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const FilePath& target,
                           const Reading& reading, const ConvertArguments& arguments) {
-  ConvertOptions options = {.input = {.paths = inputs.paths, .reading = read_options(reading)},
+  ConvertOptions options = {.input = {.paths = inputs.paths,
+                                      .reading = read_options(reading),
+                                      .on_damage = on_damage_of(reading)},
                             .output = output_of(target.bytes, arguments),
                             .split = split_of(arguments),
                             .selection = selection_of(arguments),
@@ -115,9 +115,8 @@ ConvertOptions options_of(const SharedFiles& files, const Inputs& inputs, const 
                             .temporary_directory = arguments.tmp_dir.bytes};
   options.selection.edit.kind = kind_of(reading);
   options.output.splits = names_of(options.split);
-  if (arguments.skip_corrupt) {
-    options.input.on_damage = [](const auto&, const auto&) {};
-    if (arguments.resize) options.selection.on_failed_edit = [](const Error&) {};
+  if (options.input.on_damage != OnDamage::raise && arguments.resize) {
+    options.selection.on_failed_edit = [](const Error&) {};
   }
   check_conversion(options);
   if (arguments.no_clobber) require_absent(*files, replaced_files(*files, options.output));
@@ -165,13 +164,11 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
   SkippedRecords broken;
   const Inputs inputs = find_inputs(files, given);
   ConvertOptions options = options_of(files, inputs, target, reading, arguments);
-  if (arguments.skip_corrupt) {
-    options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
-      skipped.add(path, region);
-    };
-    if (arguments.resize) {
-      options.selection.on_failed_edit = [&](const Error& error) { broken.add(error); };
-    }
+  options.input.damaged = [&](const std::string& path, const DamagedRegion& region) {
+    skipped.add(path, region);
+  };
+  if (options.selection.on_failed_edit) {
+    options.selection.on_failed_edit = [&](const Error& error) { broken.add(error); };
   }
   ConvertReport report;
   run_file_work(files, progress, inputs.bytes * (options.needs_count() ? 2 : 1),
@@ -245,7 +242,6 @@ void define_conversion(nb::module_& module) {
       .def_rw("resize", &ConvertArguments::resize, nb::arg().none())
       .def_rw("quality", &ConvertArguments::quality)
       .def_rw("images", &ConvertArguments::images)
-      .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
       .def_rw("no_clobber", &ConvertArguments::no_clobber)
       .def_rw("is_part", &ConvertArguments::is_part)
       .def_rw("threads", &ConvertArguments::threads);

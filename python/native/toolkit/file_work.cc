@@ -214,11 +214,19 @@ RecordReadOptions read_options(bool check_crc, const std::string& compression) {
 }
 
 RecordReadOptions read_options(const Reading& reading) {
-  const auto& [compression, check_crc, max_record_size, kind, skip_corrupt] = reading;
+  const auto& [compression, check_crc, max_record_size, kind, on_damage] = reading;
   RecordReadOptions options = read_options(check_crc, compression);
   options.max_record_size = max_record_size;
   return options;
 }
+
+OnDamage on_damage_of(std::string_view name) {
+  return name == to_string(OnDamage::skip_file) ? OnDamage::skip_file
+         : name == to_string(OnDamage::resync)  ? OnDamage::resync
+                                                : OnDamage::raise;
+}
+
+OnDamage on_damage_of(const Reading& reading) { return on_damage_of(std::get<4>(reading)); }
 
 std::optional<MessageKind> kind_of(const Reading& reading) {
   for (const auto& [name, kind] : kMessageKindNames) {
@@ -241,7 +249,7 @@ SurveyOptions survey_options(const Reading& reading, const std::optional<std::st
   return {.reading = read_options(reading),
           .filter = RecordFilter(std::move(selected), limit, kind_of(reading)),
           .threads = threads,
-          .skip_corrupt = std::get<4>(reading)};
+          .on_damage = on_damage_of(reading)};
 }
 
 nb::str text(std::string_view bytes) {

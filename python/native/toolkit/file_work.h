@@ -17,6 +17,7 @@
 #include "python/native/files/python_file_system.h"
 #include "recordpipe/example/message_view.h"
 #include "recordpipe/io/compression.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::python {
@@ -54,10 +55,12 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
 Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
 RecordReadOptions read_options(bool check_crc, const std::string& compression);
-// How files are read, from Python: compression, check_crc, max_record_size, kind, skip_corrupt (of
-// surveys).
-using Reading = std::tuple<std::string, bool, uint64_t, std::string, bool>;
+// "raise", "skip_file" or "resync".
+OnDamage on_damage_of(std::string_view name);
+// How files are read, from Python: compression, check_crc, max_record_size, kind, on_damage.
+using Reading = std::tuple<std::string, bool, uint64_t, std::string, std::string>;
 RecordReadOptions read_options(const Reading& reading);
+OnDamage on_damage_of(const Reading& reading);
 std::optional<MessageKind> kind_of(const Reading& reading);
 
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,

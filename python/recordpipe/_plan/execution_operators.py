@@ -83,7 +83,7 @@ class ExecutionOperators(Plan):
         ``paths.interleave(recordpipe.tfrecords, cycle_length=2)``, only the damaged file ends
         early, and the others go on: ``first_skipped`` of ``stats()`` says how many bytes are lost
         by that.
-        :func:`recordpipe.salvage` saves the intact records behind such damage.
+        ``tfrecords(paths, on_damage="resync")`` reads the intact records behind such damage.
 
         Args:
             max_count: of skipped elements.

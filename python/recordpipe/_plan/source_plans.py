@@ -53,6 +53,7 @@ def _on_files(kind: Callable[..., FilesSource], values: dict[str, Any]) -> Files
 class Tfrecords(FilesSource):
     check_crc: bool
     compression: str
+    on_damage: str
     cycle_length: int
     block_length: int
 
@@ -62,7 +63,7 @@ class Tfrecords(FilesSource):
 
     @property
     def has_files(self) -> bool:
-        return self.cycle_length == 1
+        return self.cycle_length == 1 and self.on_damage == "raise"
 
     def open_files(self) -> native.RecordFiles:
         return native.RecordFiles(self.files, self.paths, self.check_crc, self.compression)

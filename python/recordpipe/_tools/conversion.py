@@ -20,7 +20,9 @@ from recordpipe._tools.table_conversion import convert_tables, names_tables
 from recordpipe.features import feature_name, feature_names, known_compression, where_text
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
+    OnDamage,
     Paths,
+    checked_on_damage,
     checked_threads,
     file_path_of,
     files_of,
@@ -62,7 +64,7 @@ def convert(
     resize: int | None = None,
     quality: int = 90,
     images: str | Sequence[str] = (),
-    skip_corrupt: bool = False,
+    on_damage: OnDamage = "raise",
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -115,7 +117,7 @@ def convert(
             the order of the sources. Without ``shuffle``, the number of records is needed first. It
             comes from the index PATH.idx beside a source (:func:`index`) or, of a file that isn't
             compressed, from the records' headers; compressed sources are read twice, and so are all
-            with ``where``, ``limit`` (up to there), ``skip_corrupt`` or ``split_by``.
+            with ``where``, ``limit`` (up to there), ``on_damage`` or ``split_by``.
             "round-robin" deals the records out in turn, and needs no numbers.
         split: the splits and their parts of the records, which add up to 1: {"train": 0.9, "val":
             0.1} writes TARGET-train and TARGET-val, each with ``shards``, if given. The name
@@ -162,8 +164,8 @@ def convert(
         images: the features that ``resize`` resizes, with one image or any number in each record.
             Default: the first of image/encoded, image, image_raw, image/raw and img that holds
             bytes.
-        skip_corrupt: skip damaged regions, and keep all intact records behind them; skip records
-            whose image ``resize`` can't decode. Default: both are an error.
+        on_damage: "raise", "skip_file" or "resync"; the last two also leave out records whose image
+            ``resize`` can't decode. The report counts what was left out.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -214,7 +216,7 @@ def convert(
                     ("drop", feature_names(drop), []),
                     ("rename", _renamed(rename), {}),
                     ("resize", resize, None),
-                    ("skip_corrupt", skip_corrupt, False),
+                    ("on_damage", checked_on_damage(on_damage, check_crc), "raise"),
                     ("check_crc", check_crc, True),
                     ("input_compression", input_compression, None),
                     ("max_record_size", max_record_size, 2**30),
@@ -233,8 +235,7 @@ def convert(
         raise ValueError("sample and sample_count are two ways to sample: give one of them")
     if sample is not None and not 0 <= sample <= 1:
         raise ValueError(f"sample is a probability, 0 to 1, not {sample}")
-    if skip_corrupt and not check_crc:
-        raise ValueError("skip_corrupt=True and check_crc=False contradict each other")
+    how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
     if resize is None and images:
         raise ValueError("images are the features that resize=N resizes")
     target = file_path_of(target, filesystem)
@@ -262,7 +263,6 @@ def convert(
         arguments.sample_count = whole_number("sample_count", sample_count)
     arguments.seed = whole_number("seed", seed)
     arguments.quality = whole_number("quality", quality, 1, 100)
-    arguments.skip_corrupt = skip_corrupt
     arguments.no_clobber = no_clobber
     arguments.threads = checked_threads(threads)
     part = part_features.get()
@@ -270,7 +270,7 @@ def convert(
     given = (
         *files_of(sources, recursive, filesystem),
         target,
-        reading(input_compression, max_record_size, check_crc, kind),
+        how,
         arguments,
     )
     if dry_run:
@@ -331,8 +331,11 @@ def _convert_tables(
     options: dict[str, Any],
 ) -> ConvertReport:
     with reported(progress, "convert") as function:
-        written, read = convert_tables(sources, target, options, filesystem, function)
-    return ConvertReport((WrittenFile(*written),), read)
+        written, read, (regions, size, lost) = convert_tables(
+            sources, target, options, filesystem, function
+        )
+    files = (WrittenFile(*written),)
+    return ConvertReport(files, read, regions, size, compressed_bytes_skipped=lost)
 
 
 def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:

@@ -26,7 +26,7 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class SkippedRegion:
-    """Damaged bytes that ``skip_corrupt=True`` skipped.
+    """Damaged bytes that ``on_damage`` left out.
 
     Attributes:
         path: of the input.
@@ -45,7 +45,7 @@ class SkippedRegion:
 
 @dataclass(frozen=True)
 class SkippedRecord:
-    """A record whose image can't be resized, that ``skip_corrupt=True`` skipped.
+    """A record whose image can't be resized, that ``on_damage`` left out.
 
     Attributes:
         path: of the input.

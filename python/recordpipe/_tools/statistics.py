@@ -16,6 +16,7 @@ from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.features import feature_names, where_text
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
+    OnDamage,
     Paths,
     Reading,
     checked_threads,
@@ -198,7 +199,7 @@ def stats(
     kind: str | None = None,
     where: str | None = None,
     limit: int | None = None,
-    skip_corrupt: bool = False,
+    on_damage: OnDamage = "raise",
     check_crc: bool = True,
     input_compression: str | None = None,
     max_record_size: int = 2**30,
@@ -225,8 +226,7 @@ def stats(
             features). Default: the type whose fields explain every byte of the record.
         where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
         limit: at most the first so many of these.
-        skip_corrupt: skips damaged regions, and looks at all intact records; the result counts what
-            was skipped. Default: damage is an error.
+        on_damage: "raise", "skip_file" or "resync"; the result counts what was left out.
         check_crc: False accepts wrong CRCs.
         input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
             bytes of each file.
@@ -240,13 +240,13 @@ def stats(
             raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
-        DataLossError: a record is damaged (not with ``skip_corrupt``).
+        DataLossError: a record is damaged (only with ``on_damage="raise"``).
         NotFoundError: a file, or a feature that is named, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
     names = feature_names(features)
     where = where_text(where)
-    how = reading(input_compression, max_record_size, check_crc, kind, skip_corrupt)
+    how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
     if executor is not None:
         require_no_limit(limit)
         merge = native.StatisticsMerge(names, where)

@@ -20,11 +20,13 @@ __all__ = ["convert_tables", "names_tables"]
 
 # A report of the written file: (path, records, bytes).
 Written = tuple[str, int, int]
+# Regions, their bytes, and compressed bytes.
+Skipped = tuple[int, int, int]
 
 # What convert() does with tables.
 _FROM_TABLES = {"compression", "level", "limit", "select", "drop", "rename"}
 _TO_TABLES = {
-    *("compression", "limit", "select", "drop", "check_crc"),
+    *("compression", "limit", "select", "drop", "check_crc", "on_damage"),
     *("input_compression", "threads", "recursive"),
 }
 
@@ -40,8 +42,8 @@ def convert_tables(
     options: dict[str, Any],
     filesystem: Any,
     progress: ProgressFunction | None,
-) -> tuple[Written, int]:
-    """Returns what was written, and the number of records read.
+) -> tuple[Written, int, Skipped]:
+    """Returns what was written, the number of records read, and what ``on_damage`` left out.
 
     ``options``: those of convert() that were given.
     """
@@ -58,7 +60,7 @@ def convert_tables(
     if is_table(path):
         raise _refused(path, "the sources are tables, too: convert those with pyarrow")
     _require(options, _FROM_TABLES, "from a table")
-    return _from_tables(found, path, options, filesystem, progress)
+    return *_from_tables(found, path, options, filesystem, progress), (0, 0, 0)
 
 
 def _require(options: Mapping[str, Any], possible: set[str], what: str) -> None:
@@ -129,9 +131,10 @@ def _to_table(
     options: dict[str, Any],
     filesystem: Any,
     progress: ProgressFunction | None,
-) -> tuple[Written, int]:
+) -> tuple[Written, int, Skipped]:
     reading = {
         "check_crc": options.get("check_crc", True),
+        "on_damage": options.get("on_damage", "raise"),
         "filesystem": filesystem,
     }
     total = [0]
@@ -148,10 +151,11 @@ def _to_table(
         progress=first_half,
         **reading,
     )
+    skipped = found.regions_skipped, found.bytes_skipped, found.compressed_bytes_skipped
     features = _columns(found, options, names[0])
     if not features:
         write_empty_table(path, compression=options.get("compression"), filesystem=filesystem)
-        return (path, 0, file_size(path, filesystem)), 0
+        return (path, 0, file_size(path, filesystem)), 0, skipped
     dataset = tfrecords(names, compression=options.get("input_compression"), **reading)
     if "limit" in options:
         dataset = dataset.take(options["limit"])
@@ -161,7 +165,7 @@ def _to_table(
     rows = write_table(path, dataset, compression=options.get("compression"), filesystem=filesystem)
     if progress is not None:
         progress(2 * total[0], 2 * total[0])
-    return (path, rows, file_size(path, filesystem)), rows
+    return (path, rows, file_size(path, filesystem)), rows, skipped
 
 
 def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, Feature]:

@@ -102,7 +102,7 @@ def argument_cases(case):
             ({"shards": 2, "max_bytes": 100}, "two ways to split"),
             ({"sample": 0.5, "sample_count": 2}, "two ways to sample"),
             ({"sample": 1.5}, "1.5"), ({"sample": math.nan}, "nan"),
-            ({"skip_corrupt": True, "check_crc": False}, "contradict each other"),
+            ({"on_damage": "resync", "check_crc": False}, "contradict each other"),
             ({"level": 3}, "without a compression"), ({"compression": "lzma"}, "lzma"),
             ({"compression": "gzip", "level": 10}, "level 10 is not between 0 and 9"),
             ({"shards": 0}, "0"), ({"shards": 100_000}, "99999"), ({"threads": 1025}, "1024"),

@@ -21,16 +21,16 @@ def damage_cases(case):
             yield case(f"{name}, {options}", options, {}, {"a": IDS, "b": content},
                        error=("DataLossError", words))
     for name, content, records, regions in damaged_contents():
-        yield case(f"{name}, skipped", {"skip_corrupt": True}, {"out": records}, content, report={
+        yield case(f"{name}, skipped", {"on_damage": "resync"}, {"out": records}, content, report={
             "regions_skipped": len(regions),
             "bytes_skipped": sum(end - begin for begin, end, *_ in regions), ...: ...})
     for name, content, records, lost, _ in cut_streams():
-        yield case(f"{name}, skipped", {"skip_corrupt": True}, {"out": records}, content, report={
+        yield case(f"{name}, skipped", {"on_damage": "resync"}, {"out": records}, content, report={
             "regions_skipped": 1, "bytes_skipped": 0, "compressed_bytes_skipped": lost, ...: ...})
     middle = flipped(THREE, 8 * 40)
     for options, outputs in (
             ({"shards": 2}, {"out-00000-of-00002": [FIRST], "out-00001-of-00002": [THIRD]}),
             ({"shuffle": True, "shards": 2}, {"out-00000-of-00002": 1, "out-00001-of-00002": 1}),
             ({"sample_count": 500}, {"out": [FIRST, THIRD]}), ({"shuffle": True}, {"out": 2})):
-        yield case(f"damage and {options}", {**options, "skip_corrupt": True}, outputs, middle,
+        yield case(f"damage and {options}", {**options, "on_damage": "resync"}, outputs, middle,
                    report={"regions_skipped": 1, "bytes_skipped": 46, ...: ...})

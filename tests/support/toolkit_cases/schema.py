@@ -126,7 +126,7 @@ features = {
     yield Case("damage", "schema", {"a": damaged, "b": LABELLED},
                error=("DataLossError", "data CRC mismatch"))
     yield Case("damage that is skipped", "schema", {"a": damaged, "b": LABELLED},
-               {"skip_corrupt": True}, report={
+               {"on_damage": "resync"}, report={
                    "records": 5, "regions_skipped": 1,
                    "bytes_skipped": 16 + struct.unpack_from("<Q", LABELLED)[0], ...: ...})
     yield Case("no records", "schema", {"a": b""}, report={

@@ -21,7 +21,7 @@ def stats_cases():
     yield Case("lists of Examples", "stats", {"a": framed(EXAMPLE_LIST)}, {"where": "id == 2"},
                report={"records": 1, "with_features": 1, ...: ...})
     yield Case("damage that is skipped", "stats", {"a": flipped(THREE, 8 * 40), "b": THREE},
-               {"skip_corrupt": True},
+               {"on_damage": "resync"},
                report={"records": 5, "regions_skipped": 1, "bytes_skipped": 46, ...: ...})
     yield Case("ints and bytes", "stats", {"a": framed(
         *(named_example({"label": [i % 4]}) for i in range(9)),

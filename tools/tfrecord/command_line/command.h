@@ -11,7 +11,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 #include "tools/support/process/terminal_progress.h"
 
 namespace recordpipe {

@@ -105,14 +105,14 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
 
 // The options without the inputs' paths and the output.
 ConvertOptions options_of(const ConvertArguments& arguments) {
-  ConvertOptions options = {.input = {.reading = arguments.input.reading},
+  ConvertOptions options = {.input = {.reading = arguments.input.reading,
+                                      .on_damage = on_damage_of(arguments.skip_corrupt)},
                             .split = {.parts = split_parts(arguments.output)},
                             .selection = selection_of(arguments),
                             .sample_count = arguments.sample_count,
                             .shuffle = arguments.shuffle,
                             .temporary_directory = arguments.temporary_directory};
   if (!arguments.split_by.empty()) options.split.key = arguments.split_by;
-  if (arguments.skip_corrupt) options.input.on_damage = [](const auto&, const auto&) {};
   return options;
 }
 
@@ -204,17 +204,15 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     output.threads = shard.threads;
     options.output = record_output_options(context, output);
     SkippedDamage skipped(context, "convert");
-    if (arguments.skip_corrupt) {
-      options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+    options.input.damaged = [&](const std::string& path, const DamagedRegion& region) {
+      const std::lock_guard lock(mutex);
+      skipped.skip(path, region);
+    };
+    if (arguments.skip_corrupt && arguments.resize) {
+      options.selection.on_failed_edit = [&](const Error& error) {
         const std::lock_guard lock(mutex);
-        skipped.skip(path, region);
+        skipped.skip_record(error);
       };
-      if (arguments.resize) {
-        options.selection.on_failed_edit = [&](const Error& error) {
-          const std::lock_guard lock(mutex);
-          skipped.skip_record(error);
-        };
-      }
     }
     const ConvertReport report = convert_records(shard.work, std::move(options));
     const std::lock_guard lock(mutex);
@@ -268,13 +266,9 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
     return print_plan(context, plan, arguments.json);
   }
   SkippedDamage skipped(context, "convert");
-  if (arguments.skip_corrupt) {
-    options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
-      skipped.skip(path, region);
-    };
-    if (arguments.resize) {
-      options.selection.on_failed_edit = [&](const Error& error) { skipped.skip_record(error); };
-    }
+  options.input.damaged = skipped.sink();
+  if (arguments.skip_corrupt && arguments.resize) {
+    options.selection.on_failed_edit = [&](const Error& error) { skipped.skip_record(error); };
   }
   InputProgress progress(context, "convert", options.input.paths);
   const bool selects = options.selection.where.has_value();

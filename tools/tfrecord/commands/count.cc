@@ -75,7 +75,8 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   SkippedDamage skipped(context, "count");
   RecordPrinter matches(context,
                         {.reading = arguments.inputs.reading,
-                         .on_damage = arguments.skip_corrupt ? skipped.sink() : DamageSink(),
+                         .on_damage = on_damage_of(arguments.skip_corrupt),
+                         .damaged = skipped.sink(),
                          .format = PrintFormat::none,
                          .kind = arguments.filter.kind,
                          .where = std::move(where),

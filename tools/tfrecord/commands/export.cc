@@ -130,14 +130,11 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   }
   check_json_summary(arguments.json, arguments.target.output);
   check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
-  InputReading input = {.paths = arguments.input.files.paths(context),
-                        .reading = arguments.input.reading};
   SkippedDamage skipped(context, "export");
-  if (arguments.skip_corrupt) {
-    input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
-      skipped.skip(path, region);
-    };
-  }
+  InputReading input = {.paths = arguments.input.files.paths(context),
+                        .reading = arguments.input.reading,
+                        .on_damage = on_damage_of(arguments.skip_corrupt),
+                        .damaged = skipped.sink()};
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   const auto target =
       open_target(context, format, target_options(context.files, format, arguments));
@@ -167,8 +164,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     require_readable_twice(context.files, input.paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
     target->end_look();
-    // Was said.
-    if (input.on_damage) input.on_damage = [](const auto&, const auto&) {};
+    input.damaged = {};  // was said
   }
   const bool skips_images = arguments.skip_corrupt && format == "images";
   std::exception_ptr first_broken;

@@ -119,8 +119,8 @@ ExitCode print_schema(const CommandContext& context, const SchemaArguments& argu
                                              {.reading = arguments.inputs.reading,
                                               .filter = std::move(filter),
                                               .threads = arguments.threads,
-                                              .skip_corrupt = arguments.skip_corrupt,
-                                              .on_damage = skipped.sink()});
+                                              .on_damage = on_damage_of(arguments.skip_corrupt),
+                                              .damaged = skipped.sink()});
   context.progress.clear();
   skipped.sum_up();
   if (code) require_decodable(schema);

@@ -44,8 +44,8 @@ ExitCode print_stats(const CommandContext& context, const StatsArguments& argume
                          {.reading = arguments.inputs.reading,
                           .filter = std::move(filter),
                           .threads = arguments.threads,
-                          .skip_corrupt = arguments.skip_corrupt,
-                          .on_damage = skipped.sink()});
+                          .on_damage = on_damage_of(arguments.skip_corrupt),
+                          .damaged = skipped.sink()});
   context.progress.clear();
   skipped.sum_up();
   const Display display(context, arguments.display, arguments.output);

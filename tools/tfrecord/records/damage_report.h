@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/toolkit/files/scan_file.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,7 @@
 #include "tools/tfrecord/records/record_cursor.h"
 
+#include <utility>
+
 #include "recordpipe/base/stop.h"
 #include "tools/tfrecord/io/inputs.h"
 
@@ -11,20 +13,17 @@ constexpr uint64_t kStopInterval = 4096;
 
 }  // namespace
 
-RecordCursor::RecordCursor(const CommandContext& context, const std::string& path,
-                           const RecordReadOptions& reading, RecordRange range,
-                           InputProgress& progress, const DamageSink& on_damage)
+RecordCursor::RecordCursor(const CommandContext& context, InputReading input, RecordRange range,
+                           InputProgress& progress)
     : context_(context),
-      path_(path),
-      reading_(reading),
       range_(range),
       progress_(progress),
-      work_(work_of(context, progress)) {
-  if (on_damage) {
-    input_ = {.paths = {path}, .reading = reading, .on_damage = on_damage};
+      work_(work_of(context, progress)),
+      input_(std::move(input)) {
+  if (input_.on_damage != OnDamage::raise) {
     intact_.emplace(work_, input_);
-  } else if (range_.all() || !open_random(path)) {
-    stream_ = open_records(context, path, reading, progress);
+  } else if (range_.all() || !open_random()) {
+    stream_ = open_records(context, path(), input_.reading, progress);
   }
   skip_to_first();
 }
@@ -34,14 +33,14 @@ std::optional<Record> RecordCursor::read_in_turn() {
   return intact_ ? intact_->next() : stream_->read();
 }
 
-bool RecordCursor::open_random(const std::string& path) {
-  file_ = open_random_input(work_of(context_), path);
-  if (file_ && compression_of(*file_, reading_) != Compression::none) file_.reset();
+bool RecordCursor::open_random() {
+  file_ = open_random_input(work_of(context_), path());
+  if (file_ && compression_of(*file_, input_.reading) != Compression::none) file_.reset();
   if (!file_) return false;
-  if (count_by_index(context_.files, path, *file_)) {
-    index_.emplace(context_.files, record_index_path(path));
+  if (count_by_index(context_.files, path(), *file_)) {
+    index_.emplace(context_.files, record_index_path(path()));
   } else {
-    headers_.emplace(*file_, reading_);
+    headers_.emplace(*file_, input_.reading);
   }
   return true;
 }
@@ -66,12 +65,12 @@ std::optional<NumberedRecord> RecordCursor::read() {
     record = read_in_turn();
   } else if (const auto entry = read_entry()) {
     data_ = {};  // so that memory never holds two records
-    data_ = read_indexed_record(*file_, *entry, reading_);
+    data_ = read_indexed_record(*file_, *entry, input_.reading);
     record = Record{.data = data_, .offset = entry->offset};
     progress_.add(entry->size);
   }
   if (!record) return std::nullopt;
-  record->path = path_;
+  record->path = path();
   return NumberedRecord{*record, next_++};
 }
 

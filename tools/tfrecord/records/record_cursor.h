@@ -33,11 +33,9 @@ class RecordCursor {
  public:
   // Reads a stream from its start. If `range` doesn't contain all records of a plain file or URL,
   // skips the records before range.first with the help of a matching FILE.idx, or else by reading
-  // their headers. With `on_damage`, reads the intact records. Reports the bytes read to
-  // `progress`.
-  RecordCursor(const CommandContext& context, const std::string& path,
-               const RecordReadOptions& reading, RecordRange range, InputProgress& progress,
-               const DamageSink& on_damage = {});
+  // their headers. `input` has one path. Reports the bytes read to `progress`.
+  RecordCursor(const CommandContext& context, InputReading input, RecordRange range,
+               InputProgress& progress);
 
   // Returns the next record of the range, with `path`, valid until the next call; nullopt at the
   // end of the range or file.
@@ -46,21 +44,20 @@ class RecordCursor {
   uint64_t next() const { return next_; }
 
  private:
-  bool open_random(const std::string& path);
+  const std::string& path() const { return input_.paths.front(); }
+  bool open_random();
   std::optional<Record> read_in_turn();
   std::optional<RecordIndexEntry> read_entry();
   void skip_to_first();
 
   const CommandContext& context_;
-  const std::string path_;
-  const RecordReadOptions reading_;
   const RecordRange range_;
   InputProgress& progress_;
   uint64_t next_ = 0;
   // The input: its intact records, a stream, a file with its index, or a file whose headers are
   // read.
   FileWork work_;
-  InputReading input_;
+  const InputReading input_;
   std::optional<InputRecords> intact_;
   std::optional<RecordReader> stream_;
   std::unique_ptr<RandomAccessFile> file_;

@@ -43,7 +43,12 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
     was_limited_ = true;
     return 0;
   }
-  RecordCursor cursor(context_, path, options_.reading, range, progress, options_.on_damage);
+  RecordCursor cursor(context_,
+                      {.paths = {path},
+                       .reading = options_.reading,
+                       .on_damage = options_.on_damage,
+                       .damaged = options_.damaged},
+                      range, progress);
   pass_over_records<Printed>(
       [&] { return read(cursor); }, thread_count(options_.threads),
       [&](const RecordBlock& block) { return print_block(block, shown); },

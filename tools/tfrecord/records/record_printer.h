@@ -33,7 +33,8 @@ struct PrintOptions {
   };
 
   RecordReadOptions reading = {};
-  DamageSink on_damage = {};  // InputReading::on_damage
+  OnDamage on_damage = OnDamage::raise;
+  DamageSink damaged = {};  // InputReading::damaged
   Format format = Format::text;
   RecordTextOptions text = {};
   std::optional<MessageKind> kind = {};  // of the messages; default: as message_kind() says

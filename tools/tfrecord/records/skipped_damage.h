@@ -9,15 +9,19 @@
 
 #include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record_reader.h"
-#include "recordpipe/toolkit/damaged_region.h"
 #include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 
-// Adds --skip-corrupt; `what_else` is skipped, too: "", or the rest of a sentence.
+// Adds --skip-corrupt, which is OnDamage::resync; `what_else` is skipped, too: "", or the rest of a
+// sentence.
 void add_skip_corrupt(ArgumentParser& app, bool& skip_corrupt, const std::string& what_else = "");
+inline OnDamage on_damage_of(bool skip_corrupt) {
+  return skip_corrupt ? OnDamage::resync : OnDamage::raise;
+}
 // Throws UsageError if CRCs, by which damage is found, are not to be checked.
 void check_skip_corrupt(bool skip_corrupt, const RecordReadOptions& reading);
 

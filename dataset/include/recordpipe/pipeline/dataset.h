@@ -193,7 +193,7 @@ class Dataset {
   // error that ends its source is not skipped: a missing file, damaged framing, a damaged
   // compressed stream. If each file is a separate input (flat_map or interleave over paths), only
   // the damaged file ends early, and the report says how much of it is lost; the other files
-  // continue.
+  // continue. DamageOptions (tfrecord_files.h) leave out damage in the source.
   Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
     return with<T>(internal::ignore_errors(node_, limits));
   }

@@ -1,4 +1,5 @@
-// Defines limits for Dataset::ignore_errors, and an iterator's report of skipped elements.
+// Defines limits for Dataset::ignore_errors, and an iterator's report of skipped elements and
+// damage.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 
@@ -35,6 +38,11 @@ struct SkippedReport {
   // The first skipped elements, at most kMaxFirst.
   std::vector<SkippedElement> first;
   static constexpr size_t kMaxFirst = 100;
+  // The files in which sources with OnDamage::skip_file or resync have met damage since the
+  // iterator's construction, also ahead of its consumer, and what they left out. A file that is
+  // read again, in another epoch or after a restore, is not counted again.
+  uint64_t damaged_files = 0;
+  DamageSkipped damage = {};
 };
 
 }  // namespace recordpipe

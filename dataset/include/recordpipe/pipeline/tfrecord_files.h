@@ -8,10 +8,22 @@
 
 #include "recordpipe/io/file.h"
 #include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_reader.h"
 
 namespace recordpipe {
+
+struct DamageOptions {
+  // skip_file and resync need the CRCs. Local plain files, too, are then read on the planning
+  // thread, their indexes are not used, and there is no random access. For other files, a record
+  // longer than max_record_size counts as damage. Iterator::skipped() says what was left out; of
+  // files that several workers of a shard read, each worker counts all damage.
+  OnDamage on_damage = OnDamage::raise;
+  // With `raise`: what the errors recommend. Programs whose users know the option by another name
+  // change it; empty if they can't choose.
+  std::string remedy = "pass OnDamage::skip_file or OnDamage::resync to tfrecord_files to go on";
+};
 
 // Yields the records of `paths`, file after file, in order. An element's id is its index over all
 // files.
@@ -31,7 +43,7 @@ namespace recordpipe {
 //
 // Files are opened when their first record is needed. A damaged or missing file is an error at its
 // position: all records before the damage are delivered. After a damaged record header the rest of
-// the file is lost, unless the file has an index.
+// the file is lost, unless the file has an index. `damage` leaves out damage instead.
 //
 // The index of a plain file (PATH.idx, written by `tfrecord index`; record_index.h) is used if it
 // exists and matches the file, and if CRCs are checked. A file of more than 1 MiB is then opened
@@ -56,17 +68,18 @@ namespace recordpipe {
 // file is read as a stream, a restore reads it again up to the saved position. Destroying an
 // iterator waits for the request or the record being read, and for the fingerprint (72 KiB) of a
 // file being opened.
-Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
+Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {},
+                               DamageOptions damage = {});
 // The same with another FileSystem, which must be thread-safe and must outlive the Dataset and its
 // iterators.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
-                               RecordReadOptions options = {});
+                               RecordReadOptions options = {}, DamageOptions damage = {});
 
 // The records of files that were found before: no path is taken for a folder or a pattern, and no
 // request is made here. The Dataset and its iterators keep the FileSystem.
 Dataset<Record> listed_tfrecord_files(std::shared_ptr<FileSystem> file_system,
                                       std::vector<std::string> paths,
-                                      RecordReadOptions options = {});
+                                      RecordReadOptions options = {}, DamageOptions damage = {});
 
 // A file, and the number of its records, which is known from elsewhere: a manifest, for example.
 struct CountedRecordFile {

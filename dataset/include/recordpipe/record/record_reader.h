@@ -59,7 +59,7 @@ class RecordReader {
   // every later call. Throws truncated, corrupted, limit_exceeded, and the errors of the source.
   // After an exception for which reads_on() is true, the next call returns the record after the
   // failed one; after any other, every further call throws the same exception
-  // (toolkit/record_scanner.h continues after such damage, too).
+  // (record_scanner.h continues after such damage, too).
   std::optional<Record> read();
   // Whether the last read() threw for a single record whose length is correct: its data CRC doesn't
   // match, or it is longer than max_record_size.

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "recordpipe/example/message_view.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/toolkit/value_statistics.h"
 
 namespace recordpipe {

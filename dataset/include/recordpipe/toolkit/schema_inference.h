@@ -14,7 +14,7 @@
 
 #include "recordpipe/example/example_view.h"
 #include "recordpipe/example/message_view.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dataset/pipeline/execute/value_store.h"
-#include "dataset/pipeline/operators/sources/lost_rest.h"
+#include "dataset/pipeline/operators/sources/record_stream.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
 
 namespace recordpipe::internal {
@@ -130,11 +130,14 @@ class RecordPlan final : public Plan {
   void open() {
     if (opened_) return;
     try {
-      if (random_[file_] || map_if_plain(file_)) {
+      if (files_.damage.on_damage == OnDamage::raise && (random_[file_] || map_if_plain(file_))) {
         mapped_.open_ahead(file_ + 1);
+      } else if (auto plain = map_for_scan(files_, file_)) {
+        fingerprints_.opened(files_.file_system, paths_[file_]);
+        stream_.emplace(files_, std::move(plain));
       } else {
         if (!streams_) streams_.emplace(files_);
-        stream_.emplace(streams_->open(file_), files_.options);
+        stream_.emplace(files_, streams_->open(file_));
       }
     } catch (const Error& error) {
       // A stop says nothing about the file. restore() stops the threads of the pass before it while
@@ -260,10 +263,9 @@ class RecordPlan final : public Plan {
       Record kept = keep_record(*record, stream_->path());
       kept.number = record_;
       return store_.put(&kept);
-    } catch (const Error& error) {
-      if (stream_->reads_on()) return store_.put_failure(std::current_exception());
-      if (is_damage(error.kind())) throw lost_rest(files_.file_system, *stream_, error);
-      throw;
+    } catch (const Error&) {
+      if (!stream_->reads_on()) throw;
+      return store_.put_failure(std::current_exception());
     }
   }
 
@@ -276,7 +278,7 @@ class RecordPlan final : public Plan {
   std::optional<RangeOpener> ranges_;
   std::optional<StreamOpener> streams_;
   std::vector<uint64_t> ends_;  // number of records up to the end of each file
-  std::optional<RecordReader> stream_;
+  std::optional<RecordStream> stream_;
   bool opened_ = false;
   uint64_t file_ = 0;
   uint64_t record_ = 0;  // in the current file

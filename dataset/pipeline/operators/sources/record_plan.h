@@ -16,6 +16,7 @@
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
 #include "recordpipe/io/started_source.h"
+#include "recordpipe/pipeline/tfrecord_files.h"
 #include "recordpipe/record/record_reader.h"
 
 namespace recordpipe::internal {
@@ -26,6 +27,7 @@ struct RecordFiles {
   const std::vector<std::string>& paths;
   const std::vector<uint64_t>& counts;  // the number of records of each file, or empty
   const RecordReadOptions options;
+  const DamageOptions damage;
   const StageContext context;
   const std::shared_ptr<OpenedRecords> opened;  // shared with the work
 

@@ -15,8 +15,12 @@ constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {
  public:
-  RecordProducer(OpenedRecords& opened, bool check_crc)
-      : files_(opened.mapped), store_(opened.streamed), stop_(opened.stop), check_crc_(check_crc) {}
+  RecordProducer(OpenedRecords& opened, bool check_crc, const std::string& remedy)
+      : files_(opened.mapped),
+        store_(opened.streamed),
+        stop_(opened.stop),
+        check_crc_(check_crc),
+        remedy_(remedy) {}
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* values) override {
@@ -45,6 +49,10 @@ class RecordProducer final : public Producer {
           out[i].path = file.path();
         }
         out[i].number = ref.record();
+      } catch (const Error& error) {
+        failures.push_back({i, is_damage(error.kind())
+                                   ? std::make_exception_ptr(with_remedy(error, remedy_))
+                                   : std::current_exception()});
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }
@@ -57,12 +65,20 @@ class RecordProducer final : public Producer {
   ValueStore& store_;
   const PlanStop& stop_;
   const bool check_crc_;
+  const std::string& remedy_;
 };
 
 }  // namespace
 
+Error with_remedy(const Error& error, const std::string& remedy) {
+  Error::Parts parts = error.parts();
+  if (!parts.hint.empty() && !remedy.empty()) parts.hint += "; ";
+  parts.hint += remedy;
+  return Error(std::move(parts));
+}
+
 std::unique_ptr<Producer> RecordWork::build_producer() {
-  return std::make_unique<RecordProducer>(*opened_, check_crc_);
+  return std::make_unique<RecordProducer>(*opened_, check_crc_, remedy_);
 }
 
 }  // namespace recordpipe::internal

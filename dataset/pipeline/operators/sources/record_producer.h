@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
+#include "recordpipe/base/error.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_reader.h"
 
@@ -106,11 +108,17 @@ inline Record keep_record(const Record& record, std::string_view path) {
           record.number};
 }
 
+// Returns an error about damage with DamageOptions::remedy.
+Error with_remedy(const Error& error, const std::string& remedy);
+
 class RecordWork final : public Work {
  public:
   // `check_crc`: whether to verify the CRCs. If false, the data is returned unchecked.
-  RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc)
-      : Work(element_ops<Record>()), opened_(std::move(opened)), check_crc_(check_crc) {}
+  RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc, std::string remedy)
+      : Work(element_ops<Record>()),
+        opened_(std::move(opened)),
+        check_crc_(check_crc),
+        remedy_(std::move(remedy)) {}
   bool is_heavy() const override { return check_crc_; }
 
  protected:
@@ -119,6 +127,7 @@ class RecordWork final : public Work {
  private:
   const std::shared_ptr<OpenedRecords> opened_;
   const bool check_crc_;
+  const std::string remedy_;
 };
 
 }  // namespace recordpipe::internal

@@ -125,7 +125,7 @@ std::unique_ptr<ByteSource> StreamOpener::open_source(
 }
 
 std::unique_ptr<ByteSource> StreamOpener::open(size_t number) {
-  const auto& [file_system, paths, counts, options, context, opened] = files_;
+  const auto& [file_system, paths, counts, options, damage, context, opened] = files_;
   const CallStopScope scope(opened->stop.token());
   if (!file_system.reads_ahead(paths[number])) {
     auto source = file_system.open_source(paths[number]);

@@ -21,15 +21,20 @@ namespace {
 class RecordNode final : public Node {
  public:
   RecordNode(std::shared_ptr<FileSystem> file_system, std::vector<std::string> paths,
-             std::vector<uint64_t> counts, RecordReadOptions options)
+             std::vector<uint64_t> counts, RecordReadOptions options, DamageOptions damage)
       : Node(element_ops<Record>()),
         file_system_(std::move(file_system)),
         paths_(std::move(paths)),
         counts_(std::move(counts)),
-        options_(options) {}
+        options_(options),
+        damage_(std::move(damage)) {}
   // Claims random access. Throws for a compressed local file; if another file has no random access,
   // size() throws when it opens the file.
   std::string sequential_operator() const override {
+    if (damage_.on_damage != OnDamage::raise) {
+      refuse_random_access({}, "intact records are found one after the other with on_damage",
+                           "shuffle with a buffer");
+    }
     for (const std::string& path : paths_) {
       const Compression compression = compression_of_local(path);
       if (compression == Compression::none) continue;
@@ -42,6 +47,7 @@ class RecordNode final : public Node {
     if (!counts_.empty()) {
       return known_cardinality(std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}));
     }
+    if (damage_.on_damage != OnDamage::raise) return kUnknownCardinality;
     try {
       const auto opened = std::make_shared<OpenedRecords>(paths_.size());
       const std::stop_callback stop(call_stop, [&] { opened->stop.request(); });
@@ -54,15 +60,20 @@ class RecordNode final : public Node {
 
  protected:
   PlanDescription describe_operator() const override {
-    return {.name = "tfrecord_files",
-            .parameters = {{"files", paths_.size()}},
-            .file_system = file_system_.get(),
-            .files = paths_};
+    PlanDescription description{.name = "tfrecord_files",
+                                .parameters = {{"files", paths_.size()}},
+                                .file_system = file_system_.get(),
+                                .files = paths_};
+    if (damage_.on_damage != OnDamage::raise) {
+      description.add({{"on_damage", std::string(to_string(damage_.on_damage))}});
+    }
+    return description;
   }
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
     auto plan = make_record_plan(files_of(context, opened));
-    auto work = std::make_shared<RecordWork>(std::move(opened), options_.crc != CrcCheck::never);
+    auto work = std::make_shared<RecordWork>(std::move(opened), options_.crc != CrcCheck::never,
+                                             damage_.remedy);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
 
@@ -79,13 +90,14 @@ class RecordNode final : public Node {
     }
   }
   RecordFiles files_of(const StageContext& context, std::shared_ptr<OpenedRecords> opened) const {
-    return {*file_system_, paths_, counts_, options_, context, std::move(opened)};
+    return {*file_system_, paths_, counts_, options_, damage_, context, std::move(opened)};
   }
 
   const std::shared_ptr<FileSystem> file_system_;
   std::vector<std::string> paths_;
   std::vector<uint64_t> counts_;
   RecordReadOptions options_;
+  DamageOptions damage_;
 };
 
 // For a FileSystem that outlives the Dataset.
@@ -95,32 +107,45 @@ std::shared_ptr<FileSystem> not_owned(FileSystem& file_system) {
 
 Dataset<Record> record_files(std::shared_ptr<FileSystem> file_system,
                              std::vector<std::string> paths, std::vector<uint64_t> counts,
-                             RecordReadOptions options) {
+                             RecordReadOptions options, DamageOptions damage) {
+  if (options.crc == CrcCheck::never) {
+    if (damage.on_damage != OnDamage::raise) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .reason = "tfrecord_files: on_damage finds damage by the CRCs, which "
+                             "CrcCheck::never doesn't check"});
+    }
+    damage.remedy.clear();
+  }
   if (paths.size() > RecordRef::kMaxFiles) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
   }
-  return DatasetNode::source<Record>(std::make_shared<RecordNode>(
-      std::move(file_system), std::move(paths), std::move(counts), std::move(options)));
+  return DatasetNode::source<Record>(
+      std::make_shared<RecordNode>(std::move(file_system), std::move(paths), std::move(counts),
+                                   std::move(options), std::move(damage)));
 }
 
 }  // namespace
 }  // namespace internal
 
-Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
-  return tfrecord_files(posix_file_system(), std::move(paths), options);
+Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options,
+                               DamageOptions damage) {
+  return tfrecord_files(posix_file_system(), std::move(paths), options, std::move(damage));
 }
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
-                               RecordReadOptions options) {
+                               RecordReadOptions options, DamageOptions damage) {
   return internal::record_files(internal::not_owned(file_system),
-                                find_input_files(file_system, paths), {}, std::move(options));
+                                find_input_files(file_system, paths), {}, std::move(options),
+                                std::move(damage));
 }
 
 Dataset<Record> listed_tfrecord_files(std::shared_ptr<FileSystem> file_system,
-                                      std::vector<std::string> paths, RecordReadOptions options) {
-  return internal::record_files(std::move(file_system), std::move(paths), {}, std::move(options));
+                                      std::vector<std::string> paths, RecordReadOptions options,
+                                      DamageOptions damage) {
+  return internal::record_files(std::move(file_system), std::move(paths), {}, std::move(options),
+                                std::move(damage));
 }
 
 Dataset<Record> listed_tfrecord_files(FileSystem& file_system, std::vector<CountedRecordFile> files,
@@ -132,7 +157,7 @@ Dataset<Record> listed_tfrecord_files(FileSystem& file_system, std::vector<Count
     counts.push_back(file.records);
   }
   return internal::record_files(internal::not_owned(file_system), std::move(paths),
-                                std::move(counts), std::move(options));
+                                std::move(counts), std::move(options), {.remedy = {}});
 }
 
 }  // namespace recordpipe

@@ -9,7 +9,7 @@
 // wrong, the scan goes back. A single walk crosses damage, and its time is bounded even with false
 // headers (record_walk.h). The scan stops assuming that headers are valid once it has lost too many
 // bytes of work to false headers (kMaxScannedInVain).
-#include "recordpipe/toolkit/parallel_record_scanner.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 
 #include <algorithm>
 #include <deque>
@@ -21,9 +21,9 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/jobs.h"
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/scan/chunk_scan.h"
-#include "dataset/toolkit/scan/record_walk.h"
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/chunk_scan.h"
+#include "dataset/record/scan/record_walk.h"
+#include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/record/record_format.h"

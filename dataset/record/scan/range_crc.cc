@@ -1,4 +1,4 @@
-#include "dataset/toolkit/scan/range_crc.h"
+#include "dataset/record/scan/range_crc.h"
 
 #include "recordpipe/checksum/crc32c.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/scan_input.h"
 
 namespace recordpipe {
 

@@ -28,11 +28,11 @@
 
 #include "recordpipe/io/compression.h"
 #include "recordpipe/io/file.h"
+#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_format.h"
 #include "recordpipe/record/record_reader.h"
 #include "recordpipe/record/stream_compression.h"
-#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 
@@ -56,16 +56,18 @@ class RecordScanner {
   // reports the damage and its position in the file. Damage is noticed where the codec notices it,
   // at the latest by the member's checksum: deflate copies from bytes before, so until then whole
   // records may appear a second time, with correct CRCs. `reading.crc` must not be `never`: records
-  // are recognised only by their CRCs.
+  // are recognised only by their CRCs. With OnDamage::skip_file, the rest of the content after
+  // damaged framing or a damaged stream is one region, which is not searched.
   explicit RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading = {},
-                         std::stop_token stop = {});
+                         std::stop_token stop = {}, OnDamage on_damage = OnDamage::resync);
   // Scans a stream from detect_source() with read_on_after_damage.
   explicit RecordScanner(DetectedSource detected, uint64_t max_record_size,
                          std::stop_token stop = {});
   // Scans a plain file, mapped or not, which must outlive the scanner. Uses 1.5 MiB of memory, and
   // for a file that is not stable() also the memory of the longest intact record; the file may
   // exceed the memory. ParallelRecordScanner gives the same result with several threads.
-  explicit RecordScanner(const RandomAccessFile& file, std::stop_token stop = {});
+  explicit RecordScanner(const RandomAccessFile& file, std::stop_token stop = {},
+                         OnDamage on_damage = OnDamage::resync);
   ~RecordScanner();
   RecordScanner(RecordScanner&&) noexcept;
   RecordScanner& operator=(RecordScanner&&) noexcept;

@@ -1,13 +1,34 @@
-// Describes a damaged region of a TFRecord file as a value, for programs that continue after
-// damage.
+// What to do about damage in TFRecord files; a damaged region as a value, for programs that
+// continue after damage.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
+
+// What a reader of files does about damage: a wrong CRC, a truncated file, a damaged compressed
+// stream. A file that is missing or can't be read is an error in any case.
+enum class OnDamage : uint8_t {
+  raise,
+  // Leaves out each record whose data CRC is wrong, and after any other damage the rest of the
+  // file.
+  skip_file,
+  // Leaves out damaged regions only, and reads all intact records between them. RecordScanner
+  // (record_scanner.h) finds them; after damage in a compressed stream, in the next gzip member or
+  // zstd frame.
+  resync,
+};
+
+// "raise", "skip_file" or "resync".
+constexpr std::string_view to_string(OnDamage on_damage) {
+  constexpr std::string_view kNames[] = {"raise", "skip_file", "resync"};
+  return kNames[static_cast<size_t>(on_damage)];
+}
 
 // Bytes [begin, end) of a file's (decompressed) content in which no intact record starts: the bytes
 // between two intact records, before the first intact record, or after the last one, regardless of

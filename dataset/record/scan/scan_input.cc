@@ -1,4 +1,4 @@
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/scan_input.h"
 
 #include <algorithm>
 #include <cstring>

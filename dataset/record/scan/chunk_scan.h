@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "recordpipe/io/file.h"
-#include "recordpipe/toolkit/damaged_region.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
+#include "recordpipe/record/damaged_region.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 
 namespace recordpipe {
 

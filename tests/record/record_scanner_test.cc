@@ -1,6 +1,6 @@
 // Tests scans for intact records: the records found, the damaged regions and their reasons; on one
 // thread and on many, with mapped files and streams.
-#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/record/record_scanner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,13 +12,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/io/compression.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 #include "recordpipe/record/record_format.h"
 #include "recordpipe/record/record_writer.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/framed_records.h"

@@ -1,5 +1,5 @@
 // Tests CRCs of overlapping ranges, computed from checkpoints.
-#include "dataset/toolkit/scan/range_crc.h"
+#include "dataset/record/scan/range_crc.h"
 
 #include <random>
 #include <string>

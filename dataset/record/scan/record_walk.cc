@@ -1,4 +1,4 @@
-#include "dataset/toolkit/scan/record_walk.h"
+#include "dataset/record/scan/record_walk.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/scan/damage_reason.h"
+#include "dataset/record/scan/damage_reason.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/checksum/crc32c.h"
@@ -108,14 +108,22 @@ std::optional<RecordWalk::Step> RecordWalk::next() {
   return IntactRecords{begin, position_, 1};
 }
 
+bool RecordWalk::has_gap(uint64_t up_to) const {
+  return input_.gap() != nullptr && input_.gap()->offset <= up_to;
+}
+
 // Returns the gap at position_, if any, as an empty region. The gap is between intact records or
 // within the previous record: whole records may be missing from the content, or only a checksum may
 // be wrong.
 std::optional<RecordWalk::Step> RecordWalk::gap_here() {
-  const ContentGap* gap = input_.gap();
-  if (gap == nullptr || gap->offset > position_) return std::nullopt;
-  DamagedRegion region{position_, position_, reason_of_gap(*gap), gap->error.hint(),
-                       gap->error.remedy()};
+  if (!has_gap(position_)) return std::nullopt;
+  const ContentGap gap = *input_.gap();
+  DamagedRegion region{position_, position_, reason_of_gap(gap), gap.error.hint(),
+                       gap.error.remedy()};
+  if (limits_.on_damage == OnDamage::skip_file) {
+    region.end = position_ = content_end(position_);
+    ended_ = true;
+  }
   region.compressed_lost = input_.pass_gaps(position_);
   return region;
 }
@@ -210,11 +218,42 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
   return {Found::How::limit, at};
 }
 
+// Passes over the rest of the content, from `at` on.
+uint64_t RecordWalk::content_end(uint64_t at) {
+  while (true) {
+    throw_if_stopped(stop_, input_.path());
+    if (const auto left = input_.left(at)) return at + *left;
+    at += input_.window(at, 1).size();
+    input_.forget(at);
+  }
+}
+
+// Passes over records of which only the data is wrong, as `checked` is; after other damage, over
+// the rest of the content.
+DamagedRegion RecordWalk::damage_up_to_framing(Checked checked, DamageReason reason) {
+  while (checked.size > 0 && !has_gap(position_ + checked.size)) {
+    position_ += checked.size;
+    input_.forget(position_);
+    throw_if_stopped(stop_, input_.path());
+    if (input_.window(position_, 1).empty()) break;
+    checked = check(position_);
+    if (checked.verdict == Verdict::intact) {
+      return std::move(reason).region_before_record(position_);
+    }
+  }
+  position_ = content_end(position_);
+  ended_ = true;
+  return std::move(reason).region_of_rest(position_);
+}
+
 std::optional<RecordWalk::Step> RecordWalk::damage(const Checked& checked) {
   const uint64_t begin = position_;
   DamageReason reason(
       input_, begin, checked.size, checked.crc,
       {.max_record_size = limits_.max_record_size, .compression = limits_.compression});
+  if (limits_.on_damage == OnDamage::skip_file) {
+    return damage_up_to_framing(checked, std::move(reason));
+  }
   uint64_t from = begin + 1;
   uint64_t zeros_end = begin;
   if (reason.begins_with_zeros()) {

@@ -18,7 +18,7 @@
 
 #include "recordpipe/base/internal/fork.h"
 #include "recordpipe/io/file.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 
@@ -27,6 +27,8 @@ class DamageReason {
   DamagedRegion region_before_record(uint64_t end) &&;
   // Returns the region if the content ends at `end`. `zeros`: the region consists of zeros.
   DamagedRegion region_to_end(uint64_t end, bool zeros) &&;
+  // Returns the region if the rest of the content, up to `end`, was not searched.
+  DamagedRegion region_of_rest(uint64_t end) &&;
   // Returns the region if no record was found within the search distance.
   DamagedRegion region_given_up(uint64_t end) &&;
 

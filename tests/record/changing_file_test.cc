@@ -17,10 +17,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/toolkit/scan/chunk_scan.h"
+#include "dataset/record/scan/chunk_scan.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 #include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 

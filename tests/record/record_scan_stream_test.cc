@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/io/compression.h"
-#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/record/record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/framed_records.h"

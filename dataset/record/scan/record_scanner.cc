@@ -1,9 +1,9 @@
-#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/record/record_scanner.h"
 
 #include <utility>
 
-#include "dataset/toolkit/scan/record_walk.h"
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/record_walk.h"
+#include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/record/stream_compression.h"
 
@@ -26,30 +26,33 @@ struct RecordScanner::State {
   Compression compression = Compression::none;
   RecordWalk walk;
 
-  State(DetectedSource detected, uint64_t max_record_size, std::stop_token stop)
+  State(DetectedSource detected, uint64_t max_record_size, std::stop_token stop, OnDamage on_damage)
       : input(std::make_unique<StreamScanInput>(std::move(detected.source), detected.reads_on)),
         compression(detected.compression),
         walk(*input, 0,
              {.max_record_size = max_record_size,
               .max_region = max_record_size,
+              .on_damage = on_damage,
               .compression = compression},
              std::move(stop)) {}
 
-  State(const RandomAccessFile& file, std::stop_token stop)
-      : input(std::make_unique<FileScanInput>(file)), walk(*input, 0, {}, std::move(stop)) {}
+  State(const RandomAccessFile& file, std::stop_token stop, OnDamage on_damage)
+      : input(std::make_unique<FileScanInput>(file)),
+        walk(*input, 0, {.on_damage = on_damage}, std::move(stop)) {}
 };
 
 RecordScanner::RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading,
-                             std::stop_token stop)
+                             std::stop_token stop, OnDamage on_damage)
     : state_(std::make_unique<State>(detect(std::move(source), reading), reading.max_record_size,
-                                     std::move(stop))) {}
+                                     std::move(stop), on_damage)) {}
 
 RecordScanner::RecordScanner(DetectedSource detected, uint64_t max_record_size,
                              std::stop_token stop)
-    : state_(std::make_unique<State>(std::move(detected), max_record_size, std::move(stop))) {}
+    : state_(std::make_unique<State>(std::move(detected), max_record_size, std::move(stop),
+                                     OnDamage::resync)) {}
 
-RecordScanner::RecordScanner(const RandomAccessFile& file, std::stop_token stop)
-    : state_(std::make_unique<State>(file, std::move(stop))) {}
+RecordScanner::RecordScanner(const RandomAccessFile& file, std::stop_token stop, OnDamage on_damage)
+    : state_(std::make_unique<State>(file, std::move(stop), on_damage)) {}
 
 RecordScanner::~RecordScanner() = default;
 RecordScanner::RecordScanner(RecordScanner&&) noexcept = default;

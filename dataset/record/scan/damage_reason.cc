@@ -1,4 +1,4 @@
-#include "dataset/toolkit/scan/damage_reason.h"
+#include "dataset/record/scan/damage_reason.h"
 
 #include <algorithm>
 #include <utility>
@@ -92,6 +92,12 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
         "no record follows up to the end of the file: garbage, or a corrupted record with a "
         "length CRC mismatch";
   }
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_, compressed_lost_};
+}
+
+DamagedRegion DamageReason::region_of_rest(uint64_t end) && {
+  is_a_gap(end);
+  if (input_.changed()) set(cut_while_mapped(input_.path(), begin_));
   return {begin_, end, std::move(reason_), std::move(hint_), remedy_, compressed_lost_};
 }
 

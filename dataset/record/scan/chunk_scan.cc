@@ -1,10 +1,10 @@
-#include "dataset/toolkit/scan/chunk_scan.h"
+#include "dataset/record/scan/chunk_scan.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "dataset/toolkit/scan/record_walk.h"
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/record_walk.h"
+#include "dataset/record/scan/scan_input.h"
 
 namespace recordpipe {
 namespace {

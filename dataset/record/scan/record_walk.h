@@ -11,12 +11,13 @@
 #include <stop_token>
 #include <variant>
 
-#include "dataset/toolkit/scan/range_crc.h"
-#include "dataset/toolkit/scan/scan_input.h"
+#include "dataset/record/scan/damage_reason.h"
+#include "dataset/record/scan/range_crc.h"
+#include "dataset/record/scan/scan_input.h"
 #include "recordpipe/io/compression.h"
+#include "recordpipe/record/damaged_region.h"
+#include "recordpipe/record/parallel_record_scanner.h"
 #include "recordpipe/record/record.h"
-#include "recordpipe/toolkit/damaged_region.h"
-#include "recordpipe/toolkit/parallel_record_scanner.h"
 
 namespace recordpipe {
 
@@ -27,6 +28,8 @@ struct RecordWalkLimits {
   uint64_t max_record_size = UINT64_MAX;
   // The distance to search for a record after damage. If no record is found, the walk ends.
   uint64_t max_region = UINT64_MAX;
+  // resync or skip_file.
+  OnDamage on_damage = OnDamage::resync;
   Compression compression = Compression::none;  // of the file
 };
 
@@ -76,6 +79,9 @@ class RecordWalk {
   };
   Found search(uint64_t from, uint64_t end);
   std::optional<Step> damage(const Checked& checked);
+  DamagedRegion damage_up_to_framing(Checked checked, DamageReason reason);
+  uint64_t content_end(uint64_t at);
+  bool has_gap(uint64_t up_to) const;
   std::optional<Step> gap_here();
 
   ScanInput& input_;

@@ -1,0 +1,84 @@
+#include "dataset/pipeline/operators/sources/record_stream.h"
+
+#include <utility>
+
+#include "dataset/pipeline/operators/sources/lost_rest.h"
+#include "dataset/pipeline/operators/sources/record_producer.h"
+#include "dataset/pipeline/plan/skip_log.h"
+#include "dataset/record/record_framing.h"
+#include "recordpipe/base/error.h"
+#include "recordpipe/record/record_format.h"
+#include "recordpipe/record/stream_compression.h"
+
+namespace recordpipe::internal {
+namespace {
+
+using Records = std::variant<RecordReader, RecordScanner>;
+
+Records records_of(const RecordFiles& files, std::unique_ptr<ByteSource> source) {
+  const OnDamage on_damage = files.damage.on_damage;
+  if (on_damage == OnDamage::raise) return RecordReader(std::move(source), files.options);
+  return RecordScanner(std::move(source), files.options, files.opened->stop.token(), on_damage);
+}
+
+}  // namespace
+
+std::unique_ptr<MappedFile> map_for_scan(const RecordFiles& files, size_t number) {
+  if (files.damage.on_damage == OnDamage::raise || !files.is_mappable(number)) return nullptr;
+  try {
+    auto file = files.file_system.map(files.paths[number]);
+    const auto head = file->read(0, kRecordHeaderSize, {});
+    const bool is_plain = detect_record_compression(head, files.options) == Compression::none;
+    return is_plain ? std::move(file) : nullptr;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    return nullptr;
+  }
+}
+
+RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<ByteSource> source)
+    : files_(files), records_(records_of(files, std::move(source))) {}
+
+RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<MappedFile> plain)
+    : files_(files),
+      plain_(std::move(plain)),
+      records_(RecordScanner(*plain_, files.opened->stop.token(), files.damage.on_damage)) {}
+
+std::optional<Record> RecordStream::read() {
+  if (auto* const reader = std::get_if<RecordReader>(&records_)) return read_with_damage(*reader);
+  return read_intact(std::get<RecordScanner>(records_));
+}
+
+std::optional<Record> RecordStream::read_with_damage(RecordReader& reader) {
+  try {
+    return reader.read();
+  } catch (const Error& error) {
+    if (!is_damage(error.kind())) throw;
+    const Error damage = with_remedy(error, files_.damage.remedy);
+    if (reader.reads_on()) throw damage;
+    throw lost_rest(files_.file_system, reader, damage);
+  }
+}
+
+std::optional<Record> RecordStream::read_intact(RecordScanner& scanner) {
+  while (const auto step = scanner.next()) {
+    if (const auto* record = std::get_if<Record>(&*step)) return *record;
+    skipped_.add(std::get<DamagedRegion>(*step));
+    if (files_.context.skipped) files_.context.skipped->keep_damage(path(), skipped_);
+  }
+  // A record that was read may have contained zeros in place of the truncated part.
+  if (plain_ && plain_->damaged()) throw cut_while_mapped(path(), scanner.offset());
+  return std::nullopt;
+}
+
+bool RecordStream::reads_on() const {
+  const auto* const reader = std::get_if<RecordReader>(&records_);
+  return reader != nullptr && reader->reads_on();
+}
+
+const std::string& RecordStream::path() const {
+  return std::visit([](const auto& records) -> const std::string& { return records.path(); },
+                    records_);
+}
+
+}  // namespace recordpipe::internal
