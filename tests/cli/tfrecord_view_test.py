@@ -401,6 +401,33 @@ class Failures(ViewTest):
             self.assertIn('role="alert">a: ', page)
             self.assertEqual(note(page), "2 records before the damage.")
 
+    def test_what_is_damaged_can_be_skipped(self):
+        """Also by show and grep."""
+        path = self.write("a", *[named_example({"n": [i]}) for i in range(3)])
+        data = bytearray(path.read_bytes())
+        size = len(data) // 3
+        data[size + 1] ^= 1
+        path.write_bytes(data)
+        for command, *options in (("view", "-o", "page.html", "--json"),
+                                  ("show", "--json"), ("grep", "n >= 0", "--json")):
+            result = self.start(command, *options, "a", "--skip-corrupt")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            each, total = result.stderr.decode().splitlines()
+            self.assertIn(f"tfrecord {command}: a: skipped [{size}, {2 * size}), ", each)
+            self.assertEqual(total,
+                             f"tfrecord {command}: skipped 1 damaged region of {size} bytes")
+            lines = [json.loads(line) for line in result.stdout.splitlines()]
+            if command == "view":
+                self.assertEqual((lines[0]["regions_skipped"], lines[0]["bytes_skipped"]),
+                                 (1, size))
+            else:
+                self.assertEqual([line["features"]["n"] for line in lines], [[0], [2]])
+            self.expect_failure("contradict each other", command, *options, "a", "--no-crc",
+                                "--skip-corrupt", status=2)
+        page = (self.folder / "page.html").read_text()
+        self.assertEqual(len(cards(page)), 2)
+        self.assertEqual(note(page), "All 2 records.")
+
     def test_what_cannot_be_opened_leaves_no_page(self):
         self.expect_failure("No such file", "view", "none", "-o", "page.html")
         self.assertFalse((self.folder / "page.html").exists())

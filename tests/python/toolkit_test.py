@@ -68,6 +68,9 @@ class Info(ToolkitTest):
         self.assertEqual((file.records, file.error.kind), (4, "truncated"))
         self.assertEqual((file.error.path, file.error.offset), (str(path), 4 * 17))
         self.assertIsInstance(file.error, rp.DataLossError)
+        info = rp.info([path, self.numbered(5, "b")])
+        self.assertEqual((info.damaged, info.unreadable), (1, 0))
+        self.assertIn("2 files, 1 damaged: ", repr(info))
 
     def test_an_empty_file(self):
         path = records.write(self.folder / "a", [])

@@ -77,6 +77,22 @@ std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<F
   return file_paths(found.files);
 }
 
+// Opens one of several files that are read at a time.
+struct OpenRecords {
+  std::shared_ptr<FileSystem> files;
+  RecordReadOptions options;
+  DamageOptions damage;
+
+  Dataset<Record> operator()(std::string path) const {
+    return listed_tfrecord_files(files, {std::move(path)}, options, damage);
+  }
+  // A state of one file's records is none with another `on_damage`.
+  std::vector<Parameter> parameters() const {
+    if (damage.on_damage == OnDamage::raise) return {};
+    return {{"on_damage", std::string(to_string(damage.on_damage))}};
+  }
+};
+
 // `paths`: of record_paths().
 PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& paths,
                         bool check_crc, const std::string& compression,
@@ -87,9 +103,7 @@ PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& p
   if (cycle_length == 1) {
     return PythonDataset(listed_tfrecord_files(files.shared, strings(paths), options, damage));
   }
-  const auto open = [shared = files.shared, options, damage](std::string path) {
-    return listed_tfrecord_files(shared, {std::move(path)}, options, damage);
-  };
+  const OpenRecords open{files.shared, options, damage};
   return PythonDataset(
       list_files(*files, strings(paths)).interleave(open, cycle_length, block_length));
 }

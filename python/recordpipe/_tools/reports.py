@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from recordpipe.errors import Error
+from recordpipe.errors import DataLossError, Error
 from recordpipe.schema import Schema, counted
 
 __all__ = [
@@ -122,13 +122,26 @@ class Info(_OfFiles[FileInfo]):
     record_sizes: RecordSizes | None
     sample: Schema | None
 
+    @property
+    def damaged(self) -> int:
+        """The number of files that are damaged."""
+        return sum(isinstance(file.error, DataLossError) for file in self.files)
+
+    @property
+    def unreadable(self) -> int:
+        """The number of files with another error."""
+        return sum(file.error is not None for file in self.files) - self.damaged
+
     @classmethod
     def _of(cls, files: list[tuple[Any, ...]], total: tuple[Any, ...]) -> Info:
         _, records, size, content, _, sizes, sample, _, _ = total
         return cls(tuple(map(FileInfo._of, files)), records, size, content, *_sizes(sizes, sample))
 
     def __repr__(self) -> str:
-        lines = [f"{counted(len(self.files), 'file')}: {', '.join(_facts(self))}"]
+        files = counted(len(self.files), "file")
+        for number, what in (self.damaged, "damaged"), (self.unreadable, "unreadable"):
+            files += f", {number:,} {what}" if number else ""
+        lines = [f"{files}: {', '.join(_facts(self))}"]
         lines += [f"  {file!r}" for file in self.files]
         if self.sample is not None:
             lines.append(f"first records: {self.sample!r}")

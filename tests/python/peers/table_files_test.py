@@ -45,6 +45,21 @@ class TableFilesTest(FilesTest):
         self.assertEqual(found, rows)
 
 
+class Damage(TableFilesTest):
+    def test_is_left_out(self):
+        content = bytearray(self.source.read_bytes())
+        content[-1] ^= 1
+        self.source.write_bytes(content)
+        table = self.folder / "t.parquet"
+        with self.assertRaises(rp.DataLossError):
+            rp.convert(self.source, table)
+        for on_damage in "skip_file", "resync":
+            report = rp.convert(self.source, table, on_damage=on_damage)
+            self.assertEqual((report.records, report.regions_skipped), (2999, 1))
+            self.assertGreater(report.bytes_skipped, 0)
+            self.assert_rows(pq.read_table(table), self.rows[:2999])
+
+
 class Replacing(TableFilesTest):
     def test_what_a_function_reads_is_not_replaced(self):
         link = self.folder / "link.parquet"

@@ -18,6 +18,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_printer.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_style.h"
 
 namespace recordpipe {
@@ -36,6 +37,7 @@ struct GrepArguments {
   bool json = false;
   std::vector<std::string> features = {};
   size_t threads = 0;
+  bool skip_corrupt = false;
   DisplayArguments display = {};
 
   bool prints_records() const { return !count && !files && !quiet; }
@@ -55,8 +57,11 @@ Where where_of_expression(const std::string& expression) {
   }
 }
 
-PrintOptions print_options(const GrepArguments& arguments, bool colored) {
+PrintOptions print_options(const GrepArguments& arguments, bool colored, SkippedDamage& skipped) {
+  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
   PrintOptions options = {.reading = arguments.inputs.reading,
+                          .on_damage = on_damage_of(arguments.skip_corrupt),
+                          .damaged = skipped.sink(),
                           .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                           .text = {.colored = colored, .names_place_first = true},
                           .kind = arguments.kind,
@@ -77,7 +82,8 @@ class Grep {
         arguments_(arguments),
         colored_(colored),
         output_(output),
-        printer_(context, print_options(arguments, colored), output) {}
+        skipped_(context, "grep"),
+        printer_(context, print_options(arguments, colored, skipped_), output) {}
 
   ExitCode run(const std::vector<std::string>& paths) {
     InputProgress progress(context_, "grep", paths);
@@ -89,6 +95,7 @@ class Grep {
     });
     if (arguments_.quiet && printer_.any()) return ExitCode::ok;
     print_note(context_, "grep", printer_.require_possible(status == ExitCode::ok));
+    skipped_.sum_up();
     if (status != ExitCode::ok) return status;
     return printer_.any() ? ExitCode::ok : ExitCode::no;
   }
@@ -118,6 +125,7 @@ class Grep {
   const GrepArguments& arguments_;
   const bool colored_;
   Output& output_;
+  SkippedDamage skipped_;
   RecordPrinter printer_;
   bool several_ = false;
 };
@@ -171,6 +179,7 @@ CommandAction define_grep(CommandApp& app) {
   add_kind(app, arguments->kind);
   add_features(app, arguments->features, "Print only these features");
   add_threads(app, arguments->threads);
+  add_skip_corrupt(app, arguments->skip_corrupt);
   app.add_flag("--json", arguments->json, "Print JSON objects");
   add_display(app, arguments->display);
   return [arguments](const CommandContext& context) {

@@ -20,6 +20,7 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/records/record_printer.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 
 namespace recordpipe {
 namespace {
@@ -39,6 +40,7 @@ struct ShowArguments {
   std::vector<std::string> proto_path = {};
   EventArguments events = {};
   std::string where = {};
+  bool skip_corrupt = false;
   std::optional<uint64_t> limit = {};
   size_t threads = 0;
   DisplayArguments display = {};
@@ -98,8 +100,11 @@ std::shared_ptr<const ProtoMessages> proto_messages(const ShowArguments& argumen
                                                arguments.proto_path);
 }
 
-PrintOptions print_options(const ShowArguments& arguments) {
+PrintOptions print_options(const ShowArguments& arguments, SkippedDamage& skipped) {
+  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
   return {.reading = arguments.inputs.reading,
+          .on_damage = on_damage_of(arguments.skip_corrupt),
+          .damaged = skipped.sink(),
           .format = chosen_format(arguments),
           .kind = arguments.kind,
           .features = {arguments.features.begin(), arguments.features.end()},
@@ -112,7 +117,8 @@ PrintOptions print_options(const ShowArguments& arguments) {
 
 ExitCode show(const CommandContext& context, const ShowArguments& arguments) {
   const RecordRange range = chosen_range(arguments);
-  PrintOptions options = print_options(arguments);
+  SkippedDamage skipped(context, "show");
+  PrintOptions options = print_options(arguments, skipped);
   const Display display(context, arguments.display, arguments.output);
   options.text.colored = display.colored();
   Output output(context, arguments.output);
@@ -131,6 +137,7 @@ ExitCode show(const CommandContext& context, const ShowArguments& arguments) {
                  .reason = fmt::format("no record {}: it has {}", *arguments.record, records)});
   }
   print_note(context, "show", printer.require_possible(range.all()));
+  skipped.sum_up();
   output.close();
   return ExitCode::ok;
 }
@@ -213,6 +220,7 @@ Command show_command() {
                 .type_name("FOLDER");
             add_event_filter(app, arguments->events);
             add_where(app, arguments->where);
+            add_skip_corrupt(app, arguments->skip_corrupt);
             add_limit(app, arguments->limit);
             add_threads(app, arguments->threads);
             add_display(app, arguments->display);

@@ -10,7 +10,7 @@
 
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/base/stop.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -20,6 +20,8 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_cursor.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/elements.h"
 #include "tools/tfrecord/view/page.h"
@@ -32,6 +34,7 @@ struct ViewArguments {
   std::string output = {};
   std::optional<MessageKind> kind = {};
   std::string where = {};
+  bool skip_corrupt = false;
   std::string image = {};
   PixelArguments pixels = {};
   std::string label = {};
@@ -54,7 +57,9 @@ class View {
         labels_(arguments.label, read_label_names(context.files, arguments.labels)),
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
                 arguments.max_bytes),
-        message_(arguments.kind) {
+        message_(arguments.kind),
+        skipped_(context, "view") {
+    check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
     where_ = where_of(arguments.where);
   }
 
@@ -77,6 +82,7 @@ class View {
     if (where_) print_note(context_, "view", where_->require_possible(!more_));
     require_what_was_named();
     context_.progress.clear();
+    skipped_.sum_up();
     const uint64_t bytes = write_page(out, {.files = files_,
                                             .sampling = sampling(),
                                             .damage = damage_,
@@ -86,8 +92,10 @@ class View {
                                             .labels = labels_});
     out.close();
     if (arguments_.json) {
-      print_json_summary(
-          context_, {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
+      nlohmann::ordered_json summary = {
+          {"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}};
+      if (arguments_.skip_corrupt) skipped_.add_to(summary);
+      print_json_summary(context_, summary);
     } else if (arguments_.output != "-") {
       print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
                                           printable(arguments_.output)));
@@ -97,19 +105,20 @@ class View {
 
  private:
   void read_file(const std::string& path, InputProgress& progress) {
-    RecordReader reader = open_records(context_, path, arguments_.inputs.reading, progress);
-    files_.push_back(reader.path());
+    RecordCursor records(context_,
+                         {.paths = {path},
+                          .reading = arguments_.inputs.reading,
+                          .on_damage = on_damage_of(arguments_.skip_corrupt),
+                          .damaged = skipped_.sink()},
+                         {}, progress);
+    files_.push_back(is_standard_input(path) ? "standard input" : without_secrets(path));
     try {
-      for (uint64_t number = 0;; ++number) {
-        throw_if_stopped(context_.stop, reader.path());
-        std::optional<Record> record = reader.read();
-        if (!record) break;
-        record->path = path;
+      while (const auto record = records.read()) {
         if (sample_.is_full()) {
           more_ = true;
           break;
         }
-        add({*record, number});
+        add(*record);
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
@@ -198,6 +207,7 @@ class View {
   RecordSample sample_;
   Overview overview_;
   MessageView message_;
+  SkippedDamage skipped_;
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
   ExitCode exit_code_ = ExitCode::ok;
@@ -219,8 +229,9 @@ the one in which it is smoother. The page lists all guesses.
 some, evenly spread. In both cases, there are at most --limit records, and no more than fit into
 --max-bytes.
 
-Damage ends a file: the records before it are shown, and the page describes the damage. There is no
-page if --shape fits no record that would be shown.)";
+Damage ends a file: the records before it are shown, and the page describes the damage. With
+--skip-corrupt, the intact records after it are shown, too. There is no page if --shape fits no
+record that would be shown.)";
 
 }  // namespace
 
@@ -240,6 +251,7 @@ Command view_command() {
         add_inputs(app, arguments->inputs);
         add_kind(app, arguments->kind);
         add_where(app, arguments->where);
+        add_skip_corrupt(app, arguments->skip_corrupt);
         app.add_option("--limit", arguments->limit, "Show at most N of the selected records")
             .check(whole_number(1, 1'000'000))
             .type_name("N")
