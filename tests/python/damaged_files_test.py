@@ -8,8 +8,8 @@ import struct
 import unittest
 import zlib
 
-import records
 import recordpipe as rp
+import records
 from arrow_c import Stream
 from support import FilesTest, framed_example
 

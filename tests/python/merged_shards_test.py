@@ -170,7 +170,7 @@ class Merged(ShardsTest):
         path = self.examples(20)
         files = rp.filesystem.files_on(None)
         state = rp._native.statistics_part(
-            files, str(path), [], ("", True, 2**30, "", False), None, 1, None
+            files, str(path), [], ("", True, 2**30, "", "raise"), None, 1, None
         )
         rp._native.StatisticsMerge([], None).add(state)
         for end in range(len(state)):
