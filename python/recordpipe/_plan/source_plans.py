@@ -70,7 +70,7 @@ class Tfrecords(FilesSource):
 
 
 def local_records(paths: list[str]) -> Tfrecords:
-    return Tfrecords(paths, None, files_on(None), True, "", 1, 1)
+    return Tfrecords(paths, None, files_on(None), True, "", "raise", 1, 1)
 
 
 class ListFiles(FilesSource):
