@@ -20,9 +20,10 @@ from support import FilesTest
 SLOW = """
 import signal, sys
 import recordpipe as rp
+salvage = rp.salvage  # its import is over when a signal comes, which could be lost in an import
 def work():
     print("working", flush=True)
-    rp.salvage(sys.argv[1], sys.argv[2])
+    salvage(sys.argv[1], sys.argv[2])
 """
 
 
