@@ -9,12 +9,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,16 +24,13 @@
 #include "dataset/pipeline/plan/stage.h"
 #include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/base/philox.h"
-#include "recordpipe/pipeline/choose_from_datasets.h"
 #include "recordpipe/pipeline/dataset.h"
-#include "recordpipe/pipeline/from_vector.h"
-#include "recordpipe/pipeline/options.h"
-#include "recordpipe/pipeline/sample_from_datasets.h"
-#include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/naive.h"
+#include "tests/pipeline/operators.h"
 #include "tests/pipeline/scripted_source.h"
 #include "tests/pipeline/trials.h"
 #include "tests/pipeline/value.h"
+#include "tests/support/temporary_directory.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -43,157 +38,43 @@ namespace {
 using testing::StartsWith;
 using Twin = naive::Pipeline<Value>;
 
-struct Operator {
-  std::string name;
-  // Each takes two inputs; most operators ignore the second.
-  std::function<Dataset<Value>(const Dataset<Value>&, const Dataset<Value>&)> dataset;
-  std::function<Twin(const Twin&, const Twin&)> twin;
-
-  friend void PrintTo(const Operator& op, std::ostream* out) { *out << op.name; }
-};
-
-// An operator with one input; the call is the same for the dataset and the twin.
-template <class F>
-Operator same(std::string name, F operate) {
-  return {std::move(name), [=](const auto& in, const auto&) { return operate(in); },
-          [=](const auto& in, const auto&) { return operate(in); }};
-}
-
-std::vector<Operator> operators() {
-  const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
-  const auto is_wanted = [](const Value& v) { return digest(v) % 3 != 0; };
-  const auto copies = [](const Value& v) { return std::vector<Value>(digest(v) % 3, v); };
-  const auto draw = [](Value v, Random& r) { return shifted(std::move(v), r.below(1 << 20)); };
-  const auto numbered = [](const std::pair<int64_t, Value>& x) {
-    return list_value({number_value(x.first), x.second});
-  };
-  const auto paired = [](const std::tuple<Value, Value>& x) {
-    return list_value({std::get<0>(x), std::get<1>(x)});
-  };
-  const auto sum = [](uint32_t state, const Value& v) {
-    return std::pair(state + digest(v), shifted(v, state % 1000));
-  };
-  std::vector<Operator> all{
-      same("map_with_random", [=](const auto& in) { return in.map_with_random(3, draw); }),
-      same("filter", [=](const auto& in) { return in.filter(is_wanted); }),
-      same("flat_map", [=](const auto& in) { return in.flat_map(copies); }),
-      same("ignore_errors", [](const auto& in) { return in.ignore_errors(); }),
-      same("scan", [=](const auto& in) { return in.scan(uint32_t{1}, sum); }),
-      same("cache", [](const auto& in) { return in.cache(); }),
-      same("shuffle", [](const auto& in) { return in.shuffle(10, 1); }),
-      same("shuffle_many", [](const auto& in) { return in.repeat(30).shuffle(300, 1); }),
-      same("repeat", [](const auto& in) { return in.shuffle(3, 1).repeat(3); }),
-      same("take", [](const auto& in) { return in.take(25); }),
-      same("take_0", [](const auto& in) { return in.take(0); }),
-      same("skip", [](const auto& in) { return in.skip(7); }),
-      same("skip_0", [](const auto& in) { return in.skip(0); }),
-      same("enumerate", [=](const auto& in) { return in.enumerate(5).map(numbered); }),
-      {"concatenate", [](const auto& a, const auto& b) { return a.concatenate(b); },
-       [](const auto& a, const auto& b) { return a.concatenate(b); }},
-      {"zip", [=](const auto& a, const auto& b) { return zip(a, b).map(paired); },
-       [=](const auto& a, const auto& b) { return a.zip(b).map(paired); }},
-      {"prefetch", [](const auto& in, const auto&) { return in.prefetch(4); },
-       [](const auto& in, const auto&) { return in; }},
-      {"interleave",
-       [=](const auto& in, const auto&) {
-         return in.interleave([=](const Value& v) { return from_vector(copies(v)); }, 3, 2);
-       },
-       [=](const auto& in, const auto&) {
-         return in.interleave([=](const Value& v) { return naive::from_vector(copies(v)); }, 3, 2);
-       }},
-  };
-  for (const bool flag : {false, true}) {
-    const std::string suffix = flag ? "_whole" : "";
-    const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
-    all.push_back({"batch" + suffix,
-                   [=](const auto& in, const auto&) { return in.batch(4, drop, ValueCollator{}); },
-                   [=](const auto& in, const auto&) { return in.batch(4, flag).map(listed); }});
-    all.push_back({"window" + suffix,
-                   [=](const auto& in, const auto&) { return in.window(4, 3, drop).map(listed); },
-                   [=](const auto& in, const auto&) { return in.window(4, 3, flag).map(listed); }});
-    all.push_back({"shard" + suffix,
-                   [=](const auto& in, const auto&) { return in.shard(4, 2, drop); },
-                   [=](const auto& in, const auto&) { return in.shard(4, 2, flag); }});
-    all.push_back({"sample_from_datasets" + suffix,
-                   [=](const auto& a, const auto& b) {
-                     return sample_from_datasets<Value>(
-                         {a, b}, {1, 1}, 5,
-                         flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
-                   },
-                   [=](const auto& a, const auto& b) {
-                     return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
-                   }});
-  }
-  const auto size = [](const Value& v) {
-    return v.is_list ? v.items.size() : static_cast<size_t>(digest(v) % 9);
-  };
-  const std::vector<int64_t> choices{0, 0, 1, 0, 1, 1, 1, 2, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0,
-                                     1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1};
-  for (const bool flag : {false, true}) {
-    const std::string suffix = flag ? "_whole" : "";
-    const LengthBuckets buckets{{2, 4}, {5, 3, 2}, flag};
-    const PackOptions packing{3, flag ? TooLong::truncate : TooLong::error};
-    all.push_back(
-        {"bucket_by_sequence_length" + suffix,
-         [=](const auto& in, const auto&) {
-           return in.bucket_by_sequence_length(size, buckets, ValueCollator{});
-         },
-         [=](const auto& in, const auto&) {
-           return in.bucket_by_sequence_length(size, buckets.boundaries, buckets.batch_sizes, flag)
-               .map(listed);
-         }});
-    all.push_back({"pack_sequences" + suffix,
-                   [=](const auto& in, const auto&) {
-                     return in.pack_sequences(size, {7}, ValueCollator{}, packing);
-                   },
-                   [=](const auto& in, const auto&) {
-                     return in.pack_sequences(size, 7, 3, flag).map(listed);
-                   }});
-    all.push_back({"choose_from_datasets" + suffix,
-                   [=](const auto& a, const auto& b) {
-                     return choose_from_datasets<Value>(
-                         {a, b}, from_vector(choices),
-                         flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
-                   },
-                   [=](const auto& a, const auto& b) {
-                     return a.choose(b, naive::from_vector(choices), flag);
-                   }});
-  }
-  // Each operator again, on batches, which gather rows ahead when called with Wait::no.
+// Each operator, and each again on batches, which gather rows ahead when called with Wait::no.
+std::vector<TestedOperator> operators() {
+  std::vector<TestedOperator> all = tested_operators();
   for (size_t i = 0, plain = all.size(); i < plain; ++i) {
-    const Operator op = all[i];
-    const auto batched = [](const Dataset<Value>& in) {
-      return in.batch(3, DropRemainder::no, ValueCollator{});
+    const TestedOperator op = all[i];
+    if (op.access == RandomAccess::required) continue;
+    const auto batched = [](const Twins& in) {
+      return Twins{in.dataset.batch(3, DropRemainder::no, ValueCollator{}),
+                   in.twin.batch(3).map(list_value)};
     };
-    const auto twin_batched = [=](const Twin& in) { return in.batch(3).map(listed); };
-    all.push_back(
-        {op.name + "_of_batches",
-         [=](const auto& a, const auto& b) { return op.dataset(batched(a), batched(b)); },
-         [=](const auto& a, const auto& b) { return op.twin(twin_batched(a), twin_batched(b)); }});
+    all.push_back({op.name + "_of_batches",
+                   [=](const Twins& first, const Twins& second, const Arguments& arguments) {
+                     return op.apply(batched(first), batched(second), arguments);
+                   }});
   }
-  all.push_back(same("global_shuffle", [](const auto& in) { return in.global_shuffle(1); }));
   return all;
 }
 
 // Makes random calls of a plan and compares the results with the twin's list.
 class Driver {
  public:
-  Driver(const Operator& op, uint64_t trial)
+  Driver(const TestedOperator& op, uint64_t trial)
       : random_(derive_key(2027, 0), 0, trial), ledger_(std::make_shared<TicketLedger>()) {
     // A dataset with random access has no error at the end.
-    const bool may_fail = op.name != "global_shuffle" && random_.below(2) == 0;
-    std::vector<Dataset<Value>> datasets;
-    std::vector<Twin> twins;
+    const bool may_fail = op.access != RandomAccess::required && random_.below(2) == 0;
+    std::vector<Twins> inputs;
     for (int i = 0; i < 2; ++i) {
       Script script{.size = random_.below(60), .seed = random_()};
       if (may_fail && random_.below(2) == 0) script.error = "the source failed";
-      datasets.push_back(
-          DatasetNode::source<Value>(std::make_shared<ScriptedNode>(script, ledger_)));
-      twins.push_back(twin_of(script));
+      inputs.push_back({DatasetNode::source<Value>(std::make_shared<ScriptedNode>(script, ledger_)),
+                        twin_of(script)});
     }
     has_errors_ = may_fail;
-    node_ = DatasetNode::of(op.dataset(datasets[0], datasets[1]));
-    twin_.emplace(op.twin(twins[0], twins[1]));
+    const Twins made = op.apply(inputs[0], inputs[1], Arguments::draw(random_, directory_.path()));
+    node_ = DatasetNode::of(made.dataset);
+    twin_.emplace(made.twin);
+    EXPECT_EQ(node_->sequential_operator().empty(), op.access == RandomAccess::kept);
     constexpr size_t kChunkSizes[] = {1, 3, 64};
     context_ = make_stage_context(
         {.threads = 1 + random_.below(2), .chunk_size = kChunkSizes[random_.below(3)]});
@@ -475,6 +356,7 @@ class Driver {
     }
   }
 
+  TemporaryDirectory directory_;
   Random random_;
   std::shared_ptr<TicketLedger> ledger_;
   bool has_errors_ = false;
@@ -494,7 +376,7 @@ class Driver {
   std::vector<Saved> saved_;
 };
 
-class PlanContract : public testing::TestWithParam<Operator> {};
+class PlanContract : public testing::TestWithParam<TestedOperator> {};
 
 TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
   for (uint64_t trial = 0; trial < trial_count() && !HasFailure(); ++trial) {

@@ -127,11 +127,11 @@ TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
   uint64_t known = 0;  // chains whose cardinality is known
   for (uint64_t trial = 0; trial < trial_count(); ++trial) {
     Random random(derive_key(2026, GetParam()), 0, trial);
-    const Chain chain = Chain::draw(random, 9, directory.path());
-    const Rest expected = rest_of(chain.twin());
+    const Twins chain = draw_chain(random, 9, directory.path());
+    const Rest expected = rest_of(chain.twin);
     const PipelineOptions options = draw_options(random);
-    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
-    const Cardinality cardinality = chain.dataset().cardinality();
+    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset.explain());
+    const Cardinality cardinality = chain.dataset.cardinality();
     const auto yielded = static_cast<Cardinality>(expected.values.size());
     if (cardinality != kUnknownCardinality) {
       ++known;
@@ -139,10 +139,10 @@ TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
       ASSERT_TRUE(expected.error.empty() ? cardinality == yielded : cardinality >= yielded)
           << cardinality << " instead of " << yielded;
     }
-    Iterator<Value> iterator = chain.dataset().with_options(options).iterate();
+    Iterator<Value> iterator = chain.dataset.with_options(options).iterate();
     ASSERT_EQ(rest_of(iterator), expected)
         << options.threads << " threads, chunks of " << options.chunk_size;
-    ASSERT_NO_FATAL_FAILURE(expect_resumes(chain.dataset(), expected, random));
+    ASSERT_NO_FATAL_FAILURE(expect_resumes(chain.dataset, expected, random));
   }
   EXPECT_GT(known, trial_count() / 20);
 }
@@ -151,21 +151,21 @@ TEST_P(RandomChains, YieldInALoopOverEpochsWhatRepeatYields) {
   const TemporaryDirectory directory;
   for (uint64_t trial = 0; trial < trial_count() / 10; ++trial) {
     Random random(derive_key(2027, GetParam()), 0, trial);
-    const Chain chain = Chain::draw(random, 6, directory.path());
+    const Twins chain = draw_chain(random, 6, directory.path());
     const PipelineOptions options = draw_options(random);
-    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
+    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset.explain());
     for (const uint64_t epoch : {uint64_t{1}, uint64_t{77}, UINT64_MAX}) {
-      Iterator<Value> iterator = chain.dataset().with_options(options).iterate({.epoch = epoch});
-      ASSERT_EQ(rest_of(iterator), rest_of(chain.twin(), epoch)) << "in epoch " << epoch;
+      Iterator<Value> iterator = chain.dataset.with_options(options).iterate({.epoch = epoch});
+      ASSERT_EQ(rest_of(iterator), rest_of(chain.twin, epoch)) << "in epoch " << epoch;
     }
     Rest loop;
     for (uint64_t epoch = 0; epoch < 3 && loop.error.empty(); ++epoch) {
-      Iterator<Value> iterator = chain.dataset().epoch(epoch).iterate();
+      Iterator<Value> iterator = chain.dataset.epoch(epoch).iterate();
       Rest pass = rest_of(iterator);
       std::ranges::move(pass.values, std::back_inserter(loop.values));
       loop.error = std::move(pass.error);
     }
-    Iterator<Value> repeated = chain.dataset().repeat(3).with_options(options).iterate();
+    Iterator<Value> repeated = chain.dataset.repeat(3).with_options(options).iterate();
     ASSERT_EQ(rest_of(repeated), loop);
   }
 }

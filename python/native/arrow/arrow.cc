@@ -1,5 +1,4 @@
-#include "python/native/arrow/arrow.h"
-
+// Tables in and out: the Arrow PyCapsule interface.
 #include <memory>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "python/native/dataset/dataset.h"
 #include "python/native/files/record_file_writer.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/module.h"
 
 namespace recordpipe::python {
 namespace {

@@ -13,15 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "python/native/dataset/parse_spec.h"
-#include "python/native/interpreter/python_function.h"
-#include "python/native/iterate/lease.h"
+#include "python/native/values/python_object.h"
 #include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe::python {
@@ -43,38 +41,8 @@ class PythonDataset {
   PythonDataset with_image(const ImageSpec& image) const;
   // The spec of records with a pending parse. Throws Error{invalid_argument} for other elements.
   const ParseSpec& pending_spec() const;
-  PythonDataset batch(size_t batch_size, bool drop_remainder, PythonFunction stack) const;
-
-  // Elements become batches. Behind a pending parse, `length` is the name of a feature, and these
-  // are the batches of batch(); otherwise `stack` makes an object of a list of elements. An element
-  // longer than `most` is an error.
-  PythonDataset bucket_by_sequence_length(const std::string& feature, const LengthBuckets& buckets,
-                                          std::optional<size_t> most) const;
-  PythonDataset bucket_by_sequence_length(PythonFunction length, const LengthBuckets& buckets,
-                                          std::optional<size_t> most, SharedObject stack) const;
-  // Elements become the sequences of packed rows: batches of these features, or what `pack` makes
-  // of a list of elements.
-  PythonDataset pack_sequences(const std::vector<std::string>& features,
-                               const std::vector<size_t>& lengths,
-                               const PackOptions& options) const;
-  PythonDataset pack_sequences(PythonFunction sizes, const std::vector<size_t>& lengths,
-                               const PackOptions& options, SharedObject pack) const;
-
-  // Elements become Python objects.
-  PythonDataset map(PythonFunction function) const;
-  PythonDataset map_with_random(PythonFunction function, uint64_t seed) const;
-  PythonDataset flat_map(PythonFunction function) const;
-  PythonDataset filter(PythonFunction predicate) const;
-  PythonDataset interleave(PythonFunction function, size_t cycle_length, size_t block_length) const;
-  PythonDataset scan(nb::object initial_state, PythonFunction function) const;
-  // `collect` makes an object of a list of elements.
-  PythonDataset window(size_t size, std::optional<size_t> shift, bool drop_remainder,
-                       SharedObject collect) const;
-  PythonDataset enumerate(int64_t start) const;
-  PythonDataset with_origin() const;
-  static PythonDataset zip(const std::vector<PythonDataset>& datasets, SharedObject collect);
-  // Elements that are not plain records have no encoding in a file.
-  PythonDataset cache(std::string path) const;
+  // The batches of records or steps with a pending parse.
+  PythonDataset parsed(size_t batch_size, DropRemainder remainder) const;
 
   // Returns the same elements in another order: change(Dataset<T>) -> Dataset<T>.
   template <class Change>
@@ -85,17 +53,6 @@ class PythonDataset {
         },
         elements_);
   }
-  // Behind a pending parse, computes each row first, to see whether it fails.
-  PythonDataset ignore_errors(const IgnoreErrorsOptions& limits) const;
-  // Whether concatenate(), sample() and choose() keep a pending parse: all have the same one.
-  static bool have_same_elements(const std::vector<PythonDataset>& datasets);
-  PythonDataset concatenate(const PythonDataset& next) const;
-  static PythonDataset sample(const std::vector<PythonDataset>& datasets,
-                              std::vector<double> weights, uint64_t seed, bool stop_on_empty);
-  // The elements of `choices` are integers.
-  static PythonDataset choose(const std::vector<PythonDataset>& datasets,
-                              const PythonDataset& choices, bool stop_on_empty);
-
   // Calls visit(Dataset<T>).
   template <class Visit>
   auto visit(const Visit& visit) const {
@@ -108,6 +65,13 @@ class PythonDataset {
       return visit(rlds::draw_images(*steps, *spec_->collator.steps()));
     }
     return visit_drawn_records(visit);
+  }
+  // A Dataset<Record>, or, if images have random distortions, a Dataset<DrawnRecord>.
+  template <class Visit>
+  auto visit_drawn_records(const Visit& visit) const {
+    const auto& records = std::get<Dataset<Record>>(elements_);
+    if (spec_->collator.images().empty()) return visit(records);
+    return visit(draw_images(records, spec_->collator.images()));
   }
   const Elements& elements() const { return elements_; }
   const std::shared_ptr<const ParseSpec>& spec() const { return spec_; }
@@ -128,16 +92,6 @@ class PythonDataset {
   bool has_steps() const { return std::holds_alternative<Dataset<rlds::Step>>(elements_); }
 
  private:
-  // A Dataset<Record>, or, if images have random distortions, a Dataset<DrawnRecord>.
-  template <class Visit>
-  auto visit_drawn_records(const Visit& visit) const {
-    const auto& records = std::get<Dataset<Record>>(elements_);
-    if (spec_->collator.images().empty()) return visit(records);
-    return visit(draw_images(records, spec_->collator.images()));
-  }
-  // The batches of records with a pending parse.
-  Dataset<ParsedBatch> parsed(size_t batch_size, DropRemainder remainder) const;
-
   Elements elements_;
   std::shared_ptr<const ParseSpec> spec_;
   bool single_;

@@ -1,5 +1,4 @@
-#include "python/native/dataset/image_operators.h"
-
+// Image operators, and the batches of CIFAR-10, in Python.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/native/dataset/dataset.h"
+#include "python/native/module.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/image/batches/image_spec.h"
@@ -23,7 +23,6 @@
 namespace recordpipe::python {
 namespace {
 
-namespace nb = nanobind;
 using SelfDataset = const PythonDataset&;
 
 [[noreturn]] void refuse_image(std::string reason) {

@@ -1,5 +1,4 @@
-#include "python/native/dataset/steps.h"
-
+// Steps and episodes of RLDS data sets: steps(), episode_statistics().
 #include <memory>
 #include <set>
 #include <string>
@@ -13,14 +12,13 @@
 
 #include "python/native/dataset/dataset.h"
 #include "python/native/files/file_path.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
 #include "recordpipe/rlds/episode_statistics.h"
 #include "recordpipe/rlds/load.h"
 
 namespace recordpipe::python {
 namespace {
-
-namespace nb = nanobind;
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 using Offsets = std::vector<std::pair<std::string, std::vector<int64_t>>>;

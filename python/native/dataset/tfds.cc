@@ -1,5 +1,4 @@
-#include "python/native/dataset/tfds.h"
-
+// tfds() and tfds_info(): data sets of TensorFlow Datasets.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,14 +13,13 @@
 #include "python/native/dataset/record_files.h"
 #include "python/native/files/file_path.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
 #include "recordpipe/tfds/batch.h"
 #include "recordpipe/tfds/load.h"
 
 namespace recordpipe::python {
 namespace {
-
-namespace nb = nanobind;
 
 // (class name, description, dtype or None, shape, encoding, optional, encoding format, length or
 // None, number of classes, names, sample rate, children: [(name, feature)]). Unknown dimensions are

@@ -1,5 +1,4 @@
-#include "python/native/files/files.h"
-
+// File systems, as code in Python uses them (recordpipe/filesystem.py, table_files.py).
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "python/native/files/file_path.h"
 #include "python/native/files/python_file_system.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/module.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/atomic_file.h"
 

@@ -2,89 +2,95 @@
 // the GIL; a chunk of elements is processed each time the GIL is acquired.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "python/native/iterate/lease.h"
+#include "python/native/interpreter/errors.h"
+#include "python/native/interpreter/gil.h"
 #include "python/native/values/python_object.h"
+#include "recordpipe/base/internal/work_owner.h"
+#include "recordpipe/base/parameter.h"
 #include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 
-// What identifies a function in the plan, so that a state of another one is refused; "" is left
-// out. Made by python/recordpipe/_plan/function_identity.py.
-struct FunctionIdentity {
-  std::string name;
-  std::string code;                       // a fingerprint
-  std::vector<std::string> not_compared;  // what the fingerprint leaves out
-
-  std::vector<Parameter> parameters() const;
-};
-
+// A function, and what identifies it in the plan, so that a state of another one is refused; "" is
+// left out. Made by python/recordpipe/_plan/function_identity.py.
 struct PythonFunction {
   SharedObject function;
-  FunctionIdentity identity;
+  std::string name = {};
+  std::string code = {};                       // a fingerprint
+  std::vector<std::string> not_compared = {};  // what the fingerprint leaves out
 
-  std::vector<Parameter> parameters() const { return identity.parameters(); }
-};
-
-// The iterators that a function returns. One that it has returned before is used up: it would yield
-// nothing, without an error. Copies share what they know; thread-safe.
-class NewIterators {
- public:
-  // Returns iter(returned). Throws nb::python_error, and Error{invalid_argument} for an iterator
-  // that the function has returned before, if it is one that can't start again: a generator, or
-  // another one of Python's builtins or itertools. `operator_name` is for the message. Needs the
-  // GIL.
-  nb::object of(const nb::object& returned, const char* operator_name) const;
-
- private:
-  struct Last {
-    std::mutex mutex;
-    PythonObject iterator;  // a weak reference to it, if its type has these
-  };
-  std::shared_ptr<Last> last_ = std::make_shared<Last>();
+  std::vector<Parameter> parameters() const;
+  // Needs the GIL.
+  template <class... Args>
+  nb::object operator()(const Args&... args) const {
+    return function->get()(args...);
+  }
 };
 
 // Returns operator.index(number); throws nb::python_error. Needs the GIL.
 int64_t to_integer(nb::handle number);
 
-// function(element) -> element.
-std::unique_ptr<extension::MapFunction> python_map(PythonFunction function);
-// function(element, numpy.random.Generator) -> element. The generator draws from the element's own
-// random numbers; `key` comes from derive_key.
-std::unique_ptr<extension::MapFunction> python_random_map(PythonFunction function, uint64_t key);
-// predicate(element) -> bool.
-std::unique_ptr<extension::Predicate> python_filter(PythonFunction predicate);
-// function(element) -> iterable of elements, for flat_map: those of a recordpipe.Dataset are read
-// on by the pipeline.
-std::unique_ptr<extension::MapFunction> python_flat_map(PythonFunction function);
-// The type of its outputs, and what belongs to one of them.
-const extension::ElementOps& flat_map_result();
-extension::FlatMapRest* rest_of_flat_map(void* result);
-// function(element) -> recordpipe.Dataset, for interleave; its elements become Python objects.
-std::unique_ptr<extension::MapFunction> python_interleave(PythonFunction function);
-// function(element) -> a length, or as many lengths as `count`.
-std::unique_ptr<extension::MeasureFunction> python_sizes(PythonFunction function, size_t count);
-// function(list of elements) -> batch.
-std::unique_ptr<extension::MapFunction> python_collate(PythonFunction function);
+// Throw TypeError, with the name of the type for %.100S; and what Python has raised. Need the GIL.
+[[noreturn]] void refuse_type(const char* format, const nb::object& value);
+[[noreturn]] void throw_python_exception();
 
-// element -> (element, path, number of the record in the file); Error{unsupported} for an element
-// that comes from no record.
-std::unique_ptr<extension::MapFunction> python_with_origin();
-// bytes -> Record; TypeError for other objects.
-std::unique_ptr<extension::MapFunction> python_to_records();
+// The note of an exception: where the element comes from.
+std::string note_of(const Origin& origin, const internal::Ticket* ticket);
 
-// Conversions of elements to Python objects.
-std::unique_ptr<extension::MapFunction> records_to_python();
-std::unique_ptr<extension::MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
-                                                          std::shared_ptr<LeasePool> pool,
-                                                          bool single);
-std::unique_ptr<extension::MapFunction> images_to_python(std::shared_ptr<const ParseSpec> spec,
-                                                         std::shared_ptr<LeasePool> pool);
+inline Origin origin_of_input(const PythonObject& element) { return element.origin(); }
+template <class T>
+Origin origin_of_input(const T&) {
+  return {};
+}
+
+// Calls visit(i) for each of the `count` inputs that has not failed, under the GIL.
+template <class In, class Visit>
+void visit_each(std::span<const internal::Ticket> tickets, size_t count, const In* inputs,
+                extension::Failures& failures, const Visit& visit) {
+  const GilScope gil;
+  extension::for_each_good(count, failures, [&](size_t i) {
+    if (internal::works_in_vain()) throw_cancelled();
+    try {
+      visit(i);
+    } catch (nb::python_error& error) {
+      const internal::Ticket* const ticket = i < tickets.size() ? &tickets[i] : nullptr;
+      throw_raised(error, note_of(origin_of_input(inputs[i]), ticket));
+    }
+  });
+}
+
+// Calls call(input, output, ticket) for each element.
+template <class In, class Out, class Call>
+class PythonMap final : public extension::MapFunction {
+ public:
+  PythonMap(std::vector<Parameter> parameters, Call call)
+      : parameters_(std::move(parameters)), call_(std::move(call)) {}
+
+  void apply(std::span<const internal::Ticket> tickets, void* inputs, void* outputs,
+             extension::Failures& failures) const override {
+    auto* const in = static_cast<In*>(inputs);
+    auto* const out = static_cast<Out*>(outputs);
+    visit_each(tickets, tickets.size(), in, failures,
+               [&](size_t i) { call_(in[i], out[i], tickets[i]); });
+  }
+  std::vector<Parameter> parameters() const override { return parameters_; }
+
+ private:
+  std::vector<Parameter> parameters_;
+  Call call_;
+};
+
+template <class In, class Out, class Call>
+std::unique_ptr<extension::MapFunction> make_map(std::vector<Parameter> parameters, Call call) {
+  return std::make_unique<PythonMap<In, Out, Call>>(std::move(parameters), std::move(call));
+}
 
 }  // namespace recordpipe::python

@@ -8,8 +8,7 @@
 #include <nanobind/ndarray.h>
 
 #include "python/native/interpreter/gil.h"
-#include "python/native/iterate/dict_to_python.h"
-#include "python/native/iterate/steps_to_python.h"
+#include "python/native/iterate/nested_to_python.h"
 #include "python/native/values/arrays.h"
 
 namespace recordpipe::python {

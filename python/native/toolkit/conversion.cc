@@ -17,8 +17,8 @@
 #include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/jobs/convert_plan.h"
 #include "dataset/toolkit/jobs/convert_records.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
-#include "python/native/toolkit/toolkit.h"
 #include "python/native/values/python_object.h"
 #include "recordpipe/toolkit/resize_images.h"
 

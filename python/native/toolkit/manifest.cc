@@ -1,5 +1,4 @@
-#include "python/native/toolkit/manifest.h"
-
+// Checks files by the manifest of the job that made them: recordpipe.verify_manifest.
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -14,6 +13,7 @@
 #include "dataset/toolkit/jobs/shard_record.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"

@@ -1,5 +1,6 @@
 #include "python/native/toolkit/schema.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +13,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "dataset/toolkit/describe/survey.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
+#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe::python {
@@ -71,6 +74,17 @@ nb::tuple to_python(const InferredSchema& schema) {
 void define_schema(nb::module_& module) {
   module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
              nb::arg().none(), nb::arg(), nb::arg().none());
+  // Takes a list of bytes; returns the arguments of Schema._of().
+  module.def("schema_of_records", [](const nb::list& records) {
+    InferredSchema schema;
+    MessageView message;
+    for (const nb::handle item : records) {
+      const auto record = nb::cast<nb::bytes>(item);
+      message.read({static_cast<const std::byte*>(record.data()), record.size()});
+      schema.add(message, record.size());
+    }
+    return to_python(schema);
+  });
 }
 
 }  // namespace recordpipe::python

@@ -12,6 +12,4 @@ namespace nb = nanobind;
 // Returns the arguments of Schema._of() (recordpipe/schema.py). Needs the GIL.
 nb::tuple to_python(const InferredSchema& schema);
 
-void define_schema(nb::module_& module);
-
 }  // namespace recordpipe::python

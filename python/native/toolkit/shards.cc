@@ -1,5 +1,4 @@
-#include "python/native/toolkit/shards.h"
-
+// Parts of the work on many files, for recordpipe.map_shards: surveys that merge, jobs that resume.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "dataset/toolkit/jobs/shard_job.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
 #include "python/native/toolkit/schema.h"
 #include "python/native/values/python_object.h"

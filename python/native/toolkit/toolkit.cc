@@ -1,5 +1,5 @@
-#include "python/native/toolkit/toolkit.h"
-
+// The toolkit's functions on files, for Python: what toolkit.py, statistics.py and conversion.py
+// of recordpipe/_tools make values of.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -23,6 +23,7 @@
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interpreter_exit.h"
+#include "python/native/module.h"
 #include "python/native/toolkit/file_work.h"
 #include "python/native/toolkit/schema.h"
 #include "recordpipe/base/error.h"

@@ -22,7 +22,9 @@ namespace nb = nanobind;
 // uint16.
 nb::dlpack::dtype dtype_of(std::string_view name);
 
-// Python is the only user of the memory, so it may write.
+// A contiguous numpy.ndarray. Python is the only user of the memory, so it may write. The type is
+// exactly NumPy's for `dtype`: int64 is numpy.int64, also where `long long` is another type of the
+// same size. Throws nb::python_error, for example ImportError without NumPy.
 nb::object array(const void* values, nb::dlpack::dtype dtype, const std::vector<size_t>& shape,
                  nb::handle owner);
 template <class T>

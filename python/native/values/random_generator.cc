@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "python/native/module.h"
+
 namespace recordpipe::python {
 namespace {
 

@@ -12,7 +12,4 @@ namespace nb = nanobind;
 // Returns a numpy.random.Generator that draws from `random`. Needs the GIL.
 nb::object numpy_generator(const Random& random);
 
-// Defines the bit generator's class.
-void define_random(nb::module_& module);
-
 }  // namespace recordpipe::python

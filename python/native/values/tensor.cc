@@ -1,11 +1,11 @@
-#include "python/native/values/tensor.h"
-
+// parse_tensor(): the bytes of tf.io.serialize_tensor as a NumPy array.
 #include <cstddef>
 #include <span>
 #include <string>
 
 #include <nanobind/ndarray.h>
 
+#include "python/native/module.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/tensor_proto.h"
 

@@ -1,4 +1,4 @@
-// Batches of Dicts, and their rows, as Python sees them: nested dicts of arrays.
+// Batches of Dicts and of steps, and their rows, as Python sees them: nested dicts of arrays.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include "python/native/iterate/lease.h"
+#include "recordpipe/rlds/step_batch.h"
 
 namespace recordpipe::python {
 
@@ -24,5 +25,10 @@ nb::dict dict_of(const Dict& dict, nb::handle owner);
 //     missing      None in a row; in a batch, "<name>_mask" is beside the value
 nb::object dict_to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                           bool single);
+
+// Returns the arrays of `batch`, which `owner` keeps alive. `single`: the batch has one row;
+// returns its values without the batch dimension. Needs the GIL.
+nb::object steps_to_python(const rlds::StepBatch& batch, const rlds::StepCollator& collator,
+                           nb::handle owner, bool single);
 
 }  // namespace recordpipe::python
