@@ -166,40 +166,25 @@ class ScriptedPlan final : public Plan {
   uint64_t errors_ = 0;
 };
 
-class ScriptedWork final : public Work {
+class ScriptedProducer final : public Producer {
  public:
-  explicit ScriptedWork(std::shared_ptr<TicketLedger> ledger)
-      : Work(element_ops<Value>()), ledger_(std::move(ledger)) {}
-  bool is_heavy() const override { return true; }
+  explicit ScriptedProducer(std::shared_ptr<TicketLedger> ledger) : ledger_(std::move(ledger)) {}
 
  protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<ScriptedProducer>(*ledger_);
+  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
+    Failures failures;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const uint64_t index = ledger_->use(tickets[i]);
+      if (Script::fails(index)) {
+        failures.push_back({i, std::make_exception_ptr(Script::failure(index))});
+      } else {
+        static_cast<Value*>(out)[i] = number_value(static_cast<int64_t>(index));
+      }
+    }
+    return failures;
   }
 
  private:
-  class ScriptedProducer final : public Producer {
-   public:
-    explicit ScriptedProducer(TicketLedger& ledger) : ledger_(ledger) {}
-
-   protected:
-    Failures do_produce(std::span<const Ticket> tickets, void* out) override {
-      Failures failures;
-      for (size_t i = 0; i < tickets.size(); ++i) {
-        const uint64_t index = ledger_.use(tickets[i]);
-        if (Script::fails(index)) {
-          failures.push_back({i, std::make_exception_ptr(Script::failure(index))});
-        } else {
-          static_cast<Value*>(out)[i] = number_value(static_cast<int64_t>(index));
-        }
-      }
-      return failures;
-    }
-
-   private:
-    TicketLedger& ledger_;
-  };
-
   const std::shared_ptr<TicketLedger> ledger_;
 };
 
@@ -213,7 +198,10 @@ class ScriptedNode final : public Node {
   PlanDescription describe_operator() const override { return {.name = "scripted"}; }
   Stage build_stage(const StageContext& context) const override {
     return {std::make_unique<ScriptedPlan>(script_, ledger_),
-            std::make_shared<ScriptedWork>(ledger_), context.chunk_size};
+            std::make_shared<Work>(
+                element(), /*is_heavy=*/true,
+                [ledger = ledger_] { return std::make_unique<ScriptedProducer>(ledger); }),
+            context.chunk_size};
   }
 
  private:

@@ -13,12 +13,12 @@
 #include "dataset/pipeline/execute/executor.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/observe/stage_monitor.h"
-#include "dataset/pipeline/plan/last_shards.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/skip_log.h"
 #include "dataset/pipeline/plan/stage_context.h"
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "dataset/pipeline/state/iterator_state.h"
+#include "dataset/pipeline/state/plan_state.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 #include "recordpipe/pipeline/options.h"
@@ -31,6 +31,42 @@ PlanDescription compared_plan(const Node& node) {
   PlanDescription plan = node.describe();
   (void)plan.free_last_shards();
   return plan;
+}
+
+// Converts the position of a pipeline that ends in shard operators to that of the same pipeline
+// without them, and back.
+//
+// A shard's position is always between two groups of its input's elements. So n elements of a
+// worker are n * num_shards elements of the input, or up to num_shards - 1 fewer at its end.
+//
+// `shards`: num_shards of the operators, the last operator's first
+// (PlanDescription::free_last_shards).
+PlanState without_last_shards(PlanState place, std::span<const uint64_t> shards) {
+  for (const uint64_t num_shards : shards) {
+    PlanState input = std::move(place.inputs[0]);
+    if (place.passed_over > 0) {
+      input.passed_over += place.passed_over * num_shards;
+      input.past_end += place.past_end * num_shards + num_shards - 1;
+    }
+    place = std::move(input);
+  }
+  return place;
+}
+
+PlanState with_last_shards(PlanState place, std::span<const uint64_t> shards) {
+  for (size_t i = 0; i < shards.size(); ++i) {
+    PlanState shard;
+    shard.inputs.push_back(std::move(place));
+    place = std::move(shard);
+  }
+  return place;
+}
+
+// The number of workers that share the elements.
+uint64_t workers_of(std::span<const uint64_t> shards) {
+  uint64_t workers = 1;
+  for (const uint64_t num_shards : shards) workers *= num_shards;
+  return workers;
 }
 
 }  // namespace

@@ -112,8 +112,11 @@ uint64_t ValueStore::keep(void* value) {
   return ref;
 }
 
-std::unique_ptr<Producer> StoreWork::build_producer() {
-  return std::make_unique<StoreProducer>(*store_);
+std::shared_ptr<Work> store_work(std::shared_ptr<ValueStore> store) {
+  const ElementOps& ops = store->ops();
+  return std::make_shared<Work>(ops, /*is_heavy=*/false, [store = std::move(store)] {
+    return std::make_unique<StoreProducer>(*store);
+  });
 }
 
 }  // namespace recordpipe::internal

@@ -72,18 +72,7 @@ class ValueStore {
 };
 
 // Returns the values of a store; computes nothing.
-class StoreWork final : public Work {
- public:
-  explicit StoreWork(std::shared_ptr<ValueStore> store)
-      : Work(store->ops()), store_(std::move(store)) {}
-  bool is_heavy() const override { return false; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override;
-
- private:
-  std::shared_ptr<ValueStore> store_;
-};
+std::shared_ptr<Work> store_work(std::shared_ptr<ValueStore> store);
 
 // A plan whose values are computed before its tickets are returned.
 class StorePlan : public Plan {
@@ -107,7 +96,7 @@ template <class P, class... Arguments>
 Stage make_store_stage(const ElementOps& ops, size_t chunk_size, Arguments&&... arguments) {
   auto store = std::make_shared<ValueStore>(ops);
   auto plan = std::make_unique<P>(store, std::forward<Arguments>(arguments)...);
-  return {std::move(plan), std::make_shared<StoreWork>(std::move(store)), chunk_size};
+  return {std::move(plan), store_work(std::move(store)), chunk_size};
 }
 
 }  // namespace recordpipe::internal

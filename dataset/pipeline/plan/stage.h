@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/producer.h"
@@ -19,7 +21,12 @@ class StageMonitor;
 // their input.
 class Work {
  public:
-  explicit Work(const ElementOps& element) : element_(element) {}
+  using MakeProducer = std::function<std::unique_ptr<Producer>()>;
+
+  // `is_heavy`: whether producing costs enough to justify another thread. `make` keeps alive what
+  // the producers use, except for the plan and the node.
+  Work(const ElementOps& element, bool is_heavy, MakeProducer make)
+      : element_(element), is_heavy_(is_heavy), make_(std::move(make)) {}
   virtual ~Work() = default;
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
@@ -35,22 +42,20 @@ class Work {
   const ElementOps& element() const { return element_; }
   // The plan and the work outlive the producer.
   std::unique_ptr<Producer> make_producer() {
-    std::unique_ptr<Producer> producer = build_producer();
+    std::unique_ptr<Producer> producer = make_();
     if (monitor_) producer->observe(account_, monitor_, element_);
     return producer;
   }
-  // Whether producing costs enough to justify another thread.
-  virtual bool is_heavy() const = 0;
+  bool is_heavy() const { return is_heavy_; }
   // The number of parts into which a chunk of these tickets is divided (Producer::begin). More than
   // one only if elements are made of other elements (batch), and only for a single ticket, which
   // fails if one of its parts fails.
   virtual size_t parts(std::span<const Ticket> /*tickets*/) const { return 1; }
 
- protected:
-  virtual std::unique_ptr<Producer> build_producer() = 0;
-
  private:
   const ElementOps& element_;
+  const bool is_heavy_;
+  const MakeProducer make_;
   std::shared_ptr<MemoryAccount> account_;
   StageMonitor* monitor_ = nullptr;
 };

@@ -23,10 +23,8 @@
 
 #include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/pipeline/internal/element_ops.h"
-#include "recordpipe/pipeline/internal/flat_map_rest.h"
 #include "recordpipe/pipeline/internal/functions.h"
 #include "recordpipe/pipeline/internal/operators.h"
-#include "recordpipe/pipeline/internal/tuple_ops.h"
 
 namespace recordpipe::extension {
 

@@ -46,20 +46,6 @@ class CopyProducer final : public Producer {
   const CopyElements copy_;
 };
 
-class CopyWork final : public Work {
- public:
-  CopyWork(const ElementOps& ops, CopyElements copy) : Work(ops), copy_(copy) {}
-  bool is_heavy() const override { return element().heap_bytes != nullptr; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<CopyProducer>(element(), copy_);
-  }
-
- private:
-  const CopyElements copy_;
-};
-
 class CachePlan final : public Plan {
  public:
   CachePlan(Stage input, CacheSource source, CacheContents& contents, const StageContext& context)
@@ -181,8 +167,11 @@ class CacheNode final : public UnaryNode {
     own.open_files = source.open_files;
     Stage stage = input().make_stage(own);
     const size_t chunk_size = stage.chunk_size;
-    return {std::make_unique<CachePlan>(std::move(stage), std::move(source), *contents_, context),
-            std::make_shared<CopyWork>(element(), copy_), chunk_size};
+    return {
+        std::make_unique<CachePlan>(std::move(stage), std::move(source), *contents_, context),
+        std::make_shared<Work>(element(), /*is_heavy=*/element().heap_bytes != nullptr,
+                               [this] { return std::make_unique<CopyProducer>(element(), copy_); }),
+        chunk_size};
   }
 
  private:

@@ -64,21 +64,6 @@ class FileCacheProducer final : public Producer {
   FileCache& cache_;
 };
 
-class FileCacheWork final : public Work {
- public:
-  explicit FileCacheWork(std::shared_ptr<FileCache> cache)
-      : Work(cache->computed.ops()), cache_(std::move(cache)) {}
-  bool is_heavy() const override { return true; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<FileCacheProducer>(*cache_);
-  }
-
- private:
-  std::shared_ptr<FileCache> cache_;
-};
-
 // Order, epochs and random numbers are the same as in memory (cache.cc). A pass that finds the file
 // reads it. Otherwise, the pass computes its elements, always those of epoch 0, and writes the
 // file, which appears, complete, at the end of the pass. A pass makes no file if it is abandoned,
@@ -262,7 +247,10 @@ class FileCacheNode final : public UnaryNode {
     auto plan = std::make_unique<FileCachePlan>(std::move(stage), file_system_, path_,
                                                 CacheIdentity{codec_->name(), input().describe()},
                                                 cache, own);
-    return {std::move(plan), std::make_shared<FileCacheWork>(std::move(cache)), chunk_size};
+    auto work = std::make_shared<Work>(element(), /*is_heavy=*/true, [cache = std::move(cache)] {
+      return std::make_unique<FileCacheProducer>(*cache);
+    });
+    return {std::move(plan), std::move(work), chunk_size};
   }
 
  private:

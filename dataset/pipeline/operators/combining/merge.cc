@@ -65,24 +65,6 @@ class MergeProducer final : public Producer {
   ElementBuffer values_;
 };
 
-class MergeWork final : public Work {
- public:
-  MergeWork(std::vector<std::shared_ptr<Work>> works, std::shared_ptr<RefStore<InputRef>> refs)
-      : Work(works.front()->element()), works_(std::move(works)), refs_(std::move(refs)) {}
-  bool is_heavy() const override {
-    return std::ranges::any_of(works_, [](const auto& work) { return work->is_heavy(); });
-  }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<MergeProducer>(works_, *refs_);
-  }
-
- private:
-  std::vector<std::shared_ptr<Work>> works_;
-  std::shared_ptr<RefStore<InputRef>> refs_;
-};
-
 }  // namespace
 
 MergePlan::MergePlan(std::vector<std::unique_ptr<Plan>> inputs)
@@ -135,7 +117,12 @@ void MergePlan::restore_inputs(const PlanNumbers& numbers, Epoch epoch) {
 
 Stage merge_stage(std::unique_ptr<MergePlan> plan, std::vector<std::shared_ptr<Work>> works,
                   size_t chunk_size) {
-  auto work = std::make_shared<MergeWork>(std::move(works), plan->refs());
+  const ElementOps& element = works.front()->element();
+  const bool is_heavy = std::ranges::any_of(works, &Work::is_heavy);
+  auto work =
+      std::make_shared<Work>(element, is_heavy, [works = std::move(works), refs = plan->refs()] {
+        return std::make_unique<MergeProducer>(works, *refs);
+      });
   return {std::move(plan), std::move(work), chunk_size};
 }
 

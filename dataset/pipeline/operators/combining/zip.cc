@@ -64,26 +64,6 @@ class ZipProducer final : public Producer {
   std::vector<Ticket> members_;
 };
 
-class ZipWork final : public Work {
- public:
-  ZipWork(std::vector<std::shared_ptr<Work>> works, const TupleOps& tuple,
-          std::shared_ptr<GatheredTickets> groups)
-      : Work(tuple.tuple), works_(std::move(works)), tuple_(tuple), groups_(std::move(groups)) {}
-  bool is_heavy() const override {
-    return std::ranges::any_of(works_, [](const auto& work) { return work->is_heavy(); });
-  }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<ZipProducer>(works_, tuple_, *groups_);
-  }
-
- private:
-  std::vector<std::shared_ptr<Work>> works_;
-  const TupleOps& tuple_;
-  std::shared_ptr<GatheredTickets> groups_;
-};
-
 class ZipPlan final : public Plan {
  public:
   ZipPlan(std::vector<std::unique_ptr<Plan>> inputs, std::shared_ptr<GatheredTickets> groups)
@@ -300,7 +280,11 @@ class ZipNode final : public MultiNode {
     }
     auto groups = std::make_shared<GatheredTickets>();
     auto plan = std::make_unique<ZipPlan>(std::move(plans), groups);
-    auto work = std::make_shared<ZipWork>(std::move(works), tuple_, std::move(groups));
+    const bool is_heavy = std::ranges::any_of(works, &Work::is_heavy);
+    auto work = std::make_shared<Work>(
+        tuple_.tuple, is_heavy, [this, works = std::move(works), groups = std::move(groups)] {
+          return std::make_unique<ZipProducer>(works, tuple_, *groups);
+        });
     return {std::move(plan), std::move(work), chunk_size};
   }
 

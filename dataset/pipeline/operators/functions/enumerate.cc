@@ -61,25 +61,6 @@ class EnumerateProducer final : public Producer {
   std::vector<Ticket> inputs_;
 };
 
-class EnumerateWork final : public Work {
- public:
-  EnumerateWork(std::shared_ptr<Work> input, const PairOps& pair,
-                std::shared_ptr<NumberedRefs> refs)
-      : Work(pair.pair), input_(std::move(input)), pair_(pair), refs_(std::move(refs)) {}
-  bool is_heavy() const override { return input_->is_heavy(); }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<EnumerateProducer>(input_->make_producer(), input_->element(), pair_,
-                                               *refs_);
-  }
-
- private:
-  std::shared_ptr<Work> input_;
-  const PairOps& pair_;
-  std::shared_ptr<NumberedRefs> refs_;
-};
-
 class EnumeratePlan final : public OrderPlan {
  public:
   EnumeratePlan(std::unique_ptr<Plan> input, uint64_t start, std::shared_ptr<NumberedRefs> refs)
@@ -160,7 +141,12 @@ class EnumerateNode final : public UnaryNode {
     auto refs = std::make_shared<NumberedRefs>();
     stage.plan =
         std::make_unique<EnumeratePlan>(std::move(stage.plan), static_cast<uint64_t>(start_), refs);
-    stage.work = std::make_shared<EnumerateWork>(std::move(stage.work), pair_, std::move(refs));
+    const bool is_heavy = stage.work->is_heavy();
+    stage.work = std::make_shared<Work>(
+        pair_.pair, is_heavy, [this, refs = std::move(refs), inputs = std::move(stage.work)] {
+          return std::make_unique<EnumerateProducer>(inputs->make_producer(), inputs->element(),
+                                                     pair_, *refs);
+        });
     return stage;
   }
 

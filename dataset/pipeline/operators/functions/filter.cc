@@ -37,22 +37,6 @@ class TestProducer final : public Producer {
   std::vector<uint8_t> kept_;
 };
 
-class TestWork final : public Work {
- public:
-  TestWork(std::shared_ptr<Work> input, const Predicate& predicate)
-      : Work(input->element()), input_(std::move(input)), predicate_(predicate) {}
-  bool is_heavy() const override { return true; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<TestProducer>(input_->make_producer(), predicate_);
-  }
-
- private:
-  std::shared_ptr<Work> input_;
-  const Predicate& predicate_;  // owned by the node
-};
-
 class FilterPlan final : public StorePlan {
  public:
   FilterPlan(std::shared_ptr<ValueStore> store, Stage tested, const StageContext& context)
@@ -115,7 +99,10 @@ class FilterNode final : public UnaryNode {
   Stage build_stage(const StageContext& context) const override {
     Stage tested = input().make_stage(context);
     const size_t chunk_size = tested.chunk_size;
-    tested.work = std::make_shared<TestWork>(std::move(tested.work), *predicate_);
+    tested.work = std::make_shared<Work>(
+        element(), /*is_heavy=*/true, [this, computed = std::move(tested.work)] {
+          return std::make_unique<TestProducer>(computed->make_producer(), *predicate_);
+        });
     return make_store_stage<FilterPlan>(element(), chunk_size, std::move(tested), context);
   }
 

@@ -3,7 +3,7 @@
 // Keeps the order. The ids of the new elements are derived from the id of the original element and
 // their index (child_id). How many elements a failing input element would have yielded is unknown,
 // so its failing element stands for a lost source (lost_sources.h). A vector may be followed by a
-// dataset, whose elements are read on, and by an error (flat_map_rest.h). Saved state: the input's
+// dataset, whose elements are read on, and by an error (FlatMapRest). Saved state: the input's
 // position, and the position inside the current element.
 #include <algorithm>
 #include <exception>
@@ -22,7 +22,6 @@
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/pipeline/internal/flat_map_rest.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {

@@ -34,22 +34,6 @@ class MapProducer final : public Producer {
   const MapFunction& function_;
 };
 
-class MapWork final : public Work {
- public:
-  MapWork(std::shared_ptr<Work> input, const MapFunction& function, const ElementOps& output)
-      : Work(output), input_(std::move(input)), function_(function) {}
-  bool is_heavy() const override { return true; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<MapProducer>(input_->make_producer(), input_->element(), function_);
-  }
-
- private:
-  std::shared_ptr<Work> input_;
-  const MapFunction& function_;  // owned by the node
-};
-
 class MapNode final : public UnaryNode {
  public:
   MapNode(NodePtr input, std::unique_ptr<const MapFunction> function, const ElementOps& output,
@@ -84,7 +68,10 @@ class MapNode final : public UnaryNode {
 }  // namespace
 
 Stage mapped(Stage input, const MapFunction& function, const ElementOps& output) {
-  input.work = std::make_shared<MapWork>(std::move(input.work), function, output);
+  input.work = std::make_shared<Work>(
+      output, /*is_heavy=*/true, [&function, inputs = std::move(input.work)] {
+        return std::make_unique<MapProducer>(inputs->make_producer(), inputs->element(), function);
+      });
   return input;
 }
 

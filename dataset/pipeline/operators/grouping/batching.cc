@@ -104,18 +104,14 @@ class BatchProducer final : public Producer {
 class BatchWork final : public Work {
  public:
   explicit BatchWork(std::shared_ptr<Batching> shared)
-      : Work(shared->batch), shared_(std::move(shared)) {}
-  bool is_heavy() const override { return true; }
+      : Work(shared->batch, /*is_heavy=*/true,
+             [batching = shared.get()] { return std::make_unique<BatchProducer>(*batching); }),
+        shared_(std::move(shared)) {}
   size_t parts(std::span<const Ticket> tickets) const override {
     if (tickets.size() != 1) return 1;
     const size_t rows = shared_->groups.look_at(
         tickets[0], [](const TicketGroup& members) { return members.size(); });
     return parts_of(rows, shared_->rows_per_part);
-  }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<BatchProducer>(*shared_);
   }
 
  private:

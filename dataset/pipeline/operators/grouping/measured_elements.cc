@@ -50,24 +50,6 @@ class MeasureProducer final : public Producer {
   std::vector<uint64_t> sizes_;
 };
 
-class MeasureWork final : public Work {
- public:
-  MeasureWork(std::shared_ptr<Work> input, const MeasureFunction& function,
-              const SizeLimits& limits)
-      : Work(input->element()), input_(std::move(input)), function_(function), limits_(limits) {}
-  bool is_heavy() const override { return true; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<MeasureProducer>(input_->make_producer(), function_, limits_);
-  }
-
- private:
-  std::shared_ptr<Work> input_;
-  const MeasureFunction& function_;
-  const SizeLimits& limits_;
-};
-
 }  // namespace
 
 void fail_negative_size() {
@@ -104,7 +86,10 @@ Stage measured_stage(Stage input, const MeasureFunction& function, const SizeLim
                      const StageContext& context) {
   const ElementOps& element = input.work->element();
   const size_t chunk_size = input.chunk_size;
-  input.work = std::make_shared<MeasureWork>(std::move(input.work), function, limits);
+  input.work = std::make_shared<Work>(
+      element, /*is_heavy=*/true, [&function, &limits, inputs = std::move(input.work)] {
+        return std::make_unique<MeasureProducer>(inputs->make_producer(), function, limits);
+      });
   input.plan = std::make_unique<ChosenFirstPlan>(std::move(input.plan));
   input.plan->observe(context.memory, nullptr);
   Stage measured = make_store_stage<MeasuredPlan>(element, chunk_size, std::move(input),

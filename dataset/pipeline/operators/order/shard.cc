@@ -9,8 +9,8 @@
 // the same global batch: row r of worker w is element r * workers + w of the global batch.
 //
 // A shard that comes last (only maps and prefetch after it) is not part of the plan either, unless
-// it drops the remainder: the saved state is that of its input (last_shards.h). Workers that divide
-// whole batches can therefore go on with any number of workers, or without shard. Elsewhere,
+// it drops the remainder: the saved state is that of its input (execute/iterator.cc). Workers that
+// divide whole batches can therefore go on with any number of workers, or without shard. Elsewhere,
 // num_shards and index are part of the plan.
 #include <algorithm>
 #include <string>

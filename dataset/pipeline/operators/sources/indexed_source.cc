@@ -28,21 +28,6 @@ class IndexedProducer final : public Producer {
   const IndexedValues& values_;
 };
 
-class IndexedWork final : public Work {
- public:
-  IndexedWork(const IndexedValues& values, const ElementOps& element)
-      : Work(element), values_(values) {}
-  bool is_heavy() const override { return false; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override {
-    return std::make_unique<IndexedProducer>(values_);
-  }
-
- private:
-  const IndexedValues& values_;
-};
-
 class IndexedPlan final : public Plan {
  public:
   explicit IndexedPlan(uint64_t size) : size_(size) {}
@@ -111,7 +96,9 @@ class IndexedNode final : public Node {
   }
   Stage build_stage(const StageContext& context) const override {
     return {std::make_unique<IndexedPlan>(values_->size()),
-            std::make_shared<IndexedWork>(*values_, element()), context.chunk_size};
+            std::make_shared<Work>(element(), /*is_heavy=*/false,
+                                   [this] { return std::make_unique<IndexedProducer>(*values_); }),
+            context.chunk_size};
   }
 
  private:

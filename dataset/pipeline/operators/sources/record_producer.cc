@@ -77,8 +77,13 @@ Error with_remedy(const Error& error, const std::string& remedy) {
   return Error(std::move(parts));
 }
 
-std::unique_ptr<Producer> RecordWork::build_producer() {
-  return std::make_unique<RecordProducer>(*opened_, check_crc_, remedy_);
+std::shared_ptr<Work> record_work(std::shared_ptr<OpenedRecords> opened, bool check_crc,
+                                  std::string remedy) {
+  return std::make_shared<Work>(
+      element_ops<Record>(), /*is_heavy=*/check_crc,
+      [opened = std::move(opened), check_crc, remedy = std::move(remedy)] {
+        return std::make_unique<RecordProducer>(*opened, check_crc, remedy);
+      });
 }
 
 }  // namespace recordpipe::internal

@@ -111,23 +111,8 @@ inline Record keep_record(const Record& record, std::string_view path) {
 // Returns an error about damage with DamageOptions::remedy.
 Error with_remedy(const Error& error, const std::string& remedy);
 
-class RecordWork final : public Work {
- public:
-  // `check_crc`: whether to verify the CRCs. If false, the data is returned unchecked.
-  RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc, std::string remedy)
-      : Work(element_ops<Record>()),
-        opened_(std::move(opened)),
-        check_crc_(check_crc),
-        remedy_(std::move(remedy)) {}
-  bool is_heavy() const override { return check_crc_; }
-
- protected:
-  std::unique_ptr<Producer> build_producer() override;
-
- private:
-  const std::shared_ptr<OpenedRecords> opened_;
-  const bool check_crc_;
-  const std::string remedy_;
-};
+// `check_crc`: whether to verify the CRCs. If false, the data is returned unchecked.
+std::shared_ptr<Work> record_work(std::shared_ptr<OpenedRecords> opened, bool check_crc,
+                                  std::string remedy);
 
 }  // namespace recordpipe::internal

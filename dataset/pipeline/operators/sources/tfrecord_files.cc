@@ -72,8 +72,7 @@ class RecordNode final : public Node {
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
     auto plan = make_record_plan(files_of(context, opened));
-    auto work = std::make_shared<RecordWork>(std::move(opened), options_.crc != CrcCheck::never,
-                                             damage_.remedy);
+    auto work = record_work(std::move(opened), options_.crc != CrcCheck::never, damage_.remedy);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +14,6 @@
 #include "recordpipe/pipeline/cardinality.h"
 #include "recordpipe/pipeline/internal/element_ops.h"
 #include "recordpipe/pipeline/internal/functions.h"
-#include "recordpipe/pipeline/internal/tuple_ops.h"
 
 namespace recordpipe {
 
@@ -55,6 +55,20 @@ NodePtr filter(NodePtr input, std::unique_ptr<const Predicate> predicate);
 // `function` returns vectors of output elements.
 NodePtr flat_map(NodePtr input, std::unique_ptr<const MapFunction> function,
                  const ElementOps& vector);
+// What follows the elements of a vector, for bindings to languages where the type of a result is
+// known only when it is there.
+struct FlatMapRest {
+  NodePtr dataset = {};           // of elements of the vector's type; null: none
+  uint64_t epoch = 0;             // of the dataset
+  std::exception_ptr error = {};  // the end: the elements after it are lost
+};
+
+// Returns the rest that belongs to a vector.
+using FlatMapRestOf = FlatMapRest* (*)(void* vector);
+
+// The elements of a dataset are not collected: it is read on, as by interleave.
+NodePtr flat_map(NodePtr input, std::unique_ptr<const MapFunction> function,
+                 const ElementOps& vector, FlatMapRestOf rest_of);
 NodePtr unbatch(NodePtr input);
 // `function` returns NodePtrs: datasets of `element`s. `name` is "flat_map" if the datasets are
 // read one after another.
