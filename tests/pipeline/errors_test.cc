@@ -1,7 +1,9 @@
 // Tests that errors keep their position in the order, whatever runs concurrently.
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -9,6 +11,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/dataset.h"
+#include "recordpipe/pipeline/from_generator.h"
 #include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 
@@ -67,6 +70,23 @@ TEST_P(Errors, PassThroughFilterAndPrefetchInOrder) {
   const auto even = [](int x) { return x % 2 == 0; };
   EXPECT_EQ(run(failing().filter(even)), std::pair(size_t{69}, std::string("element 137")));
   EXPECT_EQ(run(failing().prefetch(5)), std::pair(size_t{137}, std::string("element 137")));
+}
+
+// What the element that fails would have yielded is lost, so skip() yields it, before the later
+// error.
+TEST_P(Errors, OfALostSourceComeBeforeTheNextOneBehindSkip) {
+  const auto source = from_generator([] {
+    return [next = 0]() mutable -> std::optional<int> {
+      if (next == 20) throw std::runtime_error("the source failed");
+      return next++;
+    };
+  });
+  const auto alone = [](int x) {
+    if (x == 3) throw std::runtime_error("element 3");
+    return std::vector{x};
+  };
+  EXPECT_EQ(run(source.with_options(GetParam()).flat_map(alone).skip(100)),
+            std::pair(size_t{0}, std::string("element 3")));
 }
 
 TEST_P(Errors, AreShuffledLikeElements) {

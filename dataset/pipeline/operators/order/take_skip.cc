@@ -104,7 +104,11 @@ class SkipPlan final : public CountPlan {
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override {
     if (counted_ < count_ && wait == Wait::no) return Stop::would_wait;  // advance() may wait
-    if (const Stop stop = skip(); stop != Stop::none && kept_.empty()) return stop;
+    try {
+      if (const Stop stop = skip(); stop != Stop::none && kept_.empty()) return stop;
+    } catch (...) {
+      if (kept_.empty()) throw;  // an error comes after the elements before it
+    }
     if (!kept_.empty()) {
       const size_t count = std::min(kept_.size(), out.room().size());
       std::ranges::copy(std::span(kept_).first(count), out.room().begin());
