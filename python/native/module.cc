@@ -159,8 +159,10 @@ void define_iterator(nb::module_& module) {
   nb::class_<PythonIterator>(module, "Iterator")
       .def(nb::init<const PythonDataset&, std::optional<uint64_t>, nb::object>(), nb::arg(),
            nb::arg().none(), nb::arg().none())
-      .def("__iter__", [](nb::handle self) { return self; })
-      .def("__next__", &PythonIterator::next)
+      .def(
+          "__iter__", [](nb::handle self) { return self; },
+          nb::sig("def __iter__(self) -> Iterator"))
+      .def("__next__", &PythonIterator::next, nb::sig("def __next__(self) -> typing.Any"))
       .def("_state", &PythonIterator::state)
       .def("_restore",
            [](PythonIterator& self, const nb::bytes& state) { self.restore(view(state)); })

@@ -1,5 +1,5 @@
-// What the parts of the extension module define: classes and functions, which
-// recordpipe/_native.pyi lists by these names.
+// What the parts of the extension module define: classes and functions. The build writes their
+// types to recordpipe/_native.pyi.
 #pragma once
 
 #include <nanobind/nanobind.h>

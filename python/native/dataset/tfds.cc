@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -80,9 +81,10 @@ std::vector<tfds::ExampleRange> ranges_of(const tfds::Info& info, const std::str
 }
 
 // (the Dataset, [(file, first, end, number of records)]).
-nb::tuple open(const FilePath& folder, const std::string& split, bool decode_images,
-               std::vector<std::string> except, bool fill_missing, bool fast_dct,
-               uint64_t max_pixels, const std::string& rounding, bool check_crc) {
+std::pair<PythonDataset, nb::list> open(const FilePath& folder, const std::string& split,
+                                        bool decode_images, std::vector<std::string> except,
+                                        bool fill_missing, bool fast_dct, uint64_t max_pixels,
+                                        const std::string& rounding, bool check_crc) {
   std::unique_ptr<PythonDataset> dataset;
   std::vector<tfds::FileRange> files;
   {
@@ -106,7 +108,7 @@ nb::tuple open(const FilePath& folder, const std::string& split, bool decode_ima
   for (const tfds::FileRange& file : files) {
     parts.append(nb::make_tuple(FilePath{file.path}, file.begin, file.end, file.records));
   }
-  return nb::make_tuple(std::move(*dataset), parts);
+  return {std::move(*dataset), parts};
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ namespace recordpipe::python {
 namespace {
 
 // The bytes of a range; fewer at the end of the file.
-nb::object bytes_at(const RandomAccessFile& file, uint64_t offset, size_t length) {
+nb::bytes bytes_at(const RandomAccessFile& file, uint64_t offset, size_t length) {
   length = std::min<uint64_t>(length, file.size() - std::min(offset, file.size()));
-  nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
+  auto bytes =
+      nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
   if (!bytes.is_valid()) throw nb::python_error();
   const std::span out(reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr())), length);
   const GilRelease no_gil;

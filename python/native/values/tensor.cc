@@ -36,6 +36,10 @@ nb::object parse(const nb::bytes& bytes, size_t max_repeated_bytes) {
 
 }  // namespace
 
-void define_tensor(nb::module_& module) { module.def("parse_tensor", &parse); }
+void define_tensor(nb::module_& module) {
+  module.def(
+      "parse_tensor", &parse,
+      nb::sig("def parse_tensor(serialized: bytes, max_repeated_bytes: int, /) -> typing.Any"));
+}
 
 }  // namespace recordpipe::python
