@@ -115,10 +115,9 @@ class Dataset(
         """Element ``index`` of a pass, in epoch 0 or that of :meth:`epoch`; a list for a slice.
 
         Works where :meth:`shuffle` without a buffer does: for records of plain files,
-        :func:`from_list`, :func:`range`, :func:`tfds` and :meth:`steps`, also behind :meth:`parse`,
-        :meth:`take`, :meth:`skip`, :meth:`shard`, :meth:`concatenate`, :meth:`enumerate` and
-        :func:`zip`, and :meth:`map` of other elements than parsed ones. Others raise TypeError, and
-        so do those with random numbers, unless :meth:`epoch` says of which epoch.
+        :func:`from_list`, :func:`range`, :func:`tfds` and :meth:`steps`, also behind operators that
+        keep random access. Others raise TypeError, and so do those with random numbers, unless
+        :meth:`epoch` says of which epoch.
 
         Opens the files once, and keeps them open. A record's CRC is checked when it is first read.
         Thread-safe.

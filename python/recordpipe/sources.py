@@ -144,7 +144,10 @@ def from_generator(factory: Callable[[], Iterable[Any]], *, name: str = "") -> D
 
 
 def zip(*datasets: Dataset) -> Dataset:
-    """Yields tuples of one element of each Dataset; ends with the shortest."""
+    """Yields tuples of one element of each Dataset; ends with the shortest.
+
+    Keeps random access.
+    """
     return Dataset._of(Zip(tuple(map(checked_plan, datasets))))
 
 

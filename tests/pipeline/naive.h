@@ -505,6 +505,11 @@ class Pipeline {
     return out;
   }
 
+  // For operators that leave out elements: whether this one stands for a lost source.
+  static bool must_be_yielded(const Item<T>& item, const At& at) {
+    return ends_source(item.id) && !at.errors_are_skipped;
+  }
+
   // change: (Elements<T>, const At&) -> Elements<U>
   template <class U, class F>
   Pipeline<U> derived(F change, uint64_t more_random_operators = 0) const {
@@ -552,10 +557,6 @@ class Pipeline {
       }
       return out;
     });
-  }
-
-  static bool must_be_yielded(const Item<T>& item, const At& at) {
-    return ends_source(item.id) && !at.errors_are_skipped;
   }
 
   static void keep_end(Item<std::vector<T>>& out, const Elements<T>& in, size_t first, size_t end) {

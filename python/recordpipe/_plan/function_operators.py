@@ -102,6 +102,8 @@ class FunctionOperators(Plan):
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Self:
         """Applies ``function(element)`` to each element; results are in input order.
 
+        Keeps random access, but to the elements of :meth:`parse`.
+
         Elements are computed in chunks, of 64 unless :meth:`with_options` sets ``chunk_size``: the
         first result appears when its chunk is computed. Use a small one for slow functions.
 
@@ -185,5 +187,8 @@ class FunctionOperators(Plan):
         return self._then(WithOrigin())
 
     def enumerate(self, start: int = 0) -> Self:
-        """Yields tuples of a number, counted from ``start``, and the element."""
+        """Yields tuples of a number, counted from ``start``, and the element.
+
+        Keeps random access.
+        """
         return self._then(Enumerate(start))

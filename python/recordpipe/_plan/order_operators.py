@@ -90,19 +90,19 @@ class OrderOperators(Plan):
         return self._then(Repeat(-1 if count is None else count))
 
     def take(self, count: int) -> Self:
-        """Yields the first ``count`` elements; -1: all, as in tf.data."""
+        """Yields the first ``count`` elements; -1: all, as in tf.data. Keeps random access."""
         return self if count == -1 else self._then(Take(count))
 
     def skip(self, count: int) -> Self:
         """Yields all elements after the first ``count``, which are not computed.
 
         -1 skips all, as in tf.data. A file that ends with an error there is still an error, if
-        several are interleaved.
+        several are interleaved. Keeps random access.
         """
         return self.take(0) if count == -1 else self._then(Skip(count))
 
     def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Self:
-        """Yields element ``index`` of each group of ``num_shards`` elements.
+        """Yields element ``index`` of each group of ``num_shards`` elements; keeps random access.
 
         The shards of all workers are disjoint, and together they are the whole input. Place it
         after shuffle and repeat, and directly before batch: a state that was saved by one of 4
@@ -125,5 +125,5 @@ class OrderOperators(Plan):
         return self._then(Shard(num_shards, index, drop_remainder=drop_remainder))
 
     def concatenate(self, dataset: Self) -> Self:
-        """Yields all elements of this Dataset, then all of ``dataset``."""
+        """Yields all elements of this Dataset, then all of ``dataset``; keeps random access."""
         return self._then(Concatenate(checked_plan(dataset)))

@@ -118,6 +118,8 @@ class ParseOperators(Plan):
     ) -> Self:
         """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
 
+        Keeps random access.
+
         Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
         files: a feature that all of these have with the same number of values is a
         :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features

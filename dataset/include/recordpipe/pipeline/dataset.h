@@ -113,7 +113,8 @@ class Dataset {
   // Applies function(T) -> U to each element, in parallel; results are in input order. The function
   // is called as const and concurrently, so it must be thread-safe. It may take T by value, T&& or
   // const T&. If the function changes, saved states and caches can't detect the change, unless the
-  // function has parameters() (parameter.h). This holds for the functions of all operators.
+  // function has parameters() (parameter.h). This holds for the functions of all operators. Keeps
+  // random access.
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -213,15 +214,14 @@ class Dataset {
   }
 
   // Shuffles all elements in O(1) memory, uniformly over all permutations; each epoch has a
-  // different order. `seed`: default 0. Requires random access, which in-memory sources and plain
-  // TFRecord files have, and also map, enumerate, take, skip, shard, concatenate and zip of such
-  // inputs. Otherwise throws Error{invalid_argument} immediately, naming the operator without
-  // random access.
+  // different order. `seed`: default 0. Requires random access: in-memory sources and plain
+  // TFRecord files have it, and operators keep it where they say so. Otherwise throws
+  // Error{invalid_argument} immediately, naming the operator without random access.
   Dataset global_shuffle(uint64_t seed = 0) const {
     return with<T>(internal::global_shuffle(node_, seed));
   }
 
-  // Yields all elements of this dataset, then all elements of `next`.
+  // Yields all elements of this dataset, then all elements of `next`. Keeps random access.
   Dataset concatenate(const Dataset& next) const {
     return with<T>(internal::concatenate({node_, next.node_}));
   }
@@ -232,7 +232,7 @@ class Dataset {
   // more than the others, as in tf.data. With DropRemainder::yes, the incomplete group is dropped:
   // all workers then have the same number of elements, and with batch(n, DropRemainder::yes) the
   // same number of batches, for any number of workers. Elements keep their ids, so an element's
-  // random numbers don't depend on the number of workers.
+  // random numbers don't depend on the number of workers. Keeps random access.
   //
   // Place shard after shuffle and repeat and directly before batch (only maps may be between). A
   // state saved by one of 4 workers (batch size 32) after its batch K can then be restored by each
@@ -248,7 +248,7 @@ class Dataset {
     return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
   }
 
-  // Yields pairs of an index, counted from `start`, and an element.
+  // Yields pairs of an index, counted from `start`, and an element. Keeps random access.
   Dataset<Enumerated<T>> enumerate(int64_t start = 0) const {
     return with<Enumerated<T>>(internal::enumerate(node_, start, internal::pair_ops<T>()));
   }
@@ -258,7 +258,7 @@ class Dataset {
   Dataset repeat(int64_t count = -1) const { return with<T>(internal::repeat(node_, count)); }
 
   // take() yields the first `count` elements, skip() all elements after them. Unneeded elements are
-  // not computed.
+  // not computed. Both keep random access.
   Dataset take(uint64_t count) const { return with<T>(internal::take(node_, count)); }
   Dataset skip(uint64_t count) const { return with<T>(internal::skip(node_, count)); }
 
