@@ -149,6 +149,10 @@ class DamagedFiles(FilesTest):
                 with self.assertRaisesRegex(rp.InvalidArgumentError, "on_damage"):
                     one.load_state_dict(other.state_dict())
 
+    def test_explain_names_it(self):
+        dataset = rp.tfrecords(self.numbered(1), on_damage="resync")
+        self.assertIn(", on_damage='resync')", dataset.explain())
+
     def test_cut_zstd_and_parts_of_gzip(self):
         path = self.folder / "a.zst"
         with rp.Writer(path) as writer:

@@ -57,6 +57,12 @@ class Tfrecords(FilesSource):
     cycle_length: int
     block_length: int
 
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        if self.on_damage == "raise":
+            return text
+        return f"{text[:-1]}, on_damage={self.on_damage!r})"
+
     def lower(self) -> native.Dataset:
         paths, _, files, *options = vars(self).values()
         return native.tfrecords(files, paths, *options)
