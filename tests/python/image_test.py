@@ -377,7 +377,7 @@ class Errors(Images):
         for call, words in (
             (lambda: parsed.pad_crop_flip("image"), "decode_image"),
             (lambda: parsed.decode_image("label"), "FixedLenFeature"),
-            (lambda: parsed.decode_image("absent"), "FixedLenFeature"),
+            (lambda: parsed.decode_image("absent"), "no feature 'absent'"),
             (lambda: rp.tfrecords(__file__).decode_image("image"), "after parse"),
             (lambda: parsed.batch(2).decode_image("image"), "after parse"),
             (lambda: image.decode_image("image"), "already"),

@@ -193,7 +193,6 @@ class Pipelines(TfdsTest):
     def test_the_plan(self):
         folder = sets.write_all(self.folder)
         text = rp.tfds(folder).shuffle(seed=1).explain()
-        self.assertIn("tfds(features=FeaturesDict(any_shape: Tensor(float32 ? ? bytes)", text)
         self.assertTrue(text.startswith(f"tfds({str(folder)!r}"), text)
         self.assertIn("tfds(", repr(rp.tfds(folder)))
         self.assertIn("tfds(", rp.tfds(folder)._repr_html_())
