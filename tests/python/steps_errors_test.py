@@ -15,7 +15,7 @@ class Errors(rlds.StepsTest):
         for ds in (rp.tfds(self.data).shuffle(4), self.steps(), rp.from_list([1])):
             with self.assertRaisesRegex(TypeError, r"directly behind tfds|episodes of tfds"):
                 ds.steps()
-        with self.assertRaisesRegex(TypeError, "what tfds"):
+        with self.assertRaisesRegex(TypeError, "directly behind tfds"):
             rp.episode_statistics(self.steps(), ["action"])
         with self.assertRaisesRegex(ValueError, "check_crc"):
             rp.tfds(self.data, check_crc=False).steps()
