@@ -69,6 +69,14 @@ std::vector<DirectoryEntry> FileSystem::list_entries(const std::string& director
   return entries;
 }
 
+Opening<ByteSource> FileSystem::start_source(const std::string& path) {
+  return [this, path] { return open_source(path); };
+}
+
+Opening<RandomAccessFile> FileSystem::start_random(const std::string& path) {
+  return [this, path] { return open_random(path); };
+}
+
 std::unique_ptr<Upload> FileSystem::begin_upload(const std::string&) { return nullptr; }
 
 bool FileSystem::is_directory(const std::string& path) {

@@ -1,4 +1,4 @@
-// Implements MappedRecordFile (record_reader.h).
+// Implements MappedRecordFile (record_reader.h) and RecordFileOpening.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/record/record_file_opening.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/call_stop.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/record/record_format.h"
 #include "recordpipe/record/record_index.h"
@@ -26,17 +28,28 @@ constexpr uint64_t kSmallFile = uint64_t{1} << 20;
 constexpr size_t kSample = 16;
 // The number of records between two checks for a stop request.
 constexpr size_t kStopInterval = 4096;
+// More than one, because the memory latency exceeds the time to return one record without checking
+// its CRC.
+constexpr size_t kPrefetchedInMemory = 8;
+constexpr size_t kPrefetchedAtADistance = 32;
+
+// Opens the index of the file at `path`; null if there is none.
+std::unique_ptr<ByteSource> open_index(FileSystem& file_system, const std::string& path) {
+  const std::string index_path = record_index_path(path);
+  const auto status = file_system.status(index_path);
+  if (!status || status->kind != FileKind::regular) return nullptr;  // opening a FIFO would block
+  return file_system.open_source(index_path);
+}
 
 // Returns the offsets of the records and the end of the last record, from the index of the file at
-// `path`. Empty if there is no valid index for a file of `size` bytes.
-std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string& path,
+// `path`. Empty if open() finds no valid index for a file of `size` bytes.
+std::vector<uint64_t> indexed_starts(const Opening<ByteSource>& open, const std::string& path,
                                      uint64_t size, const std::stop_token& stop) {
   std::vector<uint64_t> starts;
   try {
-    const std::string index_path = record_index_path(path);
-    const auto status = file_system.status(index_path);
-    if (!status || status->kind != FileKind::regular) return {};  // opening a FIFO would block
-    RecordIndexReader index(file_system, index_path);
+    auto source = open();
+    if (!source) return {};
+    RecordIndexReader index(std::move(source));
     while (const auto entry = index.read()) {
       if (entry->end() > size) return {};
       if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, path);
@@ -67,9 +80,8 @@ struct MappedRecordFile::State {
   // data, so threads may set them in any order and check a record twice.
   mutable std::vector<std::atomic<uint64_t>> checked;
 
-  State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
-        const RecordMapOptions& map_options)
-      : file(map_options.file ? map_options.file : file_system.map(path)),
+  State(std::shared_ptr<const RandomAccessFile> opened, const RecordReadOptions& options)
+      : file(std::move(opened)),
         stable(file->stable()),
         rules(framing_rules(options)),
         crc(options.crc) {
@@ -86,9 +98,6 @@ struct MappedRecordFile::State {
                              ", which can't be mapped",
                    .hint = "read it as a stream, or decompress it first"});
     }
-    find_records(file_system, path, map_options);
-    starts.shrink_to_fit();
-    if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
   }
 
   // Empty for a mapped file: reading its bytes into `memory` would open a descriptor.
@@ -96,22 +105,30 @@ struct MappedRecordFile::State {
     return stable ? std::span<std::byte>() : memory;
   }
 
-  void find_records(FileSystem& file_system, const std::string& path,
-                    const RecordMapOptions& options) {
-    const bool use_index = options.use_index && crc != CrcCheck::never;
-    const auto read_index = [&] {
-      return indexed_starts(file_system, path, file->size(), options.stop);
-    };
-    if (use_index && file->size() > kSmallFile) {
-      starts = read_index();
-      is_indexed = !starts.empty() && sample_fits();
-      if (is_indexed) return;
-    }
+  bool uses_index(const RecordMapOptions& options) const {
+    return options.use_index && crc != CrcCheck::never;
+  }
+  // Whether an index is looked for before the headers are walked.
+  bool wants_index(const RecordMapOptions& options) const {
+    return uses_index(options) && file->size() > kSmallFile;
+  }
+
+  // `starts` is that of an index, or empty.
+  void find_records(const Opening<ByteSource>& index, const RecordMapOptions& options) {
+    is_indexed = !starts.empty() && sample_fits();
+    if (!is_indexed) walk_or_use(index, options);
+    starts.shrink_to_fit();
+    if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
+  }
+
+  // Walks the headers; at damage, tries the index.
+  void walk_or_use(const Opening<ByteSource>& index, const RecordMapOptions& options) {
     try {
       walk(options.stop);
     } catch (const Error& error) {
-      if (!use_index || error.kind() != ErrorKind::corrupted) throw;
-      const std::vector<uint64_t> walked = std::exchange(starts, read_index());
+      if (!uses_index(options) || error.kind() != ErrorKind::corrupted) throw;
+      const std::vector<uint64_t> walked =
+          std::exchange(starts, indexed_starts(index, file->path(), file->size(), options.stop));
       is_indexed =
           starts.size() > walked.size() && std::equal(walked.begin(), walked.end(), starts.begin());
       if (!is_indexed) throw;
@@ -175,7 +192,7 @@ struct MappedRecordFile::State {
   }
 
   void prefetch(size_t i) const {
-    if (!stable) return;
+    if (!stable) return file->hint(starts[i], size_of(i), ReadHint::will_need);
     constexpr uint64_t kLine = 64;
     constexpr uint64_t kMax = uint64_t{4} << 10;
     const std::byte* const begin = bytes.data() + starts[i];
@@ -227,9 +244,18 @@ struct MappedRecordFile::State {
   }
 };
 
+MappedRecordFile::MappedRecordFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
 MappedRecordFile::MappedRecordFile(FileSystem& file_system, const std::string& path,
                                    RecordReadOptions options, const RecordMapOptions& map_options)
-    : state_(std::make_unique<State>(file_system, path, options, map_options)) {}
+    : state_(std::make_unique<State>(map_options.file ? map_options.file : file_system.map(path),
+                                     options)) {
+  const auto index = [&] { return open_index(file_system, path); };
+  if (state_->wants_index(map_options)) {
+    state_->starts = indexed_starts(index, path, state_->file->size(), map_options.stop);
+  }
+  state_->find_records(index, map_options);
+}
 
 MappedRecordFile::~MappedRecordFile() = default;
 MappedRecordFile::MappedRecordFile(MappedRecordFile&&) noexcept = default;
@@ -239,8 +265,66 @@ size_t MappedRecordFile::size() const { return state_->starts.size() - 1; }
 Record MappedRecordFile::read(size_t i) const { return state_->read(i); }
 Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
+size_t MappedRecordFile::prefetch_distance() const {
+  return state_->stable ? kPrefetchedInMemory : kPrefetchedAtADistance;
+}
 std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes; }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
+
+RecordFileOpening::RecordFileOpening(FileSystem& file_system, const std::string& path,
+                                     const RecordReadOptions& options, std::stop_token stop,
+                                     OpeningCrews& crews)
+    : file_system_(file_system),
+      path_(path),
+      options_(options),
+      map_options_{.use_index = true, .stop = std::move(stop)},
+      opening_(file_system.start_random(path)),
+      crews_(crews) {}
+
+RecordFileOpening::~RecordFileOpening() = default;
+
+bool RecordFileOpening::step() {
+  if (!std::exchange(is_left_, false)) return false;
+  const internal::CallStopScope scope(map_options_.stop);
+  if (!state_) {
+    auto state = std::make_unique<MappedRecordFile::State>(opening_(), options_);
+    if (state->wants_index(map_options_)) {
+      index_ = file_system_.start_source(record_index_path(path_));
+    } else if (state->file->size() <= kSmallFile) {
+      state->file->hint(0, state->file->size(), ReadHint::will_need);
+    }
+    state_ = std::move(state);
+    return is_left_ = true;
+  }
+  if (const auto index = std::exchange(index_, {})) {
+    state_->starts = indexed_starts(index, path_, state_->file->size(), map_options_.stop);
+    if (state_->starts.empty()) return is_left_ = true;
+  }
+  state_->find_records([this] { return open_index(file_system_, path_); }, map_options_);
+  is_open_ = true;
+  return false;
+}
+
+parallel::Crew& RecordFileOpening::crew() const {
+  const bool walks =
+      state_ && !index_ && state_->starts.empty() && state_->file->size() > kSmallFile;
+  return walks ? crews_.walking : crews_.waiting;
+}
+
+bool RecordFileOpening::finish() {
+  while (step()) {
+  }
+  return is_open_;
+}
+
+const std::shared_ptr<const RandomAccessFile>& RecordFileOpening::file() const {
+  return state_->file;
+}
+
+MappedRecordFile RecordFileOpening::take() {
+  is_open_ = false;
+  return MappedRecordFile(std::move(state_));
+}
 
 }  // namespace recordpipe

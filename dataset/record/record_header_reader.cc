@@ -40,7 +40,8 @@ std::span<const std::byte> RecordHeaderReader::fetch(size_t size) {
 }
 
 void RecordHeaderReader::advise() {
-  if (last_size_ >= kLongToReadAhead || offset_ + kReadahead <= advised_) return;
+  // Of another file, windows are read.
+  if (!file_.stable() || last_size_ >= kLongToReadAhead || offset_ + kReadahead <= advised_) return;
   advised_ = std::max(advised_, offset_);
   file_.hint(advised_, kReadahead, ReadHint::will_need);
   advised_ += kReadahead;

@@ -12,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 class HttpRandomAccessFileTest : public HttpReadingTest {
  protected:
@@ -103,6 +104,36 @@ TEST_F(HttpRandomAccessFileTest, CutAtAnyByteItGoesOn) {
     EXPECT_EQ(read(*file, 10, 30), content.substr(10)) << k;
   }
   EXPECT_EQ(error_from("/a?cut=0").kind(), ErrorKind::network);
+}
+
+TEST_F(HttpRandomAccessFileTest, HintedRangesAreRequestedBeforeTheyAreRead) {
+  const auto file = open();
+  for (const uint64_t offset : {1000, 2000}) file->hint(offset, 300, ReadHint::will_need);
+  file->hint(2000, 300, ReadHint::will_need);
+  file->hint(3000, 1, ReadHint::will_need);
+  file->hint(10, 20, ReadHint::will_need);  // in the window
+  wait_for_requests(3);
+  EXPECT_EQ(read(*file, 2000, 300), content.substr(2000, 300));
+  // The range becomes the window.
+  EXPECT_EQ(read(*file, 1100, 10), content.substr(1100, 10));
+  EXPECT_EQ(read(*file, 1000, 300), content.substr(1000, 300));
+  std::vector<std::byte> bytes(50);
+  file->hint(2900, 50, ReadHint::will_need);
+  std::vector<ReadRequest> reads = {{.offset = 2900, .size = 50, .scratch = bytes}};
+  file->read_many(reads);
+  EXPECT_EQ(as_text(reads[0].data), content.substr(2900, 50));
+  EXPECT_THAT(ranges(), UnorderedElementsAre("bytes=0-99", "bytes=1000-1299", "bytes=2000-2299",
+                                             "bytes=2900-2949"));
+  file->hint(0, 3000, ReadHint::done);  // frees the window
+  EXPECT_EQ(read(*file, 1000, 10), content.substr(1000, 10));
+  EXPECT_THAT(ranges(), SizeIs(5));
+}
+
+TEST_F(HttpRandomAccessFileTest, AFailureOfAHintedRangeShowsWhenItIsRead) {
+  const auto file = open();
+  server.put("a", noise(3000, 2));
+  file->hint(1000, 300, ReadHint::will_need);
+  EXPECT_THAT(error_of([&] { read(*file, 1000, 300); }).reason(), HasSubstr("changed"));
 }
 
 TEST_F(HttpRandomAccessFileTest, WithoutRangesItSaysSo) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "dataset/http/files/range_source.h"
+#include "dataset/http/files/range_request.h"
+#include "dataset/io/range_source.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {
@@ -20,11 +22,11 @@ class RangeSourceTest : public HttpReadingTest {
   }
 
   std::unique_ptr<RangeSource> open(const std::string& what) {
-    auto source =
-        std::make_unique<RangeSource>(HttpTarget{.url = HttpUrl(server.http(what))}, options,
-                                      std::make_shared<HttpClient>(options.http), budget);
-    source->open();
-    return source;
+    const auto ranges = std::make_shared<HttpRanges>(
+        HttpTarget{.url = HttpUrl(server.http(what))}, options,
+        std::make_shared<HttpClient>(options.http), first_range(options));
+    auto first = ranges->open();
+    return std::make_unique<RangeSource>(ranges, range_options(options), budget, std::move(first));
   }
   std::string read(const std::string& what) { return as_text(read_all(*open(what), 1 << 20)); }
   Error error_from(const std::string& what) {

@@ -66,6 +66,21 @@ TEST_F(ObjectFiles, AreReadByManyThreads) {
   }
 }
 
+// Also behind a file system that forwards to it.
+TEST_F(ObjectFiles, AreRequestedWhenTheirOpeningBegins) {
+  ObjectStoreFileSystem files(posix_file_system(), settings());
+  RoutedFileSystem forwarding(files);
+  const auto source = forwarding.start_source("s3://bucket/a");
+  const auto random = forwarding.start_random("s3://bucket/a");
+  const auto none = forwarding.start_random("s3://bucket/none");
+  while (server.requests().size() < 3) std::this_thread::yield();
+  EXPECT_EQ(as_text(read_all(*source(), 1 << 20)), content);
+  EXPECT_EQ(random()->size(), content.size());
+  EXPECT_EQ(error_of(none).kind(), ErrorKind::not_found);
+  EXPECT_EQ(error_of(forwarding.start_source("s3://bucket/")).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(server.requests().size(), 3u);
+}
+
 TEST_F(ObjectFiles, SettingsAreReadWhenAnObjectIsUsed) {
   const TemporaryDirectory folder;
   ObjectStoreFileSystem files(posix_file_system(), settings());

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -393,6 +395,43 @@ TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_THAT(error.reason(), AllOf(HasSubstr("only one file"), HasSubstr("global_shuffle")));
   EXPECT_THAT(error.hint(), HasSubstr("shuffle with a buffer"));
+}
+
+// The opening of a file ends when that of 100 others has begun, as for a distant server.
+TEST_F(TfrecordFiles, FilesAtADistanceAreOpenedManyAtATimeByFewThreads) {
+  static constexpr size_t kFiles = 300;
+  class Distant final : public SingleFileSystem {
+   public:
+    using SingleFileSystem::SingleFileSystem;
+    bool can_map(const std::string&) override { return false; }
+    bool reads_ahead(const std::string&) override { return true; }
+    Opening<RandomAccessFile> start_random(const std::string& path) override {
+      const std::lock_guard lock(mutex_);
+      const size_t wanted = std::min(++begun_ + 100, kFiles - 1);  // the first one is not begun
+      changed_.notify_all();
+      return [this, path, wanted] {
+        std::unique_lock open_lock(mutex_);
+        most_ = std::max(most_, ++waiting_);
+        changed_.wait(open_lock, [&] { return begun_ >= wanted; });
+        --waiting_;
+        return std::make_unique<UnstableFile>(content(), path);
+      };
+    }
+    size_t most_waiting() const { return most_; }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    size_t begun_ = 0;
+    size_t waiting_ = 0;
+    size_t most_ = 0;
+  };
+  std::ifstream file(write("a", 0, 10), std::ios::binary);
+  Distant files(std::string(std::istreambuf_iterator<char>(file), {}));
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < kFiles; ++i) paths.push_back(std::to_string(i));
+  EXPECT_EQ(texts(tfrecord_files(files, paths).global_shuffle(1)).size(), 10 * kFiles);
+  EXPECT_LE(files.most_waiting(), 17u);  // 16, and the planning thread
 }
 
 TEST_F(TfrecordFiles, AFileSystemMayBelongToTheDatasetAndSayThatItCannotMap) {

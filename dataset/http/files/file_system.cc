@@ -1,13 +1,19 @@
 #include "recordpipe/http/file_system.h"
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/http/call_options.h"
-#include "dataset/http/files/random_access_file.h"
+#include "dataset/http/files/range_request.h"
 #include "dataset/http/files/size.h"
 #include "dataset/http/files/source.h"
 #include "dataset/http/target.h"
+#include "dataset/io/windowed_file.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/url.h"
 
 namespace recordpipe {
@@ -20,108 +26,59 @@ Error unsupported(const std::string& url, const std::string& reason, const std::
                 .hint = hint});
 }
 
-void refuse_to_write(const std::string& path) {
-  if (is_http_url(path)) {
-    throw unsupported(path, "can't write to a URL", "name a file on this machine");
-  }
+[[noreturn]] void refuse_to_write(const std::string& url) {
+  throw unsupported(url, "can't write to a URL", "name a file on this machine");
 }
+
+// The files at URLs only.
+class UrlFiles final : public FileSystem {
+ public:
+  explicit UrlFiles(HttpReadOptions options)
+      : options_(std::move(options)),
+        client_(std::make_shared<HttpClient>(options_.http, options_.max_requests)) {}
+
+  std::unique_ptr<ByteSource> open_source(const std::string& url) override {
+    return std::make_unique<HttpSource>(HttpUrl(url), for_this_call(options_));
+  }
+  std::unique_ptr<RandomAccessFile> open_random(const std::string& url) override {
+    const HttpReadOptions options = for_this_call(options_);
+    const auto ranges = std::make_shared<HttpRanges>(HttpTarget{.url = HttpUrl(url)}, options,
+                                                     client_, options.smallest_window);
+    auto first = ranges->open();
+    return std::make_unique<WindowedFile>(ranges, range_options(options), std::move(first));
+  }
+  std::unique_ptr<MappedFile> map(const std::string& url) override {
+    throw unsupported(url, "a URL can't be mapped into memory", "download the file, then read it");
+  }
+  bool can_map(const std::string&) override { return false; }
+  std::optional<FileStatus> status(const std::string& url) override {
+    return status_at({.url = HttpUrl(url)}, for_this_call(options_), *client_);
+  }
+  std::string resolve_link(const std::string& url) override { return url; }
+  std::vector<std::string> list(const std::string& url) override {
+    throw unsupported(url, "a URL can't be listed", "name each file");
+  }
+  bool is_directory(const std::string&) override { return false; }
+  std::unique_ptr<OutputFile> create(const std::string& url, CreateMode) override {
+    refuse_to_write(url);
+  }
+  void make_directories(const std::string& url) override { refuse_to_write(url); }
+  void rename(const std::string& from, const std::string& to) override {
+    refuse_to_write(is_http_url(from) ? from : to);
+  }
+  void remove(const std::string& url) override { refuse_to_write(url); }
+  void remove_empty_directory(const std::string& url) override { refuse_to_write(url); }
+  void sync_directory(const std::string& url) override { refuse_to_write(url); }
+  std::unique_ptr<FileLock> lock(const std::string& url) override { refuse_to_write(url); }
+
+ private:
+  const HttpReadOptions options_;
+  const std::shared_ptr<HttpClient> client_;
+};
 
 }  // namespace
 
 HttpFileSystem::HttpFileSystem(FileSystem& local, HttpReadOptions options)
-    : local_(local),
-      options_(std::move(options)),
-      client_(std::make_shared<HttpClient>(options_.http, options_.max_requests)) {}
-
-std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path) {
-  if (!is_http_url(path)) return local_.open_source(path);
-  return std::make_unique<HttpSource>(HttpUrl(path), for_this_call(options_));
-}
-
-std::unique_ptr<RandomAccessFile> HttpFileSystem::open_random(const std::string& path) {
-  if (!is_http_url(path)) return local_.open_random(path);
-  return std::make_unique<HttpRandomAccessFile>(HttpTarget{.url = HttpUrl(path)},
-                                                for_this_call(options_), client_);
-}
-
-std::unique_ptr<MappedFile> HttpFileSystem::map(const std::string& path) {
-  if (!is_http_url(path)) return local_.map(path);
-  throw unsupported(path, "a URL can't be mapped into memory", "download the file, then read it");
-}
-
-bool HttpFileSystem::can_map(const std::string& path) {
-  return !is_http_url(path) && local_.can_map(path);
-}
-
-bool HttpFileSystem::reads_ahead(const std::string& path) {
-  return !is_http_url(path) && local_.reads_ahead(path);
-}
-
-std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, CreateMode mode) {
-  refuse_to_write(path);
-  return local_.create(path, mode);
-}
-
-std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
-  if (!is_http_url(path)) return local_.status(path);
-  return status_at({.url = HttpUrl(path)}, for_this_call(options_), *client_);
-}
-
-std::string HttpFileSystem::resolve_link(const std::string& path) {
-  return is_http_url(path) ? path : local_.resolve_link(path);
-}
-
-namespace {
-
-[[noreturn]] void refuse_to_list(const std::string& url) {
-  throw unsupported(url, "a URL can't be listed", "name each file");
-}
-
-}  // namespace
-
-std::vector<std::string> HttpFileSystem::list(const std::string& directory) {
-  if (!is_http_url(directory)) return local_.list(directory);
-  refuse_to_list(directory);
-}
-
-std::vector<DirectoryEntry> HttpFileSystem::list_entries(const std::string& directory) {
-  if (!is_http_url(directory)) return local_.list_entries(directory);
-  refuse_to_list(directory);
-}
-
-bool HttpFileSystem::is_directory(const std::string& path) {
-  return !is_http_url(path) && local_.is_directory(path);
-}
-
-void HttpFileSystem::make_directories(const std::string& path) {
-  refuse_to_write(path);
-  local_.make_directories(path);
-}
-
-void HttpFileSystem::rename(const std::string& from, const std::string& to) {
-  refuse_to_write(from);
-  refuse_to_write(to);
-  local_.rename(from, to);
-}
-
-void HttpFileSystem::remove(const std::string& path) {
-  refuse_to_write(path);
-  local_.remove(path);
-}
-
-void HttpFileSystem::remove_empty_directory(const std::string& path) {
-  refuse_to_write(path);
-  local_.remove_empty_directory(path);
-}
-
-void HttpFileSystem::sync_directory(const std::string& path) {
-  refuse_to_write(path);
-  local_.sync_directory(path);
-}
-
-std::unique_ptr<FileLock> HttpFileSystem::lock(const std::string& path) {
-  refuse_to_write(path);
-  return local_.lock(path);
-}
+    : RoutedFileSystem(local, std::make_shared<UrlFiles>(std::move(options)), is_http_url) {}
 
 }  // namespace recordpipe

@@ -8,40 +8,50 @@
 #include "dataset/http/status.h"
 
 namespace recordpipe {
+namespace {
+
+constexpr size_t kFirstRange = size_t{512} << 10;
+
+}  // namespace
 
 RangeRequest::RangeRequest(const HttpTarget& target, const HttpReadOptions& options,
-                           HttpClient& client, uint64_t first, std::span<std::byte> out,
+                           HttpClient& client, uint64_t first, size_t size,
                            const std::optional<RangeVersion>& version)
     : target_(target),
       client_(client),
       first_(first),
-      out_(out),
       stop_(options.http.stop),
       retry_(options.retry, options.http.stop, options.notice) {
-  if (!version) return;
-  total_ = version->total;
-  validator_ = version->validator;
-}
-
-void RangeRequest::start() {
+  bytes.resize(size);
+  out_ = bytes;
+  if (version) {
+    total_ = version->total;
+    validator_ = version->validator;
+  }
   try {
     started_ = send();
   } catch (const Error&) {
-    // run() sends it again.
+    // receive() sends it again.
   }
 }
 
-void RangeRequest::run() {
+void RangeRequest::receive() {
   size_t failed_at = 0;
-  while (filled_ < out_.size()) {
-    try {
-      fetch();
-    } catch (const TransientError& error) {
-      if (filled_ - failed_at >= kSuccessfulTransfer) retry_.succeeded();
-      failed_at = filled_;
-      retry_.wait_after(error);
+  try {
+    while (filled_ < out_.size()) {
+      try {
+        fetch();
+      } catch (const TransientError& error) {
+        if (filled_ - failed_at >= kSuccessfulTransfer) retry_.succeeded();
+        failed_at = filled_;
+        retry_.wait_after(error);
+      }
     }
+  } catch (...) {
+    bytes.resize(filled_);
+    throw;
   }
+  bytes.resize(filled_);
 }
 
 std::unique_ptr<HttpReply> RangeRequest::send() {
@@ -57,7 +67,7 @@ void RangeRequest::fetch() {
   const size_t before = filled_;
   const std::unique_ptr<HttpReply> reply = started_ ? std::move(started_) : send();
   if (take(reply->head(), first_ + before)) {
-    for (auto bytes = reply->next(); !bytes.empty(); bytes = reply->next()) take(bytes);
+    for (auto piece = reply->next(); !piece.empty(); piece = reply->next()) take(piece);
   }
   if (filled_ < out_.size() && filled_ == before) {
     throw TransientError({.kind = ErrorKind::network,
@@ -122,16 +132,46 @@ void RangeRequest::refuse_whole_file(const HttpResponse& response) const {
                .hint = "download the file, then read it"});
 }
 
-void RangeRequest::take(std::span<const std::byte> bytes) {
-  if (bytes.size() > out_.size() - filled_) {
+void RangeRequest::take(std::span<const std::byte> piece) {
+  if (piece.size() > out_.size() - filled_) {
     throw Error({.kind = ErrorKind::network,
                  .path = target_.url.shown(),
                  .offset = first_ + out_.size(),
                  .reason = "the server sent more than it announced"});
   }
-  const std::span<std::byte> to = out_.subspan(filled_, bytes.size());
-  if (to.data() != bytes.data()) std::ranges::copy(bytes, to.begin());
-  filled_ += bytes.size();
+  const std::span<std::byte> to = out_.subspan(filled_, piece.size());
+  if (to.data() != piece.data()) std::ranges::copy(piece, to.begin());
+  filled_ += piece.size();
+}
+
+HttpRanges::HttpRanges(HttpTarget target, const HttpReadOptions& options,
+                       std::shared_ptr<HttpClient> client, size_t size)
+    : target_(std::move(target)), options_(options), client_(std::move(client)) {
+  first_ =
+      std::make_unique<RangeRequest>(target_, options_, *client_, 0, std::max<size_t>(size, 1));
+}
+
+std::vector<std::byte> HttpRanges::open() {
+  const auto first = std::move(first_);
+  first->receive();
+  version_ = first->version();
+  return std::move(first->bytes);
+}
+
+std::unique_ptr<RequestedRange> HttpRanges::request(uint64_t offset, size_t size) const {
+  return std::make_unique<RangeRequest>(target_, options_, *client_, offset, size, version_);
+}
+
+RangeOptions range_options(const HttpReadOptions& options) {
+  return {.smallest_window = options.smallest_window,
+          .largest_window = options.largest_window,
+          .second_range = options.range_size,
+          .range_size = options.range_size,
+          .ranges_ahead = options.ranges_ahead};
+}
+
+size_t first_range(const HttpReadOptions& options) {
+  return std::min(options.range_size, kFirstRange);
 }
 
 }  // namespace recordpipe

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "dataset/toolkit/files/many_files.h"
+#include "dataset/parallel/open_ahead.h"
+#include "dataset/record/record_file_opening.h"
 #include "python/native/dataset/dataset_files.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interrupt.h"
@@ -16,12 +19,11 @@
 namespace recordpipe::python {
 namespace {
 
-// Opening a file over the network waits for several answers in turn.
-constexpr size_t kDistantAtOnce = 128;
-
-bool is_distant(FileSystem& files, const std::vector<std::string>& paths) {
-  return std::ranges::any_of(paths,
-                             [&](const std::string& path) { return files.reads_ahead(path); });
+MappedRecordFile opened(FileSystem& files, const std::string& path,
+                        const RecordReadOptions& options, const std::stop_token& stop) {
+  RecordMapOptions mapping = {.use_index = true, .stop = stop};
+  if (!files.can_map(path)) mapping.file = files.open_random(path);
+  return {files, path, options, mapping};
 }
 
 }  // namespace
@@ -35,21 +37,24 @@ RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& path
     files_.clear();
     skipped_.clear();
     first_records_.resize(1);
-    for_each_file<std::shared_ptr<MappedRecordFile>>(
-        paths.size(), 1, [](size_t) { return FileTurn(); },
-        [&](FileShare share) {
-          const std::string& path = paths[share.number];
-          RecordMapOptions mapping = {.use_index = true, .stop = stop};
-          if (!(*file_system_).can_map(path)) mapping.file = (*file_system_).open_random(path);
-          return std::make_shared<MappedRecordFile>(*file_system_, path, options, mapping);
-        },
-        [&](const std::shared_ptr<MappedRecordFile>& file) {
-          const tfds::FileRange all{std::string(file->path()), 0, file->size(), file->size()};
-          add(std::move(*file), ranges.empty() ? all : ranges[files_.size()]);
-          return true;
-        },
-        parallel::InOrderOptions{.threads = is_distant(*file_system_, paths) ? kDistantAtOnce : 1,
-                                 .kind = parallel::CrewKind::waits});
+    FileSystem& files = *file_system_;
+    OpeningCrews crews;
+    parallel::OpenAhead<RecordFileOpening> ahead;
+    size_t begun = 0;
+    for (size_t number = 0; number < paths.size(); ++number) {
+      for (; begun < std::min(paths.size(), number + kOpenedAtOnce); ++begun) {
+        if (!files.reads_ahead(paths[begun])) continue;
+        ahead.add(begun,
+                  std::make_unique<RecordFileOpening>(files, paths[begun], options, stop, crews));
+      }
+      const auto opening = ahead.take(number);
+      const bool is_open = opening && opening->finish();
+      if (is_open) opening->file()->hint(0, opening->file()->size(), ReadHint::done);
+      MappedRecordFile file =
+          is_open ? opening->take() : opened(files, paths[number], options, stop);
+      const tfds::FileRange all{std::string(file.path()), 0, file.size(), file.size()};
+      add(std::move(file), ranges.empty() ? all : ranges[number]);
+    }
   });
 }
 
@@ -106,16 +111,16 @@ nb::bytes RecordFiles::get(uint64_t index) const {
 }
 
 std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes) const {
-  // Far enough ahead for a page of memory to arrive while other records are checked.
-  constexpr size_t kAhead = 8;
   std::vector<Record> records;
   records.reserve(indexes.size());
+  size_t prefetched = 0;
   for (size_t i = 0; i < indexes.size(); ++i) {
-    if (i + kAhead < indexes.size()) {
-      const Place ahead = place(indexes[i + kAhead]);
+    const Place at = place(indexes[i]);
+    const size_t end = std::min(indexes.size(), i + 1 + at.file->prefetch_distance());
+    for (; prefetched < end; ++prefetched) {
+      const Place ahead = place(indexes[prefetched]);
       ahead.file->prefetch(ahead.record);
     }
-    const Place at = place(indexes[i]);
     records.push_back(at.file->read(at.record));
     records.back().path = at.file->path();
   }

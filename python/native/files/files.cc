@@ -101,13 +101,10 @@ void define_files(nb::module_& module) {
       .def("drop", &WrittenFile::drop);
   nb::class_<SharedFiles>(module, "FileSystem")
       .def("__init__",
-           [](SharedFiles* self, nb::object file_system) {
-             new (self) SharedFiles{std::make_shared<PythonFileSystem>(std::move(file_system))};
+           [](SharedFiles* self, const nb::object& file_system) {
+             new (self) SharedFiles(files_of_object(file_system));
            })
-      .def_static("of_urls",
-                  [](const FilePath& ca_file) {
-                    return SharedFiles{std::make_shared<PythonFileSystem>(ca_file.bytes)};
-                  })
+      .def_static("of_urls", [](const FilePath& ca_file) { return files_of_urls(ca_file.bytes); })
       .def("size", &size_of)
       .def("names", &names_in)
       .def("make_folders", [](const SharedFiles& self,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "python/native/files/file_path.h"
+#include "python/native/interpreter/abandonable_call.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interpreter_exit.h"
@@ -21,17 +23,6 @@
 
 namespace recordpipe::python {
 namespace {
-
-constexpr size_t kLargestBlock = size_t{8} << 20;
-constexpr size_t kMaxBlocks = 4;
-// Of a stream with a limit, unless its blocks are smaller anyway.
-constexpr size_t kSmallestBlock = size_t{64} << 10;
-constexpr size_t kSmallestWindow = size_t{64} << 10;
-constexpr size_t kLargestWindow = kLargestBlock;
-constexpr uint64_t kSmallFile = uint64_t{1} << 20;  // read in one piece
-// Of one batch of reads: a fingerprint of a file is one of 18.
-constexpr size_t kRangesAtATime = 24;
-constexpr size_t kBytesAtATime = size_t{32} << 20;
 
 constexpr char kReplaced[] = "it was replaced while it was read";
 constexpr char kReadAgain[] = "read it again from the start";
@@ -193,202 +184,44 @@ void throw_file_error(nb::python_error& error, const std::string& path) {
   throw exception;
 }
 
-OpenedPythonFilePtr open_python_file(const PythonFiles& files, const std::string& path,
-                                     size_t head) {
-  auto opened = std::make_shared<OpenedPythonFile>();
-  if (files.reads_heads) {
-    *opened = opened_with_head(files, path, head);
-  } else {
-    opened->file = opened_without_head(files, path);
-    opened->head.resize(std::min<uint64_t>(head, opened->file->size));
-    read_range(*opened->file, 0, opened->head);
-  }
+OpenedPythonFile open_python_file(const PythonFiles& files, const std::string& path, size_t head) {
+  if (files.reads_heads) return opened_with_head(files, path, head);
+  OpenedPythonFile opened = {opened_without_head(files, path)};
+  opened.head.resize(std::min<uint64_t>(head, opened.file->size));
+  read_range(*opened.file, 0, opened.head);
   return opened;
 }
 
-RangeRead::RangeRead(const PythonFilePtr& file, uint64_t offset, size_t size)
-    : offset_(offset), size_(size), call_([file, offset, size] {
-        std::vector<std::byte> bytes(size);
-        read_range(*file, offset, bytes);
-        return bytes;
-      }) {}
+namespace {
 
-PythonRandomAccessFile::PythonRandomAccessFile(PythonFilePtr file, std::span<const std::byte> head)
-    : file_(std::move(file)),
-      stop_(internal::call_stop),
-      window_(head.begin(), head.end()),
-      window_size_(file_->size <= kSmallFile ? kSmallFile : kSmallestWindow) {}
+using Bytes = std::vector<std::byte>;
 
-bool PythonRandomAccessFile::copy_from_window(uint64_t offset, std::span<std::byte> out) const {
-  const std::lock_guard lock(mutex_);
-  if (offset < window_begin_) return false;
-  const uint64_t begin = offset - window_begin_;
-  if (begin > window_.size() || out.size() > window_.size() - begin) return false;
-  std::ranges::copy(std::span(window_).subspan(begin, out.size()), out.begin());
-  return true;
+class PythonRange final : public RequestedRange {
+ public:
+  PythonRange(const PythonFilePtr& file, uint64_t offset, size_t size, std::stop_token stop)
+      : stop_(std::move(stop)), call_([file, offset, size] {
+          Bytes read(size);
+          read_range(*file, offset, read);
+          return read;
+        }) {}
+  void receive() override { bytes = std::move(call_.wait(stop_)); }
+
+ private:
+  const std::stop_token stop_;
+  const AbandonableCall<Bytes> call_;
+};
+
+}  // namespace
+
+PythonRanges::PythonRanges(PythonFilePtr file)
+    : file_(std::move(file)), stop_(internal::call_stop) {}
+
+std::unique_ptr<RequestedRange> PythonRanges::request(uint64_t offset, size_t size) const {
+  return std::make_unique<PythonRange>(file_, offset, size, stop_);
 }
 
-std::span<const std::byte> PythonRandomAccessFile::read(uint64_t offset, size_t size,
-                                                        std::span<std::byte> scratch) const {
-  if (offset >= file_->size || size == 0) return {};
-  const auto out = scratch.first(std::min<uint64_t>(size, file_->size - offset));
-  if (copy_from_window(offset, out)) return out;
-  size_t window = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const uint64_t end = window_begin_ + window_.size();
-    const bool follows =
-        !window_.empty() && offset >= window_begin_ && offset <= end + window_size_;
-    if (file_->size > kSmallFile) {
-      window_size_ = follows ? std::min(2 * window_size_, kLargestWindow) : kSmallestWindow;
-    }
-    window = window_size_;
-  }
-  if (out.size() >= window) {
-    std::ranges::copy(RangeRead(file_, offset, out.size()).wait(stop_), out.begin());
-    return out;
-  }
-  // A small file is read from its start: other reads are of bytes before these, too.
-  const uint64_t begin = file_->size <= kSmallFile ? 0 : offset;
-  const RangeRead range(file_, begin, std::min<uint64_t>(window, file_->size - begin));
-  std::vector<std::byte>& bytes = range.wait(stop_);
-  std::ranges::copy(std::span(bytes).subspan(offset - begin, out.size()), out.begin());
-  const std::lock_guard lock(mutex_);
-  window_begin_ = begin;
-  window_ = std::move(bytes);
-  return out;
-}
-
-void PythonRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
-  if (file_->size <= kSmallFile) return RandomAccessFile::read_many(requests);
-  std::vector<ReadRequest*> left;
-  for (ReadRequest& request : requests) {
-    const uint64_t there = file_->size - std::min(request.offset, file_->size);
-    const auto out = request.scratch.first(std::min<uint64_t>(request.size, there));
-    request.data = out;
-    if (!out.empty() && !copy_from_window(request.offset, out)) left.push_back(&request);
-  }
-  std::ranges::sort(left, {}, &ReadRequest::offset);
-  struct Group {
-    RangeRead range;
-    std::vector<ReadRequest*> requests;
-  };
-  std::deque<Group> groups;
-  size_t under_way = 0;  // bytes
-  const auto finish_one = [&] {
-    const Group group = std::move(groups.front());
-    groups.pop_front();
-    const auto bytes = std::span(group.range.wait(stop_));
-    under_way -= bytes.size();
-    for (const ReadRequest* request : group.requests) {
-      const auto part = bytes.subspan(request->offset - group.range.offset(), request->data.size());
-      std::ranges::copy(part, request->scratch.begin());
-    }
-  };
-  for (auto at = left.begin(); at != left.end();) {
-    const uint64_t first = (*at)->offset;
-    uint64_t end = first + (*at)->data.size();
-    const auto begin = at++;
-    for (; at != left.end() && (*at)->offset <= end + kSmallestWindow; ++at) {
-      const uint64_t longer = std::max(end, (*at)->offset + (*at)->data.size());
-      if (longer - first > kLargestWindow) break;
-      end = longer;
-    }
-    while (groups.size() == kRangesAtATime || (!groups.empty() && under_way > kBytesAtATime)) {
-      finish_one();
-    }
-    under_way += end - first;
-    groups.push_back({RangeRead(file_, first, end - first), {begin, at}});
-  }
-  while (!groups.empty()) finish_one();
-}
-
-std::string PythonRandomAccessFile::identity() const {
-  if (file_->version.empty()) return {};
-  return std::to_string(file_->size) + " " + file_->version;
-}
-
-PythonSource::PythonSource(OpenedPythonFilePtr opened, std::shared_ptr<ByteBudget> budget)
-    : file_(opened->file),
-      stop_(internal::call_stop),
-      budget_(std::move(budget)),
-      head_(std::move(opened)),
-      begun_(head_->head.size()),
-      block_size_(2 * kStreamHead),
-      largest_block_(kLargestBlock),
-      max_blocks_(kMaxBlocks),
-      is_checked_(file_->files.conditional || file_->version.empty()) {}
-
-PythonSource::~PythonSource() {
-  budget_->give_back(charged_);
-  for (const Block& block : ahead_) budget_->give_back(block.charged);
-}
-
-std::span<const std::byte> PythonSource::current() const {
-  return head_ ? std::span<const std::byte>(head_->head) : std::span<const std::byte>(block_);
-}
-
-void PythonSource::begin_blocks(uint64_t leave) {
-  while (begun_ < file_->size && ahead_.size() < std::min(depth_, max_blocks_)) {
-    const auto size = static_cast<size_t>(std::min<uint64_t>(block_size_, file_->size - begun_));
-    const bool is_charged = budget_->take(size, leave);
-    if (!is_charged && !ahead_.empty()) break;
-    ahead_.push_back({RangeRead(file_, begun_, size), is_charged ? size : 0});
-    begun_ += size;
-    block_size_ = std::min(2 * block_size_, largest_block_);
-  }
-}
-
-bool PythonSource::next_block() {
-  head_.reset();
-  block_.clear();
-  used_ = 0;
-  budget_->give_back(std::exchange(charged_, 0));
-  begin_blocks();
-  if (ahead_.empty()) return false;
-  block_ = std::move(ahead_.front().read.wait(stop_));
-  charged_ = ahead_.front().charged;
-  ahead_.pop_front();
-  depth_ = kMaxBlocks;
-  begin_blocks();
-  return true;
-}
-
-size_t PythonSource::read(std::span<std::byte> out) {
-  if (out.empty()) return 0;
-  while (used_ == current().size()) {
-    if (next_block()) continue;
-    if (!std::exchange(is_checked_, true)) check_version();
-    return 0;
-  }
-  const auto rest = current().subspan(used_);
-  const size_t count = std::min(rest.size(), out.size());
-  std::ranges::copy(rest.first(count), out.begin());
-  used_ += count;
-  // Not for a reader that wants the first bytes only.
-  if (ahead_.empty() && used_ > current().size() / 2) begin_blocks();
-  return count;
-}
-
-void PythonSource::prefetch() {
-  depth_ = kMaxBlocks;
-  begin_blocks(kMaxBlocks * kLargestBlock);
-}
-
-std::unique_ptr<RandomAccessFile> PythonSource::random_access() {
-  // Many large files may be open: of each, only a window is copied.
-  const std::span<const std::byte> head = head_->head;
-  const size_t copied = head.size() == file_->size ? head.size() : kSmallestWindow;
-  return std::make_unique<PythonRandomAccessFile>(file_, head.first(std::min(copied, head.size())));
-}
-
-void PythonSource::limit_read_ahead(uint64_t bytes) {
-  largest_block_ = static_cast<size_t>(std::clamp<uint64_t>(bytes, kSmallestBlock, kLargestBlock));
-  block_size_ = std::min(block_size_, largest_block_);
-  max_blocks_ = static_cast<size_t>(std::clamp<uint64_t>(bytes / largest_block_, 1, kMaxBlocks));
-}
-
-void PythonSource::check_version() {
+void PythonRanges::check_unchanged() const {
+  if (file_->files.conditional || file_->version.empty()) return;
   const GilScope gil;
   try {
     const nb::object status = file_->files.object->get().attr("status")(FilePath{file_->path});

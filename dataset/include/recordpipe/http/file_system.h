@@ -5,14 +5,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "recordpipe/http/client.h"
 #include "recordpipe/http/retry.h"
-#include "recordpipe/io/file.h"
+#include "recordpipe/io/routed_file_system.h"
 
 namespace recordpipe {
 
@@ -49,43 +46,20 @@ struct HttpReadOptions {
 //   open_source(url)  Performs one GET, whose body is received ahead. A transfer that was cut off
 //                     is resumed with Range and If-Range; Error{network} if the server sends
 //                     neither a strong ETag nor a usable Last-Modified, or if the file has changed.
-//   open_random(url)  Performs range requests, as many at a time as threads read;
-//                     Error{unsupported} if the server does not support them. Connections are kept
-//                     open for later requests, also for other files.
+//   open_random(url)  Performs range requests, as many at a time as threads read, read_many()
+//                     needs and hint() announces; Error{unsupported} if the server does not support
+//                     them. Connections are kept open for later requests, also for other files.
 //   status(url)       Returns nullopt for 404 and 410; Error{unsupported} if the server does not
 //                     report the size.
+//   is_directory(url) Returns false, without a request.
 //   map(url), list(url), list_entries(url) and all writes: Error{unsupported}.
 // All functions also throw the errors of download(): not_found, permission_denied, network,
 // unsupported (a web page), cancelled. Messages do not contain the user name, password or query of
 // a URL.
-class HttpFileSystem final : public FileSystem {
+class HttpFileSystem final : public RoutedFileSystem {
  public:
   // `local` must outlive this object, and this object must outlive the files that it opened.
   explicit HttpFileSystem(FileSystem& local, HttpReadOptions options = {});
-
-  std::unique_ptr<ByteSource> open_source(const std::string& path) override;
-  std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override;
-  std::unique_ptr<MappedFile> map(const std::string& path) override;
-  bool can_map(const std::string& path) override;
-  bool reads_ahead(const std::string& path) override;
-  std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override;
-  std::optional<FileStatus> status(const std::string& path) override;
-  std::string resolve_link(const std::string& path) override;
-  std::vector<std::string> list(const std::string& directory) override;
-  std::vector<DirectoryEntry> list_entries(const std::string& directory) override;
-  // Of a URL: false, without a request.
-  bool is_directory(const std::string& path) override;
-  void make_directories(const std::string& path) override;
-  void rename(const std::string& from, const std::string& to) override;
-  void remove(const std::string& path) override;
-  void remove_empty_directory(const std::string& path) override;
-  void sync_directory(const std::string& path) override;
-  std::unique_ptr<FileLock> lock(const std::string& path) override;
-
- private:
-  FileSystem& local_;
-  const HttpReadOptions options_;
-  const std::shared_ptr<HttpClient> client_;
 };
 
 }  // namespace recordpipe

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,8 +86,10 @@ struct ReadRequest {
 // Advice about a range of a file. It affects the time and memory that reading takes, never the
 // result.
 enum class ReadHint {
-  will_need,  // will be read soon: start to read the range into the page cache, without waiting
-  done,       // won't be needed soon: unmap its pages from this process (MADV_DONTNEED)
+  // Will be read soon: start to read the range into the page cache, without waiting. A file at a
+  // distance sends a request, whose response the next read inside this range waits for.
+  will_need,
+  done,  // won't be needed soon: unmap its pages from this process (MADV_DONTNEED)
 };
 
 // A regular file that is open for reading at any offset. The implementation uses a mapping, a file
@@ -170,6 +173,11 @@ enum class CreateMode {
   append,    // append to an existing file
 };
 
+// Waits until a file is open whose opening was begun. Must be called at most once. Throws the
+// errors of open_source() or open_random().
+template <class File>
+using Opening = std::function<std::unique_ptr<File>()>;
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -183,6 +191,10 @@ class FileSystem {
   // file to an empty span.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
+  // Begin to open a file, without waiting; the Opening throws the errors. The defaults leave all to
+  // it; a file system at a distance sends the first request. It must outlive the Opening.
+  virtual Opening<ByteSource> start_source(const std::string& path);
+  virtual Opening<RandomAccessFile> start_random(const std::string& path);
   // Whether regular files with such a path can be mapped: not those of servers. Needs no request.
   virtual bool can_map(const std::string& /*path*/) { return true; }
   // Throws Error{already_exists} if `path` itself is a symbolic link; the link's target is not

@@ -12,22 +12,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/http/file_system.h"
-#include "recordpipe/io/file.h"
-#include "recordpipe/io/started_source.h"
+#include "recordpipe/io/routed_file_system.h"
 
 namespace recordpipe {
-
-class ByteBudget;
-class ObjectStore;
 
 struct ObjectStoreOptions {
   // Retries, timeouts, read-ahead and windows, as for URLs. Also retried: the codes of a busy
@@ -70,9 +60,11 @@ struct ObjectStoreOptions {
 //
 //   open_source(url)  Performs range requests with If-Match, several at a time, ahead of the
 //                     reader. The first one, of up to 512 KiB, is answered when open_source()
-//                     returns; start_source() sends it, and asks for credentials if necessary.
-//   open_random(url)  Performs range requests with If-Match, as many at a time as threads read:
-//                     Error{network} if the object was replaced meanwhile.
+//                     returns; start_source() sends it, and asks for credentials if necessary,
+//                     and so does start_random().
+//   open_random(url)  Performs range requests with If-Match, as many at a time as threads read,
+//                     read_many() needs and hint() announces: Error{network} if the object was
+//                     replaced meanwhile.
 //   status(url)       Returns nullopt if there is no such object; a directory, without a request,
 //                     for a bucket and for a key that ends with a slash.
 //   is_directory(url) Tells from the name, without a request.
@@ -94,51 +86,11 @@ struct ObjectStoreOptions {
 //   map(url), rename(url), lock(url): Error{unsupported}.
 // All functions also throw already_exists, not_found, permission_denied, network, unsupported (a
 // profile or file whose credentials can't be used), cancelled.
-class ObjectStoreFileSystem final : public StartingFileSystem {
+class ObjectStoreFileSystem final : public RoutedFileSystem {
  public:
   // `other` also reads the files with credentials. It must outlive this object, and this object
   // must outlive the files that it opened.
   explicit ObjectStoreFileSystem(FileSystem& other, ObjectStoreOptions options = {});
-  ~ObjectStoreFileSystem() override;
-
-  std::unique_ptr<ByteSource> open_source(const std::string& path) override;
-  std::unique_ptr<StartedSource> start_source(const std::string& path) override;
-  std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override;
-  std::unique_ptr<MappedFile> map(const std::string& path) override;
-  bool can_map(const std::string& path) override;
-  bool reads_ahead(const std::string& path) override;
-  std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override;
-  std::optional<FileStatus> status(const std::string& path) override;
-  std::string resolve_link(const std::string& path) override;
-  std::vector<std::string> list(const std::string& directory) override;
-  std::vector<DirectoryEntry> list_entries(const std::string& directory) override;
-  std::vector<DirectoryEntry> list_entries_with_prefix(const std::string& directory,
-                                                       std::string_view prefix) override;
-  bool is_directory(const std::string& path) override;
-  std::unique_ptr<Upload> begin_upload(const std::string& path) override;
-  void make_directories(const std::string& path) override;
-  void rename(const std::string& from, const std::string& to) override;
-  void remove(const std::string& path) override;
-  void remove_empty_directory(const std::string& path) override;
-  void sync_directory(const std::string& path) override;
-  std::unique_ptr<FileLock> lock(const std::string& path) override;
-
- private:
-  // The store of s3:// or gs://, made by the first call.
-  std::shared_ptr<ObjectStore> store_for(const std::string& path);
-
-  FileSystem& other_;
-  const ObjectStoreOptions options_;
-  const std::shared_ptr<HttpClient> client_;
-  const std::shared_ptr<ByteBudget> budget_;  // of the streams
-  std::mutex mutex_;
-  std::shared_ptr<ObjectStore> s3_;
-  std::shared_ptr<ObjectStore> gcs_;
-  const internal::AfterFork renewal_{[this] {
-    if (internal::renew(mutex_)) return;
-    internal::renew_without_destruction(s3_);
-    internal::renew_without_destruction(gcs_);
-  }};
 };
 
 }  // namespace recordpipe

@@ -121,9 +121,12 @@ class MappedRecordFile {
   // Like read(), but does not touch the data: the CRC is not checked, and an offset from an index
   // is not verified.
   Record view(size_t i) const;
-  // Prefetches into the CPU cache the bytes that read(i) will touch, for random access: the first
-  // 4 KiB if the CRC will be checked, otherwise both ends of the record. Never fails.
+  // For random access: prefetches into the CPU cache the bytes that read(i) will touch, the first
+  // 4 KiB if the CRC will be checked, otherwise both ends of the record. Of a file at a distance,
+  // requests the record without waiting (ReadHint::will_need). Never fails.
   void prefetch(size_t i) const;
+  // How many records should be prefetched ahead of read().
+  size_t prefetch_distance() const;
   // The content of the whole file; empty if the file is not mapped.
   std::span<const std::byte> bytes() const;
   // Whether the file was truncated, or could not be read, after it was mapped.
@@ -131,7 +134,9 @@ class MappedRecordFile {
   const std::string& path() const;
 
  private:
+  friend class RecordFileOpening;
   struct State;
+  explicit MappedRecordFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

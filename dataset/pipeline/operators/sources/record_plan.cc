@@ -98,7 +98,7 @@ class RecordPlan final : public Plan {
     stream_.reset();
     // After a stop request, what is being opened stays stopped.
     streams_.reset();
-    ranges_.reset();
+    opener_.emplace(files_);
     opened_ = false;
     file_ = record_ = 0;
     index_ = 0;
@@ -130,8 +130,11 @@ class RecordPlan final : public Plan {
   void open() {
     if (opened_) return;
     try {
-      if (files_.damage.on_damage == OnDamage::raise && (random_[file_] || map_if_plain(file_))) {
-        mapped_.open_ahead(file_ + 1);
+      if (files_.damage.on_damage == OnDamage::raise && !random_[file_]) {
+        if (OpenRecordFilePtr file = opener_->map_if_plain(file_)) keep(file_, std::move(file));
+      }
+      if (random_[file_]) {
+        opener_->open_ahead(file_ + 1, Access::sequential);
       } else if (auto plain = map_for_scan(files_, file_)) {
         fingerprints_.opened(files_.file_system, paths_[file_]);
         stream_.emplace(files_, std::move(plain));
@@ -148,51 +151,12 @@ class RecordPlan final : public Plan {
     opened_ = true;
   }
 
-  // Returns false if the file must be read as a stream: it is compressed, not a regular file, on a
-  // file system that can't map, or damaged (a stream yields the records before the damage, then the
-  // error).
-  bool map_if_plain(size_t number) {
-    OpenRecordFilePtr file = mapped_.take(number);
-    if (!file) {
-      if (!files_.is_mappable(number)) return false;
-      try {
-        file = mapped_.open(number);
-      } catch (const Error& error) {
-        if (!is_for_stream(error.kind())) throw;
-        return false;
-      }
-    }
-    keep(number, std::move(file));
-    return true;
-  }
-
-  // Opens the file for random access: maps it, or reads it by ranges. If neither works, throws an
-  // error that says why.
+  // Opens the file for random access.
   const MappedRecordFile& random_file(size_t number) {
-    if (!ranges_) ranges_.emplace(files_);
-    ranges_->open_ahead(number + 1);
-    if (!random_[number]) {
-      OpenRecordFilePtr file = mapped_.take(number);
-      if (!file) file = ranges_->take(number);
-      if (!file) file = open_random(number);
-      keep(number, std::move(file));
-    }
-    mapped_.open_ahead(number + 1);
+    // The files at a distance before it is waited for.
+    opener_->open_ahead(number + 1, Access::random);
+    if (!random_[number]) keep(number, opener_->open(number));
     return random_[number]->file;
-  }
-
-  OpenRecordFilePtr open_random(size_t number) {
-    const std::string& path = paths_[number];
-    const auto status = files_.file_system.status(path);
-    if (status && status->kind != FileKind::regular) {
-      refuse_random_access(path, "no regular file", "shuffle with a buffer");
-    }
-    try {
-      return mapped_.open(number);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;
-    }
-    return ranges_->open(number);
   }
 
   void keep(size_t number, OpenRecordFilePtr file) {
@@ -274,8 +238,7 @@ class RecordPlan final : public Plan {
   FileFingerprints& fingerprints_;
   MappedFiles& random_;
   ValueStore& store_;
-  MappedOpener mapped_{files_};
-  std::optional<RangeOpener> ranges_;
+  std::optional<RandomOpener> opener_{files_};
   std::optional<StreamOpener> streams_;
   std::vector<uint64_t> ends_;  // number of records up to the end of each file
   std::optional<RecordStream> stream_;

@@ -1,21 +1,21 @@
 // What tfrecord_files consists of: its plan, and what opens its files.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/operators/sources/open_ahead.h"
+#include "dataset/parallel/open_ahead.h"
 #include "dataset/pipeline/operators/sources/record_producer.h"
 #include "dataset/pipeline/plan/plan.h"
 #include "dataset/pipeline/plan/stage_context.h"
+#include "dataset/record/record_file_opening.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
-#include "recordpipe/io/started_source.h"
 #include "recordpipe/pipeline/tfrecord_files.h"
 #include "recordpipe/record/record_reader.h"
 
@@ -34,62 +34,49 @@ struct RecordFiles {
   // Whether a file can be mapped, as far as can be told without opening it: opening a FIFO and
   // closing it again would end its writer.
   bool is_mappable(size_t number) const;
-  // Finds the records of a file.
-  OpenRecordFilePtr find_records(size_t number, std::shared_ptr<const RandomAccessFile> file) const;
 };
 
-// A file with random access that is opened ahead.
-struct RecordFileAhead {
-  void open() {
-    was_begun = true;
-    opened = function();
-  }
-  uint64_t mapped_bytes() const { return opened ? opened->file.bytes().size() : 0; }
+enum class Access { sequential, random };
 
-  const std::function<OpenRecordFilePtr()> function;
-  OpenRecordFilePtr opened = {};
-  bool was_begun = false;
-};
-
-// Opens the files that are mapped, ahead on the threads of the pass.
-class MappedOpener {
+// Opens files for random access: those that are mapped, ahead on the threads of the pass; with
+// Access::random, also those at a distance, which are read by ranges. A file at a distance waits
+// for several responses in turn: each step of its opening sends the requests that the next one
+// waits for, so a few threads open many files. Only walks over the headers have a thread each.
+class RandomOpener {
  public:
-  explicit MappedOpener(const RecordFiles& files);
-  ~MappedOpener();
-  MappedOpener(const MappedOpener&) = delete;
-  MappedOpener& operator=(const MappedOpener&) = delete;
+  explicit RandomOpener(const RecordFiles& files);
+  ~RandomOpener();
+  RandomOpener(const RandomOpener&) = delete;
+  RandomOpener& operator=(const RandomOpener&) = delete;
 
-  OpenRecordFilePtr open(size_t number) const;
+  // Null if the file must be read as a stream: it is compressed, not a regular file, on a file
+  // system that can't map, or damaged (a stream yields the records before the damage, then the
+  // error).
+  OpenRecordFilePtr map_if_plain(size_t number);
+  // Maps the file, or opens it to be read by ranges. Throws an error that says why it has no random
+  // access.
+  OpenRecordFilePtr open(size_t number);
+  // Begins to open the files from `first` on that are needed next.
+  void open_ahead(size_t first, Access access);
+
+ private:
+  class File;
+  class MappedAhead;
+  class RangesAhead;
+
   // Null if the file was not opened ahead.
   OpenRecordFilePtr take(size_t number);
-  // Begins to open the files from `first` on that are needed next.
-  void open_ahead(size_t first);
-
- private:
-  const RecordFiles& files_;
-  std::shared_ptr<OpenAhead<RecordFileAhead>> ahead_;  // null: no other thread, or only one file
-};
-
-// Opens files for random access at a distance, which are read by ranges. Opening one waits for
-// several answers in turn.
-class RangeOpener {
- public:
-  explicit RangeOpener(const RecordFiles& files);
-  ~RangeOpener() { ahead_->stop(); }
-  RangeOpener(const RangeOpener&) = delete;
-  RangeOpener& operator=(const RangeOpener&) = delete;
-
-  // Throws an error that says why the file has no random access.
-  OpenRecordFilePtr open(size_t number) const;
-  OpenRecordFilePtr take(size_t number);
-  void open_ahead(size_t first);
-
- private:
-  OpenRecordFilePtr read(size_t number) const;
+  OpenRecordFilePtr map(size_t number) const;
+  OpenRecordFilePtr find_records(size_t number, std::shared_ptr<const RandomAccessFile> file) const;
+  OpenRecordFilePtr opened(size_t number, MappedRecordFile records,
+                           const RandomAccessFile& file) const;
+  bool is_distant(size_t number) const;
 
   const RecordFiles& files_;
-  size_t end_ = 0;  // behind the last file that was opened ahead
-  const std::shared_ptr<OpenAhead<RecordFileAhead>> ahead_;
+  OpeningCrews crews_;
+  std::atomic<uint64_t> mapped_bytes_ = 0;  // of the files that are open ahead
+  size_t distant_end_ = 0;                  // behind the last one that was opened ahead
+  parallel::OpenAhead<File> ahead_;
 };
 
 // Opens the files that are read as streams. Opening a remote one waits for the network, so many are
@@ -100,7 +87,7 @@ class RangeOpener {
 class StreamOpener {
  public:
   explicit StreamOpener(const RecordFiles& files);
-  ~StreamOpener() { ahead_->stop(); }
+  ~StreamOpener();
   StreamOpener(const StreamOpener&) = delete;
   StreamOpener& operator=(const StreamOpener&) = delete;
 
@@ -110,16 +97,12 @@ class StreamOpener {
  private:
   class File;
 
-  std::unique_ptr<StartedSource> start_source(const std::string& path) const;
-  std::unique_ptr<ByteSource> open_source(const std::string& path,
-                                          std::unique_ptr<StartedSource> started) const;
-
   const RecordFiles& files_;
   // The most bytes that all streams together hold: one half for the first ranges of those that are
   // open, the other for the rest of the next ones. Empty: as the file system does by itself.
   std::optional<uint64_t> read_ahead_;
-  StartingFileSystem* const starting_;  // null: opening a file needs a thread
-  const std::shared_ptr<OpenAhead<File>> ahead_;
+  mutable parallel::Crew crew_;
+  parallel::OpenAhead<File> ahead_;
 };
 
 // What `files` refers to must outlive the plan.

@@ -1,5 +1,6 @@
 #include "dataset/pipeline/operators/sources/record_producer.h"
 
+#include <algorithm>
 #include <exception>
 #include <stop_token>
 #include <utility>
@@ -8,10 +9,6 @@
 
 namespace recordpipe::internal {
 namespace {
-
-// The number of records to prefetch ahead. It is more than one because the memory latency exceeds
-// the time to return one record without checking its CRC.
-constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {
  public:
@@ -27,6 +24,8 @@ class RecordProducer final : public Producer {
     auto* const out = static_cast<Record*>(values);
     const std::stop_token stop = stop_.token();
     Failures failures;
+    size_t prefetched = 0;
+    size_t distance = 0;  // of prefetching: that of the first file
     for (size_t i = 0; i < tickets.size(); ++i) {
       const RecordRef ref{tickets[i].ref};
       if (!ref.is_mapped()) {
@@ -35,11 +34,12 @@ class RecordProducer final : public Producer {
         }
         continue;
       }
-      if (i + kAhead < tickets.size()) {
-        const RecordRef ahead{tickets[i + kAhead].ref};
+      const MappedRecordFile& file = files_[ref.file()]->file;
+      if (distance == 0) distance = file.prefetch_distance();
+      for (; prefetched < std::min(tickets.size(), i + 1 + distance); ++prefetched) {
+        const RecordRef ahead{tickets[prefetched].ref};
         if (ahead.is_mapped()) files_[ahead.file()]->file.prefetch(ahead.record());
       }
-      const MappedRecordFile& file = files_[ref.file()]->file;
       try {
         throw_if_stopped(stop, file.path());
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
