@@ -299,11 +299,9 @@ def schema(
     Looks into every record, and checks every CRC, on all cores.
 
     Args:
-        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        paths: a path, a folder, a pattern, or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         kind: reads every record as this type of message, as protobuf's parser does, which skips
             unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no
             features). Default: the type whose fields explain every byte of the record.
@@ -313,15 +311,13 @@ def schema(
             which a parse() that is passed these ignores.
         on_damage: "raise", "skip_file" or "resync"; the result counts what was left out.
         check_crc: False accepts wrong CRCs.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``, with
             ``threads`` threads each (default: one); see :func:`map_shards`. Not with ``limit``.
             Default: threads of this process.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged (only with ``on_damage="raise"``).

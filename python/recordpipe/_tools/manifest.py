@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._tools.reports import OfFiles
 from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, Paths, checked_threads, paths_of
@@ -53,7 +53,7 @@ class ManifestFile:
 
 
 @dataclass(frozen=True)
-class ManifestReport:
+class ManifestReport(OfFiles[ManifestFile]):
     """What :func:`verify_manifest` finds.
 
     ``report[0]``, ``len(report)`` and ``for file in report`` are those of ``files``. The truth
@@ -87,15 +87,6 @@ class ManifestReport:
     def bytes(self) -> int:
         """The size of all files, as in the manifests."""
         return sum(file.bytes for file in self.files)
-
-    def __iter__(self) -> Iterator[ManifestFile]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, file: int) -> ManifestFile:
-        return self.files[file]
 
     def __repr__(self) -> str:
         differing = self.differing
@@ -134,13 +125,11 @@ def verify_manifest(
     Args:
         manifests: the path of a manifest, or of several. Their files are beside them, also where
             they were copied to.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         threads: of which each reads one file. Default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``; see
             :func:`map_shards`. Default: threads.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         NotFoundError: a manifest doesn't exist.

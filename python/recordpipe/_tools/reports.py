@@ -24,7 +24,7 @@ __all__ = [
 _File = TypeVar("_File")
 
 
-class _OfFiles(Generic[_File]):
+class OfFiles(Generic[_File]):
     """A report that is also the sequence of its files."""
 
     files: tuple[_File, ...]
@@ -101,7 +101,7 @@ class FileInfo:
 
 
 @dataclass(frozen=True)
-class Info(_OfFiles[FileInfo]):
+class Info(OfFiles[FileInfo]):
     """What :func:`info` finds: ``files``, and the same facts of all files together.
 
     ``info[0]``, ``len(info)`` and ``for file in info`` are those of ``files``.
@@ -227,7 +227,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class VerifyReport(_OfFiles[FileReport]):
+class VerifyReport(OfFiles[FileReport]):
     """What :func:`verify` finds.
 
     ``report[0]``, ``len(report)`` and ``for file in report`` are those of ``files``. The truth

@@ -39,8 +39,7 @@ class WrittenShard:
         was_there: an earlier run has made it (``resume=True``).
         regions_skipped: the number of damaged regions of the input that were skipped.
         bytes_skipped: their size, in the (decompressed) content.
-        compressed_bytes_skipped: how many bytes of a compressed input can't be decompressed. The
-            records in them are lost, too, and in no other count.
+        compressed_bytes_skipped: as of :class:`ConvertReport`.
     """
 
     input: str

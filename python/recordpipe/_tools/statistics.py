@@ -215,12 +215,10 @@ def stats(
     Memory is bounded: at most about 32 MiB, and some records for each thread.
 
     Args:
-        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        paths: a path, a folder, a pattern, or several; see ``help(recordpipe.inputs)``.
         features: the names of those to look at. Default: all, at most 200.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         kind: reads every record as this type of message, as protobuf's parser does, which skips
             unknown fields: "example", "sequence_example", "elwc", "event" or "unknown" (no
             features). Default: the type whose fields explain every byte of the record.
@@ -228,16 +226,14 @@ def stats(
         limit: at most the first so many of these.
         on_damage: "raise", "skip_file" or "resync"; the result counts what was left out.
         check_crc: False accepts wrong CRCs.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``, with
             ``threads`` threads each (default: one); see :func:`map_shards`. Not with ``limit``.
             ``mean`` and ``sd`` may differ in the last digits from those without it; all else that
             is exact is the same. Default: threads of this process.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged (only with ``on_damage="raise"``).

@@ -48,18 +48,14 @@ def info(
     them. Compressed files are read whole. Damage doesn't raise: it is in ``FileInfo.error``.
 
     Args:
-        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        paths: a path, a folder, a pattern, or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         kind: reads every record as this type of message, as in :func:`recordpipe.schema`.
         check_crc: False accepts wrong CRCs.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         NotFoundError: a file doesn't exist, or a pattern matches none.
@@ -97,19 +93,15 @@ def verify(
     Damage doesn't raise: it is in the report, as is an error of reading a file that exists.
 
     Args:
-        paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        paths: a path, a folder, a pattern, or several; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
         executor: reads each file as a task of this ``concurrent.futures.Executor``, with
             ``threads`` threads each (default: one); see :func:`map_shards`. Default: threads.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         NotFoundError: a file doesn't exist, or a pattern matches none.
@@ -160,22 +152,18 @@ def salvage(
     records: copies with correct CRCs, which are written too.
 
     Args:
-        sources: damaged and intact files: a path, a folder, a pattern, or several; see
-            ``help(recordpipe.inputs)``.
+        sources: damaged and intact files; see ``help(recordpipe.inputs)``.
         target: the path of the file to write. Must not be one of ``sources``, nor have the name of
             another format (.csv, .parquet, ...).
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: no intact record was found; nothing was written.
@@ -220,17 +208,14 @@ def salvage_to_dir(
     file without any intact record is an error (DataLossError) of that file.
 
     Args:
-        sources: damaged and intact files: a path, a folder, a pattern, or several; see
-            ``help(recordpipe.inputs)``.
+        sources: damaged and intact files; see ``help(recordpipe.inputs)``.
         folder: of the outputs; made if it is missing.
         recursive: True reads the folders below a folder, too, and makes the same folders below
             ``folder``.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         compression: "none", "gzip", "zlib" or "zstd"; names get its extension. Default: that of
             each input.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: of each task. Default: one.
         executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads,
@@ -239,8 +224,7 @@ def salvage_to_dir(
             options.
         keep_going: goes on after a file that failed; its error is in the report.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
     """
     how = reading(input_compression, max_record_size)
     wanted = known_compression(compression) or None
@@ -278,11 +262,9 @@ def index(
     is checked: a damaged file gets no index. An existing index is replaced.
 
     Args:
-        paths: plain files: a path, a folder, a pattern, or several; see
-            ``help(recordpipe.inputs)``.
+        paths: plain files; see ``help(recordpipe.inputs)``.
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         output: the path of the index, for a single file. Default: PATH.idx.
         check: don't write, but compare every record's header with the index. A misfit doesn't
             raise: it is in ``FileIndex.error``.
@@ -290,8 +272,7 @@ def index(
         executor: reads each file as a task of this ``concurrent.futures.Executor``, with
             ``threads`` threads each (default: one); see :func:`map_shards`. Default: threads.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a file is damaged. Files before it have their indexes.
