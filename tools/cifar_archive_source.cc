@@ -1,7 +1,6 @@
 #include "tools/cifar_archive_source.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "recordpipe/base/error.h"

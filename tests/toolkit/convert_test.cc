@@ -182,8 +182,8 @@ TEST_F(ConvertCountsTest, FewRecordsAreKept) {
   std::string which = "record.number in [0";
   for (int i = 5; i < 300; i += 5) which += "," + std::to_string(i);
   const auto fifth = [&](const std::string& directory = "") {
-    ConvertOptions options = {.output = {.shards = 4},
-                              .split = {.parts = {{"x", 0.5}, {"y", 0.5}}}};
+    ConvertOptions options = {
+        .output = {.shards = 4, .split = {.parts = {{"x", 0.5}, {"y", 0.5}}}}};
     options.selection.where.emplace(which + "]");
     options.temporary_directory = directory;
     return options;

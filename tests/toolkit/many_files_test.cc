@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/toolkit/describe/survey.h"
-#include "dataset/toolkit/files/records_of_files.h"
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/record/record_writer.h"
 #include "tests/support/bytes.h"

@@ -69,7 +69,7 @@ TEST_F(SalvageAheadTest, AsOneFileAfterTheOther) {
     RecordWriter writer(posix_file_system(), folder_ / "expected");
     for (const std::string& path : paths) {
       const ScanTotals totals = salvage_file(work_, path, {}, 1, sinks(expected), writer);
-      expected += std::to_string(totals.records) + " " + std::to_string(totals.lost) + "\n";
+      expected += std::to_string(totals.records) + " " + std::to_string(totals.lost.bytes) + "\n";
     }
     writer.close();
   }
@@ -80,7 +80,7 @@ TEST_F(SalvageAheadTest, AsOneFileAfterTheOther) {
     SalvageAhead scans(work_, paths, {}, threads);
     for (size_t i = 0; i < paths.size(); ++i) {
       const ScanTotals totals = scans.next(sinks(calls), writer);
-      calls += std::to_string(totals.records) + " " + std::to_string(totals.lost) + "\n";
+      calls += std::to_string(totals.records) + " " + std::to_string(totals.lost.bytes) + "\n";
     }
     writer.close();
     EXPECT_EQ(calls, expected);

@@ -64,7 +64,7 @@ TEST_F(ScanFile, DamageIsFoundInSmallAndLargeFiles) {
     EXPECT_NE(found.find("[2000, 3000) "), std::string::npos);
     EXPECT_NE(found.find("[" + std::to_string(size - 1000) + ", " + std::to_string(size - 1) + ")"),
               std::string::npos);
-    EXPECT_EQ(totals_.regions, 2u);
+    EXPECT_EQ(totals_.lost.regions, 2u);
     EXPECT_EQ(totals_.records, size / 1000 - 2);
   }
 }

@@ -31,7 +31,6 @@
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
-#include <variant>
 #include <vector>
 
 #include "recordpipe/io/file.h"

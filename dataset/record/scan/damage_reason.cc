@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/record/record_framing.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/record/record_format.h"

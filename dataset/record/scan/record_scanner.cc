@@ -5,7 +5,6 @@
 #include "dataset/record/scan/record_walk.h"
 #include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 namespace {

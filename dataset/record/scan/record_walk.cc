@@ -1,7 +1,6 @@
 #include "dataset/record/scan/record_walk.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <span>
 #include <string>

@@ -5,7 +5,6 @@
 // results from an offset depend on the content alone, not on how the walk got there.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <new>

@@ -1,8 +1,6 @@
 #include "recordpipe/toolkit/feature_statistics.h"
 
 #include <algorithm>
-#include <functional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 

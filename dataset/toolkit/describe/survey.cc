@@ -1,8 +1,5 @@
 #include "dataset/toolkit/describe/survey.h"
 
-#include <cstdint>
-#include <optional>
-
 #include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/example/message_view.h"

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "dataset/toolkit/state_bytes.h"
 

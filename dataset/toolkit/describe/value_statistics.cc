@@ -1,8 +1,6 @@
 #include "recordpipe/toolkit/value_statistics.h"
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <type_traits>
 
 #include "dataset/toolkit/radix_sort.h"

@@ -1,7 +1,6 @@
 // Counts the records of an input, with as little reading as possible.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -9,7 +9,6 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "recordpipe/io/compression.h"
 #include "recordpipe/io/file.h"

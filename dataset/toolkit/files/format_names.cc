@@ -1,7 +1,7 @@
 #include "dataset/toolkit/files/format_names.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "dataset/base/lower_case.h"
 #include "dataset/toolkit/files/file_name.h"
@@ -11,9 +11,9 @@ namespace recordpipe {
 namespace {
 
 struct FormatName {
-  std::string_view ending;
+  std::string_view endings;
   std::string_view name;  // in words
-  std::string_view written_by;
+  std::string_view written_by = {};
   std::string_view format = {};  // of require_name_of_export()
 };
 
@@ -23,77 +23,60 @@ constexpr std::string_view kView = "tfrecord view";
 constexpr std::string_view kIndex = "tfrecord index";
 constexpr std::string_view kCompression = "compressions of TFRecords are NAME.gz, .zlib and .zst";
 
-constexpr std::array kFormatNames = {FormatName{".json", "JSON", kExport, "json"},
-                                     FormatName{".jsonl", "JSON lines", kExport, "json"},
-                                     FormatName{".ndjson", "JSON lines", kExport, "json"},
-                                     FormatName{".csv", "CSV", kExport, "csv"},
-                                     FormatName{".tsv", "CSV with tabs", kExport, "tsv"},
-                                     FormatName{".npz", "NumPy arrays", kExport, "npz"},
-                                     FormatName{".npy", "a NumPy array", {}},
-                                     FormatName{".tar", "a tar archive", kExport, "webdataset"},
-                                     FormatName{".tgz", "a tar archive", kExport},
-                                     FormatName{".parquet", "Parquet", kTables},
-                                     FormatName{".pq", "Parquet", kTables},
-                                     FormatName{".arrow", "Arrow", kTables},
-                                     FormatName{".feather", "Arrow", kTables},
-                                     FormatName{".ipc", "Arrow", kTables},
-                                     FormatName{".h5", "HDF5", {}},
-                                     FormatName{".hdf5", "HDF5", {}},
-                                     FormatName{".avro", "Avro", {}},
-                                     FormatName{".orc", "ORC", {}},
-                                     FormatName{".mat", "MATLAB arrays", {}},
-                                     FormatName{".lmdb", "an LMDB database", {}},
-                                     FormatName{".mdb", "an LMDB database", {}},
-                                     FormatName{".sqlite", "an SQLite database", {}},
-                                     FormatName{".arrayrecord", "ArrayRecord", {}},
-                                     FormatName{".array_record", "ArrayRecord", {}},
-                                     FormatName{".riegeli", "Riegeli records", {}},
-                                     FormatName{".safetensors", "safetensors", {}},
-                                     FormatName{".pt", "PyTorch tensors", {}},
-                                     FormatName{".pth", "PyTorch tensors", {}},
-                                     FormatName{".pkl", "a pickle", {}},
-                                     FormatName{".pickle", "a pickle", {}},
-                                     FormatName{".libsvm", "LibSVM", {}},
-                                     FormatName{".svm", "LibSVM", {}},
-                                     FormatName{".msgpack", "MessagePack", {}},
-                                     FormatName{".txt", "text", {}, "text"},
-                                     FormatName{".md", "text", {}, "text"},
-                                     FormatName{".py", "Python code", {}, "text"},
-                                     FormatName{".html", "a web page", kView, "html"},
-                                     FormatName{".htm", "a web page", kView, "html"},
-                                     FormatName{".idx", "an index", kIndex, "idx"},
-                                     FormatName{".xml", "XML", {}},
-                                     FormatName{".yaml", "YAML", {}},
-                                     FormatName{".yml", "YAML", {}},
-                                     FormatName{".pdf", "PDF", {}},
-                                     FormatName{".xlsx", "a spreadsheet", {}},
-                                     FormatName{".png", "an image", {}},
-                                     FormatName{".jpg", "an image", {}},
-                                     FormatName{".jpeg", "an image", {}},
-                                     FormatName{".gif", "an image", {}},
-                                     FormatName{".webp", "an image", {}},
-                                     FormatName{".bmp", "an image", {}},
-                                     FormatName{".tif", "an image", {}},
-                                     FormatName{".tiff", "an image", {}},
-                                     FormatName{".mp4", "a video", {}},
-                                     FormatName{".wav", "a sound", {}},
-                                     FormatName{".zip", "a zip archive", {}},
-                                     FormatName{".7z", "a 7-Zip archive", {}},
-                                     FormatName{".rar", "a RAR archive", {}},
-                                     FormatName{".bz2", "bzip2", kCompression},
-                                     FormatName{".xz", "xz", kCompression},
-                                     FormatName{".lzma", "LZMA", kCompression},
-                                     FormatName{".lz4", "LZ4", kCompression},
-                                     FormatName{".br", "Brotli", kCompression},
-                                     FormatName{".snappy", "Snappy", kCompression},
-                                     FormatName{".sz", "Snappy", kCompression}};
+constexpr FormatName kFormatNames[] = {{".json", "JSON", kExport, "json"},
+                                       {".jsonl .ndjson", "JSON lines", kExport, "json"},
+                                       {".csv", "CSV", kExport, "csv"},
+                                       {".tsv", "CSV with tabs", kExport, "tsv"},
+                                       {".npz", "NumPy arrays", kExport, "npz"},
+                                       {".npy", "a NumPy array"},
+                                       {".tar", "a tar archive", kExport, "webdataset"},
+                                       {".tgz", "a tar archive", kExport},
+                                       {".parquet .pq", "Parquet", kTables},
+                                       {".arrow .feather .ipc", "Arrow", kTables},
+                                       {".h5 .hdf5", "HDF5"},
+                                       {".avro", "Avro"},
+                                       {".orc", "ORC"},
+                                       {".mat", "MATLAB arrays"},
+                                       {".lmdb .mdb", "an LMDB database"},
+                                       {".sqlite", "an SQLite database"},
+                                       {".arrayrecord .array_record", "ArrayRecord"},
+                                       {".riegeli", "Riegeli records"},
+                                       {".safetensors", "safetensors"},
+                                       {".pt .pth", "PyTorch tensors"},
+                                       {".pkl .pickle", "a pickle"},
+                                       {".libsvm .svm", "LibSVM"},
+                                       {".msgpack", "MessagePack"},
+                                       {".txt .md", "text", {}, "text"},
+                                       {".py", "Python code", {}, "text"},
+                                       {".html .htm", "a web page", kView, "html"},
+                                       {".idx", "an index", kIndex, "idx"},
+                                       {".xml", "XML"},
+                                       {".yaml .yml", "YAML"},
+                                       {".pdf", "PDF"},
+                                       {".xlsx", "a spreadsheet"},
+                                       {".png .jpg .jpeg .gif .webp .bmp .tif .tiff", "an image"},
+                                       {".mp4", "a video"},
+                                       {".wav", "a sound"},
+                                       {".zip", "a zip archive"},
+                                       {".7z", "a 7-Zip archive"},
+                                       {".rar", "a RAR archive"},
+                                       {".bz2", "bzip2", kCompression},
+                                       {".xz", "xz", kCompression},
+                                       {".lzma", "LZMA", kCompression},
+                                       {".lz4", "LZ4", kCompression},
+                                       {".br", "Brotli", kCompression},
+                                       {".snappy .sz", "Snappy", kCompression}};
 
 // Null if the name promises none of the formats.
 const FormatName* find_format(std::string_view name) {
-  for (const FormatName& format : kFormatNames) {
-    if (name.ends_with(format.ending)) return &format;
-  }
-  return nullptr;
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos) return nullptr;
+  const std::string ending = " " + std::string(name.substr(dot)) + " ";
+  const auto has_ending = [&](const FormatName& format) {
+    return (" " + std::string(format.endings) + " ").find(ending) != std::string::npos;
+  };
+  const auto* const found = std::ranges::find_if(kFormatNames, has_ending);
+  return found == std::end(kFormatNames) ? nullptr : found;
 }
 
 Error another_format(std::string_view path, std::string_view named, std::string_view written,

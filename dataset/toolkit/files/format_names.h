@@ -1,7 +1,6 @@
 // The formats that the names of files promise: a result never gets the name of another format.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace recordpipe {

@@ -1,7 +1,5 @@
 #include "dataset/toolkit/files/many_files.h"
 
-#include <algorithm>
-
 #include "recordpipe/base/error.h"
 #include "recordpipe/record/record_reader.h"
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/parallel/in_order.h"
 #include "dataset/toolkit/files/file_work.h"
 
@@ -124,6 +125,33 @@ void for_each_file(size_t count, size_t threads, const std::function<FileTurn(si
       parallel::in_order<Group, Done>(*at_once, next_group, work_on_group, consume_group);
     }
   }
+}
+
+// turn_of_content() or turn_of_headers().
+using TurnOf = FileTurn(const FileWork& work, const std::string& path);
+
+// The same for all `paths`, which are read as files_at_once() says. 0 threads: available_cpus().
+template <typename Result>
+void for_each_file(const FileWork& files, const std::vector<std::string>& paths, size_t threads,
+                   TurnOf* turn_of, const std::function<Result(FileShare)>& work,
+                   const std::function<bool(Result)>& consume) {
+  threads = thread_count(threads);
+  for_each_file<Result>(
+      paths.size(), threads, [&](size_t number) { return turn_of(files, paths[number]); }, work,
+      consume, files_at_once(files.files, paths, threads));
+}
+
+// Returns all results.
+template <typename Result>
+std::vector<Result> results_of_files(const FileWork& files, const std::vector<std::string>& paths,
+                                     size_t threads, TurnOf* turn_of,
+                                     const std::function<Result(FileShare)>& work) {
+  std::vector<Result> results;
+  for_each_file<Result>(files, paths, threads, turn_of, work, [&](Result result) {
+    results.push_back(std::move(result));
+    return true;
+  });
+  return results;
 }
 
 }  // namespace recordpipe

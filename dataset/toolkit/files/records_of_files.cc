@@ -1,11 +1,10 @@
-#include "dataset/toolkit/files/records_of_files.h"
-
 #include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "dataset/io/read_ahead.h"
 #include "dataset/parallel/jobs.h"
+#include "dataset/toolkit/files/input_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/record/stream_compression.h"
 

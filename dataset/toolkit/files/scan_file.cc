@@ -36,9 +36,7 @@ class CountedSinks {
   }
   void damaged(const DamagedRegion& region) {
     totals_.bytes = region.end;
-    totals_.regions += 1;
-    totals_.lost += region.size();
-    totals_.compressed_lost += region.compressed_lost;
+    totals_.lost.add(region);
     sinks_.damaged(region);
   }
   void cut() { totals_.cut = true; }

@@ -30,14 +30,12 @@ struct ScanTotals {
   Compression compression = Compression::none;
   uint64_t bytes = 0;    // of the content
   uint64_t records = 0;  // intact records
-  uint64_t regions = 0;
-  uint64_t lost = 0;             // bytes in damaged regions
-  uint64_t compressed_lost = 0;  // DamagedRegion::compressed_lost of all regions
+  DamageSkipped lost = {};
   // The file was truncated while it was read: the sinks may have received bytes other than those
   // that were checked.
   bool cut = false;
 
-  bool intact() const { return regions == 0; }
+  bool intact() const { return lost.regions == 0; }
 };
 
 // Calls the sinks in the order of the file, on the calling thread. `threads`: 0 for

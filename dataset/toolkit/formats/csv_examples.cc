@@ -10,7 +10,6 @@
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/internal/feature_writer.h"
 #include "recordpipe/example/internal/wire_reader.h"
-#include "recordpipe/toolkit/json_examples.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {

@@ -4,15 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <span>
-#include <utility>
 
 #include "dataset/example/nearest_float.h"
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/number_text.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/example/internal/feature_writer.h"
 
 namespace recordpipe {
 namespace {

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/example_builder.h"

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
@@ -24,20 +23,13 @@ namespace {
 // The interval of checks for a stop request, in records.
 constexpr uint64_t kConvertStopInterval = 65'536;
 
-RecordOutputOptions output_of(const ConvertOptions& options) {
-  RecordOutputOptions output = options.output;
-  output.splits = names_of(options.split);
-  return output;
-}
-
 class Conversion {
  public:
   Conversion(const FileWork& work, ConvertOptions options)
       : work_(work),
         options_(std::move(options)),
-        output_options_(output_of(options_)),
-        splitter_(options_.split, options_.selection.seed),
-        in_split_(std::max<size_t>(1, output_options_.splits.size())) {
+        splitter_(options_.output.split, options_.selection.seed),
+        in_split_(options_.output.sets()) {
     check_conversion(options_);
   }
 
@@ -47,7 +39,7 @@ class Conversion {
     } else if (options_.needs_count()) {
       count_and_write();
     } else {
-      RecordOutput output(work_.files, output_options_);
+      RecordOutput output(work_.files, options_.output);
       select("convert", [&](RecordPieces pieces, const NumberedRecord& record) {
         output.write(pieces, split_of(record));
       });
@@ -60,7 +52,8 @@ class Conversion {
  private:
   using Consume = std::function<void(RecordPieces, const NumberedRecord&)>;
 
-  bool splits() const { return !output_options_.splits.empty(); }
+  bool splits() const { return !options_.output.split.parts.empty(); }
+  bool draws_split() const { return splits() && !options_.output.split.key; }
   size_t split_of(const NumberedRecord& record) {
     return splits() ? splitter_.split_of(record) : 0;
   }
@@ -97,8 +90,7 @@ class Conversion {
     if (!options_.counts_without_data()) return count_selected(kept);
     kept.drop();
     const std::vector<uint64_t> counts = count_inputs();
-    const bool draws = options_.selection.fraction || (splits() && !options_.split.key);
-    if (draws) {
+    if (options_.selection.fraction || draws_split()) {
       count_drawn(counts);
     } else {
       in_split_[0] = std::accumulate(counts.begin(), counts.end(), uint64_t{0});
@@ -114,8 +106,7 @@ class Conversion {
       for (uint64_t number = 0; number < counts[file]; ++number, ++index) {
         if (index % kConvertStopInterval == 0) throw_if_stopped(work_.stop, path);
         if (!is_in_sample(options_.selection, index)) continue;
-        const bool by_file = splits() && !options_.split.key;
-        ++in_split_[by_file ? splitter_.drawn(path, number) : 0];
+        ++in_split_[draws_split() ? splitter_.drawn(path, number) : 0];
       }
     }
   }
@@ -191,7 +182,7 @@ class Conversion {
     const uint64_t wanted = std::min(options_.sample_count.value_or(total), total);
     ExactSample sample(options_.selection.seed, wanted, total);
     if (!splits()) in_split_[0] = wanted;
-    RecordOutput output(work_.files, output_options_, in_split_);
+    RecordOutput output(work_.files, options_.output, in_split_);
     if (kept.has_all()) {
       kept.drain([&](std::span<const std::byte> data, size_t split) {
         throw_if_stopped(work_.stop, options_.output.path);
@@ -227,7 +218,7 @@ class Conversion {
     const uint64_t wanted =
         std::min(options_.sample_count.value_or(shuffle.size()), shuffle.size());
     if (!splits()) in_split_[0] = wanted;
-    RecordOutput output(work_.files, output_options_, in_split_);
+    RecordOutput output(work_.files, options_.output, in_split_);
     uint64_t written = 0;
     shuffle.drain([&](std::span<const std::byte> data) {
       if (written == wanted) return;
@@ -245,7 +236,6 @@ class Conversion {
 
   const FileWork& work_;
   ConvertOptions options_;
-  const RecordOutputOptions output_options_;
   RecordSplitter splitter_;
   std::vector<uint64_t> in_split_;  // numbers of records; one without splits
   std::set<std::string> notes_;     // of all passes
@@ -262,9 +252,10 @@ bool ConvertOptions::may_replace_input() const {
 }
 
 void check_conversion(const ConvertOptions& options) {
-  check_split(options.split);
-  check_split_inputs(options.split, options.input.paths);
-  const bool splits_sample = options.sample_count && !options.split.parts.empty();
+  const RecordSplit& split = options.output.split;
+  check_split(split);
+  check_split_inputs(split, options.input.paths);
+  const bool splits_sample = options.sample_count && !split.parts.empty();
   if (!splits_sample || !options.output.needs_counts()) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = options.output.path,

@@ -10,16 +10,15 @@
 #include "dataset/toolkit/files/input_records.h"
 #include "dataset/toolkit/jobs/job_features.h"
 #include "dataset/toolkit/jobs/record_output.h"
-#include "dataset/toolkit/jobs/record_split.h"
 #include "recordpipe/toolkit/record_selection.h"
 
 namespace recordpipe {
 
 struct ConvertOptions {
   InputReading input = {};
-  RecordOutputOptions output = {};  // `splits` is set from `split`
-  // Divides the records by selection.seed. Without a key, the inputs must have different names.
-  RecordSplit split = {};
+  // Its split divides the records by selection.seed. Without a key, the inputs must have different
+  // names.
+  RecordOutputOptions output = {};
   RecordSelection selection = {};  // its seed is that of sample_count and shuffle, too
   // Takes this many of the selected records, drawn at random. Not together with
   // selection.fraction.
@@ -37,7 +36,7 @@ struct ConvertOptions {
   // (kept_records.h).
   bool counts_without_data() const {
     return !selection.where && !selection.limit && input.on_damage == OnDamage::raise &&
-           !selection.on_failed_edit && !(split.key && output.needs_counts());
+           !selection.on_failed_edit && !(output.split.key && output.needs_counts());
   }
   // Whether the output may replace an input: there is only one, and each of its records and
   // features is written.

@@ -1,7 +1,5 @@
 #include "dataset/toolkit/jobs/job_features.h"
 
-#include <utility>
-
 #include "dataset/toolkit/state_bytes.h"
 
 namespace recordpipe {

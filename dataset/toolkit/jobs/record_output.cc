@@ -1,6 +1,5 @@
 #include "dataset/toolkit/jobs/record_output.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -27,14 +26,15 @@ constexpr int kDefaultZstdLevel = 3;
 
 size_t files_at_once(const RecordOutputOptions& options) {
   const size_t shards = options.order == ShardOrder::round_robin ? options.shards : 1;
-  return std::max<size_t>(1, shards) * std::max<size_t>(1, options.splits.size());
+  return std::max<size_t>(1, shards) * options.sets();
 }
 
 ParallelDeflateOptions deflate_options(const RecordOutputOptions& options) {
-  const int usual = options.compression == Compression::zstd ? kDefaultZstdLevel : kDefaultLevel;
+  const Compression format = compression_for(options.path, options.compression);
+  const int usual = format == Compression::zstd ? kDefaultZstdLevel : kDefaultLevel;
   size_t block = kDeflateBlockSize;
   while (block > kMinBlock && files_at_once(options) > kAllBlocks / block) block /= 2;
-  return {.format = options.compression,
+  return {.format = format,
           .level = options.level.value_or(usual),
           .fast = options.fast,
           .threads = options.threads,
@@ -91,10 +91,11 @@ class OpenFile {
 
 void check_level(const RecordOutputOptions& options) {
   if (!options.level && !options.fast) return;
-  if (options.compression == Compression::none) {
+  const ParallelDeflateOptions deflate = deflate_options(options);
+  if (deflate.format == Compression::none) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "a level without a compression"});
   }
-  require_deflate_level(options.compression, deflate_options(options).level);
+  require_deflate_level(deflate.format, deflate.level);
 }
 
 void check_files_at_once(const RecordOutputOptions& options) {
@@ -121,7 +122,7 @@ struct RecordOutput::State {
         at_once(files_at_once(options)),
         deflate(deflate_options(options)),
         files(file_system),
-        sets(std::max<size_t>(1, options.splits.size())) {
+        sets(options.sets()) {
     check_files_at_once(options);
     if (options.max_bytes > 0 && !file_system.can_map(options.path)) {
       throw Error({.kind = ErrorKind::unsupported,
@@ -131,11 +132,11 @@ struct RecordOutput::State {
                    .hint = "give the number of shards"});
     }
     for (size_t i = 0; i < std::min(sets.size(), counts.size()); ++i) sets[i].total = counts[i];
-    if (!options.many() && options.splits.empty() && options.open_stream) {
+    if (!options.many() && options.split.parts.empty() && options.open_stream) {
       stream = options.open_stream();
     }
     std::shared_ptr<DeflateThreads> threads;
-    if (at_once > 1 && options.compression != Compression::none) {
+    if (at_once > 1 && deflate.format != Compression::none) {
       threads = shared_deflate_threads(deflate);
     }
     const size_t shards = options.order == ShardOrder::round_robin ? options.shards : 0;
@@ -225,7 +226,9 @@ std::vector<WrittenFile> RecordOutput::close() {
     while (!set.open.empty()) state.end_first(set);
     for (size_t i = 0; i < set.written.size(); ++i) {
       set.written[i].path = output_path(state.options, split, i, set.written.size());
-      if (!state.options.splits.empty()) set.written[i].split = state.options.splits[split];
+      if (!state.options.split.parts.empty()) {
+        set.written[i].split = state.options.split.parts[split].name;
+      }
     }
   }
   if (state.stream) {

@@ -1,6 +1,7 @@
 // Writes records to one TFRecord file, or to several that appear together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/toolkit/jobs/record_split.h"
 #include "recordpipe/io/compression.h"
 #include "recordpipe/io/file.h"
 
@@ -30,23 +32,23 @@ struct RecordOutputOptions {
   static constexpr size_t kMaxAtOnce = 10'000;
 
   std::string path = {};
-  Compression compression = Compression::none;
-  std::optional<int> level = {};  // by default 1 for gzip and zlib, 3 for zstd
-  bool fast = false;              // see ParallelDeflateOptions
-  size_t shards = 0;              // 0: no shards
-  ShardOrder order = ShardOrder::blocks;
-  uint64_t max_bytes = 0;  // 0: no limit. Not together with shards
-  size_t threads = 0;      // for compression; 0: available_cpus()
-  // Names of splits, each of which is written as one file or as the shards of its own. Default:
-  // none
-  std::vector<std::string> splits = {};
+  std::optional<Compression> compression = {};  // by default by the path: compression_for()
+  std::optional<int> level = {};                // by default 1 for gzip and zlib, 3 for zstd
+  bool fast = false;                            // see ParallelDeflateOptions
+  size_t shards = 0;                            // 0: no shards
+  std::optional<ShardOrder> order = {};         // by default blocks
+  uint64_t max_bytes = 0;                       // 0: no limit. Not together with shards
+  size_t threads = 0;                           // for compression; 0: available_cpus()
+  RecordSplit split = {};  // each split is written as one file or as the shards of its own
   // Opens a stream that is written instead of the file (default, and if it returns null: none).
-  // Not with shards, max_bytes or splits.
+  // Not with shards, max_bytes or a split.
   std::function<std::unique_ptr<ByteSink>()> open_stream = {};
 
   bool many() const { return shards > 0 || max_bytes > 0; }
-  // Whether the number of records, of each split, must be known before the first is written.
-  bool needs_counts() const { return shards > 0 && order == ShardOrder::blocks; }
+  // Of all splits, or of all records together.
+  size_t sets() const { return std::max<size_t>(1, split.parts.size()); }
+  // Whether the number of records of each set must be known before the first is written.
+  bool needs_counts() const { return shards > 0 && order != ShardOrder::round_robin; }
 };
 
 // Throws Error{limit_exceeded} for more than kMaxAtOnce files at a time.
@@ -91,8 +93,8 @@ struct WrittenFile {
 // 32 MiB or 64 KiB each, by smaller blocks (ParallelDeflateOptions::block_size).
 class RecordOutput {
  public:
-  // `records`: the number of records that will be written, of each split (without splits, one
-  // number); used if options.needs_counts(). Throws the errors of check_files_at_once().
+  // `records`: the number of records that will be written to each set; used if
+  // options.needs_counts(). Throws the errors of check_files_at_once().
   RecordOutput(FileSystem& files, RecordOutputOptions options, std::vector<uint64_t> records = {});
   ~RecordOutput();
   RecordOutput(const RecordOutput&) = delete;

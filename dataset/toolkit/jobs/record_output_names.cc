@@ -28,7 +28,8 @@ std::string split_path(const std::string& path, const std::string& split) {
 }
 
 std::string set_path(const RecordOutputOptions& options, size_t split) {
-  return options.splits.empty() ? options.path : split_path(options.path, options.splits[split]);
+  const std::vector<SplitPart>& parts = options.split.parts;
+  return parts.empty() ? options.path : split_path(options.path, parts[split].name);
 }
 
 void find_replaced(FileSystem& files, const std::string& path, size_t shards,
@@ -71,7 +72,7 @@ std::string output_path(const RecordOutputOptions& options, size_t split, size_t
 std::vector<std::string> output_paths(const RecordOutputOptions& options) {
   std::vector<std::string> paths;
   const size_t files = std::max<size_t>(1, options.shards);
-  for (size_t split = 0; split < std::max<size_t>(1, options.splits.size()); ++split) {
+  for (size_t split = 0; split < options.sets(); ++split) {
     for (size_t file = 0; file < files; ++file) {
       paths.push_back(output_path(options, split, file, files));
     }
@@ -82,7 +83,7 @@ std::vector<std::string> output_paths(const RecordOutputOptions& options) {
 std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputOptions& options) {
   if (!options.many()) return output_paths(options);
   std::vector<std::string> found;
-  for (size_t split = 0; split < std::max<size_t>(1, options.splits.size()); ++split) {
+  for (size_t split = 0; split < options.sets(); ++split) {
     find_replaced(files, set_path(options, split), options.shards, found);
   }
   return found;

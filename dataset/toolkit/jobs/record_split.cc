@@ -44,12 +44,6 @@ double hash_of(uint64_t seed, std::span<const std::byte> value) {
 
 }  // namespace
 
-std::vector<std::string> names_of(const RecordSplit& split) {
-  std::vector<std::string> names;
-  for (const SplitPart& part : split.parts) names.push_back(part.name);
-  return names;
-}
-
 void check_split(const RecordSplit& split) {
   std::set<std::string_view> names;
   double sum = 0;

@@ -25,8 +25,6 @@ struct RecordSplit {
   std::optional<std::string> key = {};
 };
 
-std::vector<std::string> names_of(const RecordSplit& split);
-
 // Throws Error{invalid_argument} for names that are no part of a file name or are there twice, and
 // for fractions that are not above 0 or don't add up to 1 (up to 1e-6).
 void check_split(const RecordSplit& split);

@@ -4,11 +4,9 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/base/version.h"
 #include "recordpipe/io/atomic_file.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"

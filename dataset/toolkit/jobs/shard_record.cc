@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 #include <span>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -64,17 +62,25 @@ ShardRecord from_json(const Json& json) {
   };
   record.counts.records = count("records");
   if (json.contains("regions_skipped")) {
-    record.counts.regions_skipped = count("regions_skipped");
-    record.counts.bytes_skipped = count("bytes_skipped");
+    record.counts.skipped.regions = count("regions_skipped");
+    record.counts.skipped.bytes = count("bytes_skipped");
   }
   if (json.contains("compressed_bytes_skipped")) {
-    record.counts.compressed_bytes_skipped = count("compressed_bytes_skipped");
+    record.counts.skipped.compressed_bytes = count("compressed_bytes_skipped");
   }
   record.bytes = count("bytes");
   return record;
 }
 
 }  // namespace
+
+void add_skipped(const DamageSkipped& skipped, Json& json) {
+  if (skipped.regions > 0) {
+    json["regions_skipped"] = skipped.regions;
+    json["bytes_skipped"] = skipped.bytes;
+  }
+  if (skipped.compressed_bytes > 0) json["compressed_bytes_skipped"] = skipped.compressed_bytes;
+}
 
 std::string to_json_line(const ShardRecord& record) {
   Json json = {{"job", record.job},
@@ -88,13 +94,7 @@ std::string to_json_line(const ShardRecord& record) {
   } else {
     json["error"] = record.error;
   }
-  if (record.counts.regions_skipped > 0) {
-    json["regions_skipped"] = record.counts.regions_skipped;
-    json["bytes_skipped"] = record.counts.bytes_skipped;
-  }
-  if (record.counts.compressed_bytes_skipped > 0) {
-    json["compressed_bytes_skipped"] = record.counts.compressed_bytes_skipped;
-  }
+  add_skipped(record.counts.skipped, json);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

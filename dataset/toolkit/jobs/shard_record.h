@@ -8,17 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "recordpipe/io/file.h"
+#include "recordpipe/record/damaged_region.h"
 
 namespace recordpipe {
 
 // What a file was made of.
 struct ShardCounts {
-  uint64_t records = 0;  // in it
-  // Damage of the input that was skipped.
-  uint64_t regions_skipped = 0;
-  uint64_t bytes_skipped = 0;
-  uint64_t compressed_bytes_skipped = 0;  // that can't be decompressed
+  uint64_t records = 0;        // in it
+  DamageSkipped skipped = {};  // of the input
 
   bool operator==(const ShardCounts&) const = default;
 };
@@ -37,9 +37,12 @@ struct ShardRecord {
   bool operator==(const ShardRecord&) const = default;
 };
 
+// Adds "regions_skipped" and "bytes_skipped" if there are any, and "compressed_bytes_skipped" if
+// there are any.
+void add_skipped(const DamageSkipped& skipped, nlohmann::ordered_json& json);
+
 // One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
-// "crc32c"}, of a damaged input also "regions_skipped" and "bytes_skipped", and
-// "compressed_bytes_skipped" if there are any. crc32c is a string of eight hexadecimal digits. Of a
+// "crc32c"} and those of add_skipped(). crc32c is a string of eight hexadecimal digits. Of a
 // failure: {"job", "input", "version", "output", "error"}.
 std::string to_json_line(const ShardRecord& record);
 // Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that

@@ -1,8 +1,6 @@
 #include "recordpipe/toolkit/feature_edit.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "dataset/example/feature_name.h"
@@ -10,7 +8,6 @@
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/internal/feature_reader.h"
-#include "recordpipe/example/message_view.h"
 
 namespace recordpipe {
 namespace {

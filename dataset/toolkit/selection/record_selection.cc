@@ -7,9 +7,7 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/base/in_record.h"
 #include "dataset/toolkit/selection/record_pass.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/example/message_view.h"
-#include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 
 #include "dataset/toolkit/names.h"
 #include "dataset/toolkit/where/where_evaluation.h"
@@ -35,6 +34,10 @@ struct Where::State {
 Where::Where(std::string_view expression, std::string_view called)
     : state_(
           new State{.condition = parse_where(expression, called), .called = std::string(called)}) {}
+Where::Where(const Where& other)
+    : state_(new State{.condition = other.state_->condition, .called = other.state_->called}) {
+  visit_conditions(state_->condition, [](const Condition& condition) { condition.kinds = 0; });
+}
 Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;

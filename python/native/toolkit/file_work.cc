@@ -6,11 +6,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/parallel/service_thread.h"
@@ -242,12 +239,16 @@ Compression compression_of(const std::string& name) {
   return Compression::none;
 }
 
+std::optional<Where> where_of(const std::optional<std::string>& where) {
+  std::optional<Where> parsed;
+  if (where) parsed.emplace(*where);
+  return parsed;
+}
+
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads) {
-  std::optional<Where> selected;
-  if (where) selected.emplace(*where);
   return {.reading = read_options(reading),
-          .filter = RecordFilter(std::move(selected), limit, kind_of(reading)),
+          .filter = RecordFilter(where_of(where), limit, kind_of(reading)),
           .threads = threads,
           .on_damage = on_damage_of(reading)};
 }

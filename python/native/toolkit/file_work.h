@@ -63,6 +63,7 @@ RecordReadOptions read_options(const Reading& reading);
 OnDamage on_damage_of(const Reading& reading);
 std::optional<MessageKind> kind_of(const Reading& reading);
 
+std::optional<Where> where_of(const std::optional<std::string>& where);
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads);
 

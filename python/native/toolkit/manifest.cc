@@ -7,7 +7,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "dataset/toolkit/jobs/shard_folder.h"
 #include "dataset/toolkit/jobs/shard_record.h"
@@ -58,20 +57,18 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
     expected.push_back(parse_shard_record(line, kManifestName, expected.size() + 1));
     bytes += expected.back().bytes;
   }
-  std::vector<CheckedOutput> checked(paths.size());
+  std::vector<CheckedOutput> checked;
   run_file_work(files, progress, bytes, [&](const FileWork& work) {
     const std::vector<std::string> names = strings(paths);
-    for_each_file<bool>(
-        names.size(), thread_count(threads),
-        // One thread reads a file, also a large one.
-        [&](size_t i) { return turn_of_headers(work, names[i]); },
-        [&](FileShare share) {
+    // One thread reads a file, also a large one.
+    checked = results_of_files<CheckedOutput>(
+        work, names, threads, turn_of_headers, [&](FileShare share) {
           const std::string& path = names[share.number];
           const auto advance = [&](uint64_t read) {
             throw_if_stopped(work.stop, path);
             work.add(read);
           };
-          CheckedOutput& file = checked[share.number];
+          CheckedOutput file;
           try {
             throw_if_stopped(work.stop, path);
             const ShardRecord& output = expected[share.number];
@@ -80,9 +77,8 @@ nb::list check_outputs(const SharedFiles& files, const std::vector<FilePath>& pa
             if (error.kind() == ErrorKind::cancelled) throw;
             file.error = std::current_exception();
           }
-          return true;
-        },
-        [](bool) { return true; }, files_at_once(work.files, names, thread_count(threads)));
+          return file;
+        });
   });
   nb::list found;
   for (const CheckedOutput& file : checked) found.append(described(file));

@@ -3,16 +3,15 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/describe/survey_state.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "dataset/toolkit/jobs/shard_job.h"
@@ -29,46 +28,36 @@
 namespace recordpipe::python {
 namespace {
 
-FeatureNames names_of(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
-}
-
-std::optional<Where> where_of(const std::optional<std::string>& where) {
-  std::optional<Where> parsed;
-  if (where) parsed.emplace(*where);
-  return parsed;
-}
-
 // The state of one file's survey.
-nb::bytes survey(const SharedFiles& files, const FilePath& path, const nb::object& progress,
-                 const std::function<std::string(const FileWork&, const std::vector<std::string>&)>&
-                     survey_files) {
+nb::bytes survey(const SharedFiles& files, const FilePath& path, const Reading& reading,
+                 const std::optional<std::string>& where, size_t threads,
+                 const nb::object& progress,
+                 const std::function<std::string(const FileWork&, const std::vector<std::string>&,
+                                                 SurveyOptions)>& state_of) {
   const Inputs inputs = find_inputs(files, {path});
+  SurveyOptions options = survey_options(reading, where, std::nullopt, threads);
   std::string state;
-  run_file_work(files, progress, inputs.bytes,
-                [&](const FileWork& work) { state = survey_files(work, inputs.paths); });
+  run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
+    state = state_of(work, inputs.paths, std::move(options));
+  });
   return bytes_of(state);
 }
 
 nb::bytes schema_part(const SharedFiles& files, const FilePath& path, const Reading& reading,
                       const std::optional<std::string>& where, size_t threads,
                       const nb::object& progress) {
-  SurveyOptions options = survey_options(reading, where, std::nullopt, threads);
-  return survey(files, path, progress,
-                [&](const FileWork& work, const std::vector<std::string>& paths) {
-                  return schema_state(work, paths, std::move(options));
-                });
+  return survey(files, path, reading, where, threads, progress, &schema_state);
 }
 
 nb::bytes statistics_part(const SharedFiles& files, const FilePath& path,
-                          const std::vector<std::string>& features, const Reading& reading,
+                          const FeatureNames& features, const Reading& reading,
                           const std::optional<std::string>& where, size_t threads,
                           const nb::object& progress) {
-  SurveyOptions options = survey_options(reading, where, std::nullopt, threads);
-  return survey(files, path, progress,
-                [&](const FileWork& work, const std::vector<std::string>& paths) {
-                  return statistics_state(work, paths, names_of(features), std::move(options));
-                });
+  return survey(
+      files, path, reading, where, threads, progress,
+      [&](const FileWork& work, const std::vector<std::string>& paths, SurveyOptions options) {
+        return statistics_state(work, paths, features, std::move(options));
+      });
 }
 
 // A job whose outputs are made elsewhere, by begin_shard() and end_shard().
@@ -86,27 +75,22 @@ class PythonShardJob {
   // None: it must be made.
   std::vector<std::optional<std::string>> earlier(const std::vector<FilePath>& inputs,
                                                   const std::vector<FilePath>& outputs) const {
-    std::vector<std::optional<std::string>> lines;
+    using Line = std::optional<std::string>;
+    constexpr TurnOf* kUnread = [](const FileWork&, const std::string&) { return FileTurn{}; };
+    std::vector<Line> lines;
     run_file_work(files_, nb::none(), 0, [&](const FileWork& work) {
-      for_each_file<std::optional<std::string>>(
-          inputs.size(), available_cpus(),
-          [&](size_t i) { return resume_ ? turn_of_headers(work, inputs[i].bytes) : FileTurn{}; },
-          [&](FileShare share) -> std::optional<std::string> {
-            throw_if_stopped(work.stop, inputs[share.number].bytes);
+      lines = results_of_files<Line>(
+          work, strings(inputs), 0, resume_ ? turn_of_headers : kUnread,
+          [&](FileShare share) -> Line {
+            const std::string& input = inputs[share.number].bytes;
             const std::string& output = outputs[share.number].bytes;
+            throw_if_stopped(work.stop, input);
             const ShardRecord* const found =
-                resume_
-                    ? folder_.earlier(begin_shard(work, hash_, inputs[share.number].bytes, output))
-                    : nullptr;
+                resume_ ? folder_.earlier(begin_shard(work, hash_, input, output)) : nullptr;
             if (found != nullptr) return to_json_line(*found);
             folder_.prepare(output);
             return std::nullopt;
-          },
-          [&](std::optional<std::string> line) {
-            lines.push_back(std::move(line));
-            return true;
-          },
-          files_at_once(work.files, strings(inputs), available_cpus()));
+          });
     });
     return lines;
   }
@@ -150,9 +134,9 @@ void define_shards(nb::module_& module) {
   nb::class_<StatisticsMerge>(module, "StatisticsMerge")
       .def(
           "__init__",
-          [](StatisticsMerge* self, const std::vector<std::string>& features,
+          [](StatisticsMerge* self, const FeatureNames& features,
              const std::optional<std::string>& where) {
-            new (self) StatisticsMerge(names_of(features), where_of(where));
+            new (self) StatisticsMerge(features, where_of(where));
           },
           nb::arg(), nb::arg().none())
       .def("add", [](StatisticsMerge& self, const nb::bytes& state) { self.add(view(state)); })
@@ -211,7 +195,7 @@ void define_shards(nb::module_& module) {
          const std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>& counts) {
         ShardRecord record = parse_shard_record(line, kManifestName, 1);
         const auto [records, regions, bytes, compressed_bytes] = counts;
-        end_shard(*files, folder.bytes, record, {records, regions, bytes, compressed_bytes});
+        end_shard(*files, folder.bytes, record, {records, {regions, bytes, compressed_bytes}});
         return to_json_line(record);
       },
       nb::call_guard<GilRelease>());

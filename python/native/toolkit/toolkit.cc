@@ -8,11 +8,11 @@
 #include <vector>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/file_facts.h"
 #include "dataset/toolkit/files/file_identity.h"
@@ -88,8 +88,7 @@ nb::tuple info(const SharedFiles& files, const std::vector<FilePath>& given, con
   FileFacts total;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
     for_each_file<FileFacts>(
-        inputs.paths.size(), available_cpus(),
-        [&](size_t i) { return turn_of_headers(work, inputs.paths[i]); },
+        work, inputs.paths, 0, turn_of_headers,
         [&](FileShare share) {
           return find_file_facts(work, inputs.paths[share.number], read_options(reading),
                                  share.turn.status, kind_of(reading));
@@ -98,8 +97,7 @@ nb::tuple info(const SharedFiles& files, const std::vector<FilePath>& given, con
           total.merge(facts);
           found.emplace_back(std::move(facts));
           return true;
-        },
-        files_at_once(work.files, inputs.paths, available_cpus()));
+        });
   });
   nb::list listed;
   for (const KeptFacts& file : found) listed.append(facts_of(file));
@@ -115,8 +113,7 @@ class Damage {
     return {.intact = [this](auto, uint64_t count) { records_ += count; },
             .damaged =
                 [this](const DamagedRegion& region) {
-                  ++found_;
-                  compressed_lost_ += region.compressed_lost;
+                  lost_.add(region);
                   if (regions_.size() < kMaxRegions) regions_.emplace_back(region, records_);
                 }};
   }
@@ -131,18 +128,17 @@ class Damage {
     }
     const nb::object none = nb::none();
     if (!totals) {
-      return nb::make_tuple(FilePath{path}, false, records_, regions, found_, none, none, none,
-                            error_or_none(error), compressed_lost_);
+      return nb::make_tuple(FilePath{path}, false, records_, regions, lost_.regions, none, none,
+                            none, error_or_none(error), lost_.compressed_bytes);
     }
-    return nb::make_tuple(FilePath{path}, totals->intact(), totals->records, regions, found_,
-                          totals->bytes, totals->lost, text(to_string(totals->compression)), none,
-                          compressed_lost_);
+    return nb::make_tuple(FilePath{path}, totals->intact(), totals->records, regions, lost_.regions,
+                          totals->bytes, lost_.bytes, text(to_string(totals->compression)), none,
+                          lost_.compressed_bytes);
   }
 
  private:
   uint64_t records_ = 0;
-  uint64_t found_ = 0;
-  uint64_t compressed_lost_ = 0;
+  DamageSkipped lost_;
   std::vector<std::pair<DamagedRegion, uint64_t>> regions_;
 };
 
@@ -154,13 +150,11 @@ nb::list verify(const SharedFiles& files, const std::vector<FilePath>& given,
     std::optional<Error> error = {};
   };
   const Inputs inputs = find_inputs(files, given);
-  std::vector<Verified> verified(inputs.paths.size());
+  std::vector<Verified> verified;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
-    for_each_file<bool>(
-        verified.size(), thread_count(threads),
-        [&](size_t i) { return turn_of_content(work, inputs.paths[i]); },
-        [&](FileShare share) {
-          Verified& file = verified[share.number];
+    verified = results_of_files<Verified>(
+        work, inputs.paths, threads, turn_of_content, [&](FileShare share) {
+          Verified file;
           try {
             file.totals = scan_file(work, inputs.paths[share.number], read_options(reading),
                                     share.threads, file.damage.sinks(), share.turn.status);
@@ -168,9 +162,8 @@ nb::list verify(const SharedFiles& files, const std::vector<FilePath>& given,
             if (error.kind() == ErrorKind::cancelled) throw;
             file.error = error;
           }
-          return true;
-        },
-        [](bool) { return true; }, files_at_once(work.files, inputs.paths, thread_count(threads)));
+          return file;
+        });
   });
   nb::list reports;
   for (size_t i = 0; i < verified.size(); ++i) {
@@ -227,23 +220,16 @@ std::vector<uint64_t> index(const SharedFiles& files, const std::vector<FilePath
   require_no_input(files, inputs.paths, strings(indexes));
   std::vector<uint64_t> records;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
-    for_each_file<uint64_t>(
-        paths.size(), thread_count(threads),
-        [&](size_t i) { return turn_of_content(work, paths[i].bytes); },
-        [&](FileShare share) {
+    records = results_of_files<uint64_t>(
+        work, inputs.paths, threads, turn_of_content, [&](FileShare share) {
           const std::string& index = indexes[share.number].bytes;
           AtomicFile out(work.files, index, Durability::cached);
-          const uint64_t count = write_index(work, paths[share.number].bytes, share.threads,
+          const uint64_t count = write_index(work, inputs.paths[share.number], share.threads,
                                              kDecompress, out, share.turn.status);
           throw_if_stopped(work.stop, index);
           out.commit();
           return count;
-        },
-        [&](uint64_t count) {
-          records.push_back(count);
-          return true;
-        },
-        files_at_once(work.files, inputs.paths, thread_count(threads)));
+        });
   });
   return records;
 }
@@ -259,11 +245,9 @@ nb::list check_index(const SharedFiles& files, const std::vector<FilePath>& path
   const Inputs inputs = find_inputs(files, paths);
   std::vector<Checked> checked;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
-    for_each_file<Checked>(
-        paths.size(), available_cpus(),
-        [&](size_t i) { return turn_of_headers(work, paths[i].bytes); },
-        [&](FileShare share) -> Checked {
-          const std::string& path = paths[share.number].bytes;
+    checked = results_of_files<Checked>(
+        work, inputs.paths, 0, turn_of_headers, [&](FileShare share) -> Checked {
+          const std::string& path = inputs.paths[share.number];
           try {
             throw_if_stopped(work.stop, path);
             require_plain(path, detect_compression(work.files, path), kDecompress);
@@ -276,12 +260,7 @@ nb::list check_index(const SharedFiles& files, const std::vector<FilePath>& path
             if (error.kind() == ErrorKind::cancelled) throw;
             return {.error = error};
           }
-        },
-        [&](Checked file) {
-          checked.push_back(std::move(file));
-          return true;
-        },
-        files_at_once(work.files, inputs.paths, available_cpus()));
+        });
   });
   nb::list results;
   for (const Checked& file : checked) {
@@ -291,15 +270,14 @@ nb::list check_index(const SharedFiles& files, const std::vector<FilePath>& path
 }
 
 nb::str stats(const SharedFiles& files, const std::vector<FilePath>& given,
-              const std::vector<std::string>& features, const Reading& reading,
+              const FeatureNames& features, const Reading& reading,
               const std::optional<std::string>& where, std::optional<uint64_t> limit,
               size_t threads, const nb::object& progress) {
   SurveyOptions options = survey_options(reading, where, limit, threads);
   const Inputs inputs = find_inputs(files, given);
   std::string json;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
-    json = statistics_as_json(compute_statistics(
-        work, inputs.paths, {features.begin(), features.end()}, std::move(options)));
+    json = statistics_as_json(compute_statistics(work, inputs.paths, features, std::move(options)));
   });
   return text(json);
 }

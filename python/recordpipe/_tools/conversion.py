@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -99,15 +99,13 @@ def convert(
     64 MiB, and the largest record.
 
     Args:
-        sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
-            shards ("train@64"), or several; see ``help(recordpipe.inputs)``.
+        sources: a path, a folder, a pattern, or several; see ``help(recordpipe.inputs)``.
         target: the path of the file to write; with ``shards`` or ``max_bytes``, the start of the
             paths: TARGET-00000-of-00064, ...; with ``split``, see there. Must not be one of the
             sources, unless it is the only one and all its records and features are kept, nor have
             the name of another format (.csv, .npz, ...).
         recursive: True reads the folders below a folder, too.
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         compression: "none", "gzip", "zlib" or "zstd". Default: by the target's name (.gz, .zlib,
             .zst), or none.
         level: 0 to 9 for gzip and zlib (default 1), 1 to 22 for zstd (default 3); "fast": gzip with
@@ -167,14 +165,12 @@ def convert(
         on_damage: "raise", "skip_file" or "resync"; the last two also leave out records whose image
             ``resize`` can't decode. The report counts what was left out.
         check_crc: False accepts wrong CRCs.
-        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
-            bytes of each file.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         dry_run: True writes nothing, and only reads indexes and headers; the report has a ``plan``.
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged, or to be edited and no Example or SequenceExample.
@@ -185,46 +181,17 @@ def convert(
             sources have equal names.
         LimitExceededError: more than 10,000 files would be written at a time, with "round-robin".
     """
+    given = locals()
     sources = paths_of(sources, filesystem)
     if names_tables(sources, target):
         if no_clobber:
             native.require_absent(files_on(filesystem), [file_path_of(target, filesystem)])
-        return _convert_tables(
-            sources,
-            target,
-            filesystem,
-            progress,
-            {
-                name: value
-                for name, value, default in (
-                    ("recursive", recursive, False),
-                    ("compression", compression, None),
-                    ("level", level, None),
-                    ("shards", shards, None),
-                    ("shards_by", shards_by, "blocks"),
-                    ("split", split, None),
-                    ("split_by", split_by, None),
-                    ("dry_run", dry_run, False),
-                    ("max_bytes", max_bytes, None),
-                    ("shuffle", shuffle, False),
-                    ("kind", kind, None),
-                    ("where", where, None),
-                    ("sample", sample, None),
-                    ("sample_count", sample_count, None),
-                    ("limit", limit_of(limit), None),
-                    ("select", None if select is None else feature_names(select), None),
-                    ("drop", feature_names(drop), []),
-                    ("rename", _renamed(rename), {}),
-                    ("resize", resize, None),
-                    ("on_damage", checked_on_damage(on_damage, check_crc), "raise"),
-                    ("check_crc", check_crc, True),
-                    ("input_compression", input_compression, None),
-                    ("max_record_size", max_record_size, 2**30),
-                    ("threads", checked_threads(threads), 0),
-                )
-                if value != default
-            },
-        )
+        with reported(progress, "convert") as function:
+            written, read, (regions, size, lost) = convert_tables(
+                sources, target, _for_tables(given), filesystem, function
+            )
+        made = (WrittenFile(*written),)
+        return ConvertReport(made, read, regions, size, compressed_bytes_skipped=lost)
     if shards is not None and max_bytes is not None:
         raise ValueError("shards and max_bytes are two ways to split: give one of them")
     if shards_by not in ("blocks", "round-robin"):
@@ -239,48 +206,50 @@ def convert(
     if resize is None and images:
         raise ValueError("images are the features that resize=N resizes")
     target = file_path_of(target, filesystem)
-    arguments = native.ConvertArguments()
-    arguments.compression = native.output_compression(
-        target, known_compression(compression) or None
+    options = native.ConvertOptions()
+    options.set_compression(
+        native.output_compression(target, known_compression(compression) or None)
     )
-    arguments.fast = level == "fast"
+    options.fast = level == "fast"
     if level is not None and level != "fast":
-        arguments.level = whole_number("level", level, 0, 22)
+        options.level = whole_number("level", level, 0, 22)
     if shards is not None:
-        arguments.shards = whole_number("shards", shards, 1, 99_999)
-    arguments.round_robin = shards_by == "round-robin"
-    arguments.split = [(name, float(fraction)) for name, fraction in (split or {}).items()]
-    arguments.split_by = None if split_by is None else feature_name(split_by)
+        options.shards = whole_number("shards", shards, 1, 99_999)
+    if shards_by == "round-robin":
+        options.set_round_robin()
+    for name, fraction in (split or {}).items():
+        options.add_split(name, float(fraction))
+    options.split_by = None if split_by is None else feature_name(split_by)
     if max_bytes is not None:
-        arguments.max_bytes = whole_number("max_bytes", max_bytes, 1)
-    arguments.shuffle = shuffle
+        options.max_bytes = whole_number("max_bytes", max_bytes, 1)
+    options.shuffle = shuffle
     if tmp_dir is not None:
-        arguments.tmp_dir = path_of(tmp_dir)
+        options.set_tmp_dir(path_of(tmp_dir))
     elif filesystem is not None or "://" in target:
-        arguments.tmp_dir = tempfile.gettempdir()
-    set_selection(arguments, where, sample, limit, select, drop, rename, resize, images)
+        options.set_tmp_dir(tempfile.gettempdir())
+    quality = whole_number("quality", quality, 1, 100)
+    set_selection(options, where, sample, limit, select, drop, rename, resize, images, quality)
     if sample_count is not None:
-        arguments.sample_count = whole_number("sample_count", sample_count)
-    arguments.seed = whole_number("seed", seed)
-    arguments.quality = whole_number("quality", quality, 1, 100)
-    arguments.no_clobber = no_clobber
-    arguments.threads = checked_threads(threads)
+        options.sample_count = whole_number("sample_count", sample_count)
+    options.seed = whole_number("seed", seed)
+    options.threads = checked_threads(threads)
     part = part_features.get()
-    arguments.is_part = part is not None
-    given = (
+    options.is_part = part is not None
+    job = (
         *files_of(sources, recursive, filesystem),
         target,
         how,
-        arguments,
+        options,
+        no_clobber,
     )
     if dry_run:
         with reported(progress, "count") as function:
-            inputs, total, records, twice, outputs = native.plan_convert(*given, function)
+            inputs, total, records, twice, outputs = native.plan_convert(*job, function)
         plan = ConvertPlan(inputs, total, records, tuple(twice), tuple(outputs))
         return ConvertReport((), 0, plan=plan)
     with reported(progress, "convert") as function:
         files, read, regions, size, skipped, failed, broken, lost, features = native.convert(
-            *given, function
+            *job, function
         )
     if part is not None:
         part.append(features)
@@ -302,7 +271,7 @@ part_features: ContextVar[list[bytes] | None] = ContextVar("part_features", defa
 
 
 def set_selection(
-    arguments: native.ConvertArguments,
+    options: native.ConvertOptions,
     where: str | None = None,
     sample: float | None = None,
     limit: int | None = None,
@@ -311,31 +280,36 @@ def set_selection(
     rename: Mapping[str, str] | None = None,
     resize: int | None = None,
     images: str | Sequence[str] = (),
+    quality: int = 90,
 ) -> None:
-    arguments.where = where_text(where)
-    arguments.sample = sample
-    arguments.limit = limit_of(limit)
-    arguments.select = None if select is None else feature_names(select)
-    arguments.drop = feature_names(drop)
-    arguments.rename = _renamed(rename)
+    if (expression := where_text(where)) is not None:
+        options.set_where(expression)
+    options.sample = sample
+    options.limit = limit_of(limit)
+    options.select = None if select is None else set(feature_names(select))
+    options.drop = set(feature_names(drop))
+    options.rename = _renamed(rename)
     if resize is not None:
-        arguments.resize = whole_number("resize", resize, 1, 2**20)
-    arguments.images = feature_names(images)
+        side = whole_number("resize", resize, 1, 2**20)
+        options.resize_images(side, quality, feature_names(images))
 
 
-def _convert_tables(
-    sources: list[str],
-    target: str | os.PathLike[str],
-    filesystem: Any,
-    progress: Progress,
-    options: dict[str, Any],
-) -> ConvertReport:
-    with reported(progress, "convert") as function:
-        written, read, (regions, size, lost) = convert_tables(
-            sources, target, options, filesystem, function
-        )
-    files = (WrittenFile(*written),)
-    return ConvertReport(files, read, regions, size, compressed_bytes_skipped=lost)
+def _for_tables(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of convert() that differ from their defaults and may matter to tables."""
+    checks: dict[str, Callable[[Any], Any]] = {
+        "limit": limit_of,
+        "select": feature_names,
+        "drop": feature_names,
+        "rename": _renamed,
+        "threads": checked_threads,
+        "on_damage": lambda on_damage: checked_on_damage(on_damage, given["check_crc"]),
+    }
+    elsewhere = {"filesystem", "tmp_dir", "seed", "quality", "images", "no_clobber", "progress"}
+    return {
+        name: checks[name](given[name]) if name in checks else given[name]
+        for name, default in (convert.__kwdefaults__ or {}).items()
+        if name not in elsewhere and given[name] not in (default, (), [], {})
+    }
 
 
 def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:

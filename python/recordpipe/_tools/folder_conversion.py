@@ -55,8 +55,7 @@ def convert_to_dir(
             ``sources``, under the same paths: in an object store, or a shared file system.
         recursive: True reads the folders below a folder, too, and makes the same folders below
             ``folder``: "in/a/x" of "in" becomes "a/x".
-        filesystem: of all paths: one of fsspec or pyarrow, or your own; see
-            ``help(recordpipe.filesystem)``. Default: this machine, and the stores of URLs.
+        filesystem: of all paths; see ``help(recordpipe.inputs)``.
         executor: any ``concurrent.futures.Executor``; see :func:`map_shards`. Default: threads, one
             for each core.
         resume: keeps the outputs that an earlier run has made from the same inputs with the same
@@ -64,8 +63,7 @@ def convert_to_dir(
             read.
         keep_going: goes on after a file that failed; its error is in the report.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
-        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
-            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
+        progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
         options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
             itself. A file may lack a feature that they name; if all files do, NotFoundError says so
             when all outputs are written. ``compression``: default that of each input; if it is
@@ -97,9 +95,9 @@ def convert_to_dir(
 
 def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:
     names = ("where", "sample", "limit", "select", "drop", "rename", "resize", "images")
-    arguments = native.ConvertArguments()
-    set_selection(arguments, **{name: options[name] for name in names if name in options})
-    native.require_found_in_any(arguments, files, are_all)
+    selection = native.ConvertOptions()
+    set_selection(selection, **{name: options[name] for name in names if name in options})
+    native.require_found_in_any(selection, files, are_all)
 
 
 def _convert_file(

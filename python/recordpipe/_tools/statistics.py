@@ -240,7 +240,7 @@ def stats(
         NotFoundError: a file, or a feature that is named, doesn't exist.
         InvalidArgumentError: ``where`` has a syntax error.
     """
-    names = feature_names(features)
+    names = set(feature_names(features))
     where = where_text(where)
     how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
     if executor is not None:
@@ -283,7 +283,7 @@ def stats(
 
 
 def _part(
-    names: list[str], how: Reading, where: str | None, threads: int, filesystem: Any, path: str
+    names: set[str], how: Reading, where: str | None, threads: int, filesystem: Any, path: str
 ) -> bytes:
     return native.statistics_part(
         files_on(filesystem), path, names, how, where, threads, task_check()

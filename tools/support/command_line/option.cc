@@ -96,7 +96,21 @@ OptionFacts Option::facts() const {
     for (const std::string& name : option_->get_snames()) facts.names.push_back("-" + name);
     for (const std::string& name : option_->get_lnames()) facts.names.push_back("--" + name);
   }
+  if (facts.is_flag) facts.type_name.clear();
+  if (facts.type_name.find('|') != facts.type_name.npos) {
+    facts.choices = CLI::detail::split(facts.type_name, '|');
+  }
+  if (facts.default_text == "[]" || facts.default_text == "{}") facts.default_text.clear();
   return facts;
+}
+
+bool OptionFacts::is_file() const {
+  return choices.empty() && (type_name.find("FILE") != type_name.npos || names.front() == "FILE");
+}
+
+bool OptionFacts::is_folder() const {
+  const std::string& what = is_argument ? names.front() : type_name;
+  return choices.empty() && (what == "FOLDER" || what == "DIR");
 }
 
 bool Option::was_given() const { return !option_->empty(); }

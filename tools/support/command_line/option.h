@@ -16,14 +16,19 @@ namespace recordpipe {
 
 // For the documentation of an option.
 struct OptionFacts {
-  std::vector<std::string> names = {};  // {"-o", "--output"}; of an argument {"FILE"}
-  std::string type_name = {};           // "FILE", "auto|none|gzip"
-  std::string description = {};
-  std::string default_text = {};
-  bool is_argument = false;  // positional
-  bool is_flag = false;      // takes no value
+  std::vector<std::string> names = {};    // {"-o", "--output"}; of an argument {"FILE"}
+  std::string type_name = {};             // "FILE", "auto|none|gzip"; "" for a flag
+  std::vector<std::string> choices = {};  // allowed values, if limited: {"auto", "none", "gzip"}
+  std::string description = {};           // a phrase, without a full stop
+  std::string default_text = {};          // "" if there is none worth showing
+  bool is_argument = false;               // positional
+  bool is_flag = false;                   // takes no value
   bool required = false;
   bool repeated = false;  // takes several values
+
+  // What an argument, or an option's value, names; for completions.
+  bool is_file() const;
+  bool is_folder() const;
 };
 
 // Refers to an option of an ArgumentParser, and is valid as long as that. Changes return the

@@ -1,7 +1,6 @@
 #include "tools/support/process/terminal_progress.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

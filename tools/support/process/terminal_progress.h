@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdio>
 #include <mutex>
 #include <string>
 #include <string_view>

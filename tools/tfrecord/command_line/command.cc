@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 
 namespace recordpipe {
@@ -47,6 +48,17 @@ std::string text_of(const Error& error) {
     parts.hint = std::string(kDamagedFileHint) + kSalvage + kAllLikeThis + "read it with --no-crc";
   }
   return Error(std::move(parts)).what();
+}
+
+std::string shown_word(std::string_view word) {
+  std::string_view url = word;  // the first one, and all after it
+  while (!url.empty() && !is_http_url(url)) url.remove_prefix(1);
+  if (url.empty()) return std::string(word);
+  const std::string_view path = without_query(url);
+  const size_t host = path.find("://") + 3;
+  const bool is_one = path.find_first_of(" ,") == path.npos && path.find("://", host) == path.npos;
+  std::string shown(word.substr(0, word.size() - url.size()));
+  return shown += is_one ? without_secrets(url) : std::string(url.substr(0, host)) + "...";
 }
 
 std::string hint_of(const DamagedRegion& region) {

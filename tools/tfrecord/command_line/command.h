@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/file.h"
@@ -72,6 +73,10 @@ struct Command {
 // The complete message of an error, for standard error: its hint names options instead of the
 // library's settings, and, for damaged records, the possible remedies.
 std::string text_of(const Error& error);
+
+// Returns a word of the command line without the secrets of the URLs in it. A word may be a list,
+// or have a blank in a password: then nothing of its URLs but the scheme is left.
+std::string shown_word(std::string_view word);
 
 // The hint for a damaged region, for commands that search for damage and so check every CRC.
 std::string hint_of(const DamagedRegion& region);

@@ -33,39 +33,11 @@ their order. --where and --limit select records: a feature that is named, but th
 an error, or a note where not all records were read. Selecting nothing is no failure (exit status 0),
 except for grep, whose answer it is.)";
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-OptionText option_text(const OptionFacts& facts) {
-  OptionText text{.names = facts.names,
-                  .value = facts.is_flag ? "" : facts.type_name,
-                  .description = facts.description,
-                  .default_value = facts.default_text,
-                  .required = facts.required,
-                  .repeated = facts.repeated};
-  if (text.value.find('|') != text.value.npos) text.choices = split(text.value, '|');
-  if (text.default_value == "[]" || text.default_value == "{}") text.default_value.clear();
-  return text;
-}
-
 }  // namespace
-
-bool OptionText::is_file() const {
-  return choices.empty() && (value.find("FILE") != value.npos || names.front() == "FILE");
-}
-
-bool OptionText::is_folder() const {
-  const std::string& what = names.front().front() == '-' ? value : names.front();
-  return choices.empty() && (what == "FOLDER" || what == "DIR");
-}
 
 std::string CommandText::usage() const {
   std::string line = "tfrecord " + name + " [OPTIONS]";
-  for (const OptionText& argument : arguments) {
+  for (const OptionFacts& argument : arguments) {
     const std::string text = argument.names.front() + (argument.repeated ? "..." : "");
     line += argument.required ? " " + text : " [" + text + "]";
   }
@@ -73,15 +45,11 @@ std::string CommandText::usage() const {
 }
 
 CommandText command_text(const Command& command, const ArgumentParser& app) {
-  CommandText text{.name = command.name,
-                   .summary = command.summary,
-                   .description = command.description,
-                   .examples = command.examples,
-                   .answers_no = command.answers_no};
+  CommandText text{command};
   while (text.examples.ends_with('\n')) text.examples.pop_back();
   for (const Option& option : app.options()) {
-    const OptionFacts facts = option.facts();
-    (facts.is_argument ? text.arguments : text.options).push_back(option_text(facts));
+    OptionFacts facts = option.facts();
+    (facts.is_argument ? text.arguments : text.options).push_back(std::move(facts));
   }
   // Last, because the command's own options are needed more often.
   text.options.push_back({.names = {"-h", "--help"}, .description = "Print this help"});
@@ -184,14 +152,15 @@ constexpr size_t kWidth = 80;
 constexpr size_t kColumn = 30;  // column of descriptions
 
 // "  -o, --output FILE"; long options are aligned if there is no short one.
-std::string left_side(const OptionText& option) {
+std::string left_side(const OptionFacts& option) {
   std::string names;
   for (const std::string& name : option.names) {
     names.append(names.empty() ? "" : ", ").append(name);
   }
   if (names.starts_with("--")) names.insert(0, "    ");
   if (option.names.front().front() != '-' && option.repeated) names += "...";
-  if (!option.value.empty() && option.names.front().front() == '-') names += " " + option.value;
+  if (!option.type_name.empty() && option.names.front().front() == '-')
+    names += " " + option.type_name;
   return "  " + names;
 }
 
@@ -204,12 +173,12 @@ std::string row(std::string left, const std::string& description) {
   return left + right.substr(kColumn);
 }
 
-std::string rows(const std::string& title, const std::vector<OptionText>& options) {
+std::string rows(const std::string& title, const std::vector<OptionFacts>& options) {
   if (options.empty()) return "";
   std::string text = "\n" + title + ":\n";
-  for (const OptionText& option : options) {
+  for (const OptionFacts& option : options) {
     std::string description = option.description;
-    if (!option.default_value.empty()) description += " (default: " + option.default_value + ")";
+    if (!option.default_text.empty()) description += " (default: " + option.default_text + ")";
     text += row(left_side(option), description);
   }
   return text;

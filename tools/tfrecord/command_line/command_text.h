@@ -12,29 +12,9 @@
 
 namespace recordpipe {
 
-// An option, a flag, or a positional argument.
-struct OptionText {
-  std::vector<std::string> names = {};    // {"-o", "--output"}; for an argument {"FILE"}
-  std::string value = {};                 // "FILE", "auto|none|gzip"; "" for a flag
-  std::vector<std::string> choices = {};  // allowed values, if limited: {"auto", "none", "gzip"}
-  std::string description = {};           // a phrase, without a full stop
-  std::string default_value = {};         // "" if there is none worth showing
-  bool required = false;
-  bool repeated = false;  // takes several values
-
-  // The kind of an argument, or of an option's value; for completions.
-  bool is_file() const;
-  bool is_folder() const;
-};
-
-struct CommandText {
-  std::string name = {};         // "index"
-  std::string summary = {};      // "Writes the index that DALI reads"
-  std::string description = {};  // paragraphs
-  std::string examples = {};     // lines, each indented by two spaces
-  std::string answers_no = {};   // "a file is damaged"
-  std::vector<OptionText> arguments = {};
-  std::vector<OptionText> options = {};
+struct CommandText : Command {
+  std::vector<OptionFacts> arguments = {};
+  std::vector<OptionFacts> options = {};
 
   // "tfrecord index [OPTIONS] FILE..."
   std::string usage() const;

@@ -4,14 +4,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
-#include <string>
 
 #include <fmt/format.h>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/csv_examples.h"
-#include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 namespace {

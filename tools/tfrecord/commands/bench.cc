@@ -17,7 +17,6 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/file_rates.h"
-#include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -1,7 +1,5 @@
 // tfrecord cat: concatenates the records of files.
 #include <memory>
-#include <optional>
-#include <string>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -20,14 +18,14 @@ namespace {
 
 struct CatArguments {
   InputArguments inputs = {};
-  RecordOutputArguments output = {.path = "-"};
+  RecordOutputArguments output = {.options = {.path = "-"}};
   bool json = false;
 };
 
 ExitCode cat(const CommandContext& context, const CatArguments& arguments) {
   check_record_output(arguments.output);
-  check_json_summary(arguments.json, arguments.output.path);
-  if (arguments.output.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
+  check_json_summary(arguments.json, arguments.output.options.path);
+  if (arguments.output.options.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
     throw UsageError(
         "records are not printed on a terminal: give -o FILE or use a pipe (tfrecord show prints "
         "them as text)");
@@ -40,7 +38,7 @@ ExitCode cat(const CommandContext& context, const CatArguments& arguments) {
   context.progress.clear();
   if (arguments.json) {
     print_json_summary(context, {{"files", to_json(report.files)}});
-  } else if (arguments.output.path != "-") {
+  } else if (arguments.output.options.path != "-") {
     print_summary(context, describe(report.files));
   }
   return ExitCode::ok;
@@ -69,8 +67,8 @@ Command cat_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<CatArguments>();
             add_inputs(app, arguments->inputs);
-            add_output(app, arguments->output.path);
-            add_compression(app, arguments->output.compression);
+            add_output(app, arguments->output.options.path);
+            add_compression(app, arguments->output.options.compression);
             add_json_summary(app, arguments->json);
             return [arguments](const CommandContext& context) { return cat(context, *arguments); };
           }};

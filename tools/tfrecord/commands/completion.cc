@@ -56,7 +56,7 @@ complete -F _tfrecord tfrecord
 )";
 
 // Returns the command that completes a value of `option`; "" if the values are unknown.
-std::string bash_values(const OptionText& option) {
+std::string bash_values(const OptionFacts& option) {
   if (!option.choices.empty()) {
     return fmt::format("_tfrecord_words {} \"$current\"",
                        single_quoted(joined(option.choices, " ")));
@@ -68,9 +68,9 @@ std::string bash_values(const OptionText& option) {
 std::string bash_case(const CommandText& command) {
   std::string text = fmt::format("    {})\n      case $previous in\n", command.name);
   std::vector<std::string> names;
-  for (const OptionText& option : command.options) {
+  for (const OptionFacts& option : command.options) {
     names.insert(names.end(), option.names.begin(), option.names.end());
-    if (option.value.empty()) continue;
+    if (option.type_name.empty()) continue;
     std::string values = bash_values(option);
     if (!values.empty()) values += "; ";
     text += fmt::format("        {}) {}return ;;\n", joined(option.names, "|"), values);
@@ -81,7 +81,7 @@ std::string bash_case(const CommandText& command) {
                   single_quoted(joined(names, " ")));
   // Simplification: every argument is completed like the first one that can be.
   std::string values;
-  for (const OptionText& argument : command.arguments) {
+  for (const OptionFacts& argument : command.arguments) {
     if (values.empty()) values = bash_values(argument);
   }
   if (!values.empty()) text += "      else\n        " + values + "\n";
@@ -130,7 +130,7 @@ std::string zsh_text(const std::string& text) {
   return out;
 }
 
-std::string zsh_values(const OptionText& option) {
+std::string zsh_values(const OptionFacts& option) {
   if (!option.choices.empty()) return "(" + joined(option.choices, " ") + ")";
   if (option.is_folder()) return "_files -/";
   return option.is_file() ? "_files" : " ";
@@ -138,16 +138,16 @@ std::string zsh_values(const OptionText& option) {
 
 std::string zsh_case(const CommandText& command) {
   std::string text = fmt::format("        {})\n          _arguments -s", command.name);
-  for (const OptionText& option : command.options) {
+  for (const OptionFacts& option : command.options) {
     const std::string value =
-        option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_values(option);
+        option.type_name.empty() ? "" : ":" + zsh_text(option.type_name) + ":" + zsh_values(option);
     const std::string shut_out = option.repeated ? "" : "(" + joined(option.names, " ") + ")";
     for (const std::string& name : option.names) {
       text += " \\\n            " + single_quoted((option.repeated ? "*" : shut_out) + name + "[" +
                                                   zsh_text(option.description) + "]" + value);
     }
   }
-  for (const OptionText& argument : command.arguments) {
+  for (const OptionFacts& argument : command.arguments) {
     text += " \\\n            " +
             single_quoted(std::string(argument.repeated ? "*" : "") + ":" +
                           zsh_text(argument.names.front()) + ":" + zsh_values(argument));
@@ -194,7 +194,7 @@ std::string fish_quoted(const std::string& text) {
 }
 
 // Returns the options of `complete` for the values of an option or argument.
-std::string fish_values(const OptionText& option) {
+std::string fish_values(const OptionFacts& option) {
   if (!option.choices.empty()) return "-x -a " + fish_quoted(joined(option.choices, " "));
   if (option.is_folder()) return "-x -a '(__fish_complete_directories)'";
   return option.is_file() ? "-r -F" : "-x";
@@ -204,15 +204,15 @@ std::string fish_lines(const CommandText& command) {
   const std::string start =
       fmt::format("complete -c tfrecord -n '__fish_seen_subcommand_from {}'", command.name);
   std::string text;
-  for (const OptionText& option : command.options) {
+  for (const OptionFacts& option : command.options) {
     text += start;
     for (const std::string& name : option.names) {
       text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
-    if (!option.value.empty()) text += " " + fish_values(option);
+    if (!option.type_name.empty()) text += " " + fish_values(option);
     text += " -d " + fish_quoted(option.description) + "\n";
   }
-  for (const OptionText& argument : command.arguments) {
+  for (const OptionFacts& argument : command.arguments) {
     if (!argument.choices.empty()) text += start + " " + fish_values(argument) + "\n";
     if (argument.is_file()) return text + start + " -F\n";  // as all that follow
   }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/toolkit/jobs/convert_plan.h"
 #include "dataset/toolkit/jobs/convert_records.h"
 #include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/base/error.h"
@@ -19,13 +18,11 @@
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/output_arguments.h"
-#include "tools/tfrecord/records/plan_output.h"
 #include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -36,34 +33,21 @@ namespace {
 struct ConvertArguments {
   InputArguments input = {};
   RecordOutputArguments output = {};
-  ShardOutputArguments shards = {};
-  bool shuffle = false;
-  std::string temporary_directory = {};
-  std::optional<MessageKind> kind = {};
+  ShardJob shards = {};
+  ConvertOptions options = {};  // all that the command line says in plain values
   std::string where = {};
-  std::optional<double> fraction = {};
-  std::optional<uint64_t> sample_count = {};
-  std::optional<uint64_t> limit = {};
-  uint64_t seed = 0;
   std::vector<std::string> select = {};
   std::vector<std::string> drop = {};
   std::vector<std::string> rename = {};
   std::optional<uint64_t> resize = {};
   std::optional<uint64_t> quality = {};
   std::vector<std::string> images = {};
-  std::string split_by = {};
   bool skip_corrupt = false;
   bool dry_run = false;
   bool json = false;
 };
 
 constexpr uint64_t kQuality = 90;
-
-// Returns nullopt, which keeps all features, if no feature was named.
-std::optional<FeatureNames> selected(const std::vector<std::string>& names) {
-  if (names.empty()) return std::nullopt;
-  return FeatureNames(names.begin(), names.end());
-}
 
 FeatureEdit edit_of(const ConvertArguments& arguments) {
   FeatureEdit edit;
@@ -72,7 +56,9 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
                           .short_side = *arguments.resize,
                           .quality = static_cast<int>(arguments.quality.value_or(kQuality))});
   }
-  edit.select = selected(arguments.select);
+  if (!arguments.select.empty()) {
+    edit.select.emplace(arguments.select.begin(), arguments.select.end());
+  }
   edit.drop = {arguments.drop.begin(), arguments.drop.end()};
   for (const std::string& rename : arguments.rename) {
     const size_t equals = rename.find('=');
@@ -92,48 +78,47 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
   return edit;
 }
 
-RecordSelection selection_of(const ConvertArguments& arguments) {
-  RecordSelection selection = {.fraction = arguments.fraction,
-                               .seed = arguments.seed,
-                               .limit = arguments.limit,
-                               .edit = edit_of(arguments),
-                               .threads = arguments.output.threads};
-  selection.where = where_of(arguments.where);
-  selection.edit.kind = arguments.kind;
-  return selection;
-}
-
-// The options without the inputs' paths and the output.
+// Without the inputs' paths and the output's stream.
 ConvertOptions options_of(const ConvertArguments& arguments) {
-  ConvertOptions options = {.input = {.reading = arguments.input.reading,
-                                      .on_damage = on_damage_of(arguments.skip_corrupt)},
-                            .split = {.parts = split_parts(arguments.output)},
-                            .selection = selection_of(arguments),
-                            .sample_count = arguments.sample_count,
-                            .shuffle = arguments.shuffle,
-                            .temporary_directory = arguments.temporary_directory};
-  if (!arguments.split_by.empty()) options.split.key = arguments.split_by;
+  ConvertOptions options = arguments.options;
+  options.input.reading = arguments.input.reading;
+  options.output = options_of(arguments.output);
+  RecordSelection& selection = options.selection;
+  selection.where = where_of(arguments.where);
+  selection.edit = edit_of(arguments);
+  selection.edit.kind = arguments.options.selection.edit.kind;
+  selection.threads = options.output.threads;
+  options.input.on_damage = on_damage_of(arguments.skip_corrupt);
   return options;
 }
 
+// Has `skipped`, which must outlive the result, report what is skipped.
+void report_to(SkippedDamage& skipped, ConvertOptions& options) {
+  options.input.damaged = skipped.sink();
+  if (options.input.on_damage == OnDamage::raise || !options.selection.edit.replace) return;
+  options.selection.on_failed_edit = [&](const Error& error) { skipped.skip_record(error); };
+}
+
 void check(const ConvertArguments& arguments) {
-  check_shard_output(arguments.shards, arguments.output.path);
+  const RecordOutputOptions& output = arguments.output.options;
+  const ConvertOptions& options = arguments.options;
+  check_shard_output(arguments.shards, output.path);
   check_record_output(arguments.output);
-  const bool mixes = arguments.output.many() || !arguments.output.split.empty() ||
-                     arguments.shuffle || arguments.sample_count || arguments.limit;
-  if (arguments.shards.is_given() && mixes) {
+  const bool mixes = output.many() || !arguments.output.parts.empty() || options.shuffle ||
+                     options.sample_count || options.selection.limit;
+  if (!arguments.shards.folder.empty() && mixes) {
     throw UsageError(
         "--shards, --max-bytes, --split, --shuffle, --sample-count and --limit are of all inputs "
         "together: "
         "they need -o, not --to-dir");
   }
-  if (!arguments.split_by.empty() && arguments.output.split.empty()) {
+  if (output.split.key && arguments.output.parts.empty()) {
     throw UsageError("--split-by belongs to --split");
   }
-  if (arguments.fraction && arguments.sample_count) {
+  if (options.selection.fraction && options.sample_count) {
     throw UsageError("--sample and --sample-count are two ways to sample: give one of them");
   }
-  check_json_summary(arguments.json, arguments.output.path);
+  check_json_summary(arguments.json, output.path);
   if (!arguments.resize && (arguments.quality || !arguments.images.empty())) {
     throw UsageError("--quality and --image belong to --resize");
   }
@@ -141,20 +126,23 @@ void check(const ConvertArguments& arguments) {
 }
 
 // All that determines an output of --to-dir, except its input.
-std::string operation_of(const ConvertArguments& arguments) {
-  const RecordReadOptions& reading = arguments.input.reading;
-  nlohmann::ordered_json options = {
-      {"compression", arguments.output.compression
-                          ? std::string(to_string(*arguments.output.compression))
-                          : "as the input"},
-      {"level", arguments.output.level},
+std::string operation_of(const ConvertArguments& arguments, const ConvertOptions& options) {
+  const RecordOutputOptions& output = options.output;
+  const RecordReadOptions& reading = options.input.reading;
+  const RecordSelection& selection = options.selection;
+  nlohmann::ordered_json operation = {
+      {"compression",
+       output.compression ? std::string(to_string(*output.compression)) : "as the input"},
+      {"level", output.fast    ? "fast"
+                : output.level ? std::to_string(*output.level)
+                               : ""},
       {"input_compression", reading.compression ? static_cast<int>(*reading.compression) : -1},
       {"check_crc", reading.crc != CrcCheck::never},
       {"max_record_size", reading.max_record_size},
-      {"kind", arguments.kind ? to_string(*arguments.kind) : ""},
+      {"kind", selection.edit.kind ? to_string(*selection.edit.kind) : ""},
       {"where", arguments.where},
-      {"sample", arguments.fraction.value_or(1)},
-      {"seed", arguments.fraction ? arguments.seed : 0},
+      {"sample", selection.fraction.value_or(1)},
+      {"seed", selection.fraction ? selection.seed : 0},
       {"select", arguments.select},
       {"drop", arguments.drop},
       {"rename", arguments.rename},
@@ -162,76 +150,66 @@ std::string operation_of(const ConvertArguments& arguments) {
       {"quality", arguments.quality.value_or(kQuality)},
       {"image", arguments.images},
       {"skip_corrupt", arguments.skip_corrupt}};
-  return "convert " + options.dump();
+  return "convert " + operation.dump();
+}
+
+// --to-dir with --dry-run.
+ExitCode plan_each(const CommandContext& context, const ConvertArguments& arguments,
+                   ConvertOptions options) {
+  const FilesAndFolders& inputs = arguments.input.files.found(context);
+  options.input.paths = inputs.files;
+  InputProgress progress(context, "count", inputs.files);
+  ConvertPlan plan = plan_conversion(work_of(context, progress), options);
+  plan.outputs.clear();
+  const auto names = shard_names(inputs.files, options.output.compression, inputs.folders);
+  for (size_t i = 0; i < names.size(); ++i) {
+    try {
+      (void)compression_of_shard(context.files, inputs.files[i], options.output.compression,
+                                 options.input.reading);
+      plan.outputs.push_back(arguments.shards.folder + "/" + names[i]);
+    } catch (const Error& error) {  // as at its turn
+      if (!arguments.shards.keep_going || error.kind() == ErrorKind::cancelled) throw;
+      print_note(context, "convert", text_of(error));
+    }
+  }
+  context.progress.clear();
+  return print_plan(context, plan, arguments.json);
 }
 
 // --to-dir.
-ExitCode convert_each(const CommandContext& context, const ConvertArguments& arguments) {
+ExitCode convert_each(const CommandContext& context, const ConvertArguments& arguments,
+                      const ConvertOptions& options) {
   const FilesAndFolders& inputs = arguments.input.files.found(context);
-  if (arguments.dry_run) {
-    ConvertOptions options = options_of(arguments);
-    options.input.paths = inputs.files;
-    InputProgress progress(context, "count", inputs.files);
-    ConvertPlan plan = plan_conversion(work_of(context, progress), options);
-    plan.outputs.clear();
-    const auto names = shard_names(inputs.files, arguments.output.compression, inputs.folders);
-    for (size_t i = 0; i < names.size(); ++i) {
-      try {
-        (void)compression_of_shard(context.files, inputs.files[i], arguments.output.compression,
-                                   arguments.input.reading);
-        plan.outputs.push_back(arguments.shards.folder + "/" + names[i]);
-      } catch (const Error& error) {  // as at its turn
-        if (!arguments.shards.keep_going || error.kind() == ErrorKind::cancelled) throw;
-        print_note(context, "convert", text_of(error));
-      }
-    }
-    context.progress.clear();
-    return print_plan(context, plan, arguments.json);
-  }
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // of the next two
   size_t converted = 0;
-  JobFeatures features(selection_of(arguments));
+  JobFeatures features(options.selection);
   const auto make = [&](const ShardToMake& shard) {
-    ConvertOptions options = options_of(arguments);
-    options.input.paths = {shard.input};
-    options.selection.seed = shard.seed;
-    options.selection.is_part = true;
-    options.selection.threads = shard.threads;
-    RecordOutputArguments output = arguments.output;
-    output.path = shard.output;
-    output.compression = compression_of_shard(context.files, shard.input, output.compression,
-                                              arguments.input.reading);
-    output.threads = shard.threads;
-    options.output = record_output_options(context, output);
+    ConvertOptions one = options;
+    one.input.paths = {shard.input};
+    one.selection.seed = shard.seed;
+    one.selection.is_part = true;
+    one.selection.threads = one.output.threads = shard.threads;
+    one.output.path = shard.output;
+    one.output.compression = compression_of_shard(
+        context.files, shard.input, options.output.compression, options.input.reading);
     SkippedDamage skipped(context, "convert");
-    options.input.damaged = [&](const std::string& path, const DamagedRegion& region) {
-      const std::lock_guard lock(mutex);
-      skipped.skip(path, region);
-    };
-    if (arguments.skip_corrupt && arguments.resize) {
-      options.selection.on_failed_edit = [&](const Error& error) {
-        const std::lock_guard lock(mutex);
-        skipped.skip_record(error);
-      };
-    }
-    const ConvertReport report = convert_records(shard.work, std::move(options));
+    report_to(skipped, one);
+    const ConvertReport report = convert_records(shard.work, std::move(one));
     const std::lock_guard lock(mutex);
     ++converted;
     features.add(report.features);
-    return ShardCounts{.records = report.files.at(0).records,
-                       .regions_skipped = skipped.regions(),
-                       .bytes_skipped = skipped.bytes(),
-                       .compressed_bytes_skipped = skipped.compressed_bytes()};
+    return ShardCounts{.records = report.files.at(0).records, .skipped = skipped.counts()};
   };
-  const ExitCode status = run_shard_command(context, arguments.shards,
-                                            {.name = "convert",
-                                             .operation = operation_of(arguments),
-                                             .inputs = inputs,
-                                             .compression = arguments.output.compression,
-                                             .seed = arguments.seed,
-                                             .threads = arguments.output.threads,
-                                             .json = arguments.json,
-                                             .make = make});
+  ShardJob job = arguments.shards;
+  job.operation = operation_of(arguments, options);
+  job.threads = options.output.threads;
+  const ExitCode status = run_shard_command(context, {.name = "convert",
+                                                      .job = std::move(job),
+                                                      .inputs = inputs,
+                                                      .compression = options.output.compression,
+                                                      .seed = options.selection.seed,
+                                                      .json = arguments.json,
+                                                      .make = make});
   try {
     print_note(context, "convert", features.require_found_in_any(converted == inputs.files.size()));
     return status;
@@ -246,13 +224,17 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
 
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
-  if (arguments.shards.is_given()) return convert_each(context, arguments);
   ConvertOptions options = options_of(arguments);
+  if (!arguments.shards.folder.empty()) {
+    return arguments.dry_run ? plan_each(context, arguments, std::move(options))
+                             : convert_each(context, arguments, options);
+  }
   options.input.paths = arguments.input.files.paths(context);
-  options.output = record_output_options(context, arguments.output);
+  const std::string& path = options.output.path;
+  options.output.open_stream = [&] { return open_if_stream(context, path); };
   const bool may_spill = options.shuffle || options.needs_count();
   if (may_spill && options.temporary_directory.empty()) {
-    options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
+    options.temporary_directory = temporary_directory_for(context.files, path);
   }
   if (options.needs_count()) {
     require_readable_twice(context.files, options.input.paths,
@@ -266,14 +248,9 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
     return print_plan(context, plan, arguments.json);
   }
   SkippedDamage skipped(context, "convert");
-  options.input.damaged = skipped.sink();
-  if (arguments.skip_corrupt && arguments.resize) {
-    options.selection.on_failed_edit = [&](const Error& error) { skipped.skip_record(error); };
-  }
+  report_to(skipped, options);
   InputProgress progress(context, "convert", options.input.paths);
-  const bool selects = options.selection.where.has_value();
-  const ConvertReport report =
-      convert_records(work_of(context, progress, "convert"), std::move(options));
+  const ConvertReport report = convert_records(work_of(context, progress, "convert"), options);
   context.progress.clear();
   skipped.sum_up();
   if (arguments.json) {
@@ -281,53 +258,56 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
     skipped.add_to(summary);
     if (arguments.resize) summary["records_skipped"] = skipped.records();
     print_json_summary(context, summary);
-  } else if (arguments.output.path != "-") {
-    const std::string why =
-        selects && report.taken == 0
-            ? fmt::format("; --where matches none of {}", counted(report.read, "record"))
-            : "";
-    print_summary(context, describe(report.files) + why);
+  } else if (path != "-") {
+    const bool none_matches = options.selection.where && report.taken == 0;
+    print_summary(context, describe(report.files) +
+                               (none_matches ? fmt::format("; --where matches none of {}",
+                                                           counted(report.read, "record"))
+                                             : ""));
   }
   return ExitCode::ok;
 }
 
 CommandAction define_convert(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
+  ConvertOptions& options = arguments->options;
+  RecordOutputOptions& output = arguments->output.options;
   add_inputs(app, arguments->input);
   add_record_output(app, arguments->output, [&given = *arguments](const CommandContext& context) {
-    ConvertOptions options = options_of(given);
-    options.input.paths = given.input.files.paths(context);
-    return options.may_replace_input();
+    ConvertOptions all = options_of(given);
+    all.input.paths = given.input.files.paths(context);
+    return all.may_replace_input();
   }).description("Output file, unless --to-dir is given; - is standard output");
-  app.add_option("--split", arguments->output.split,
+  app.add_option("--split", arguments->output.parts,
                  "Divide the records into splits: OUTPUT-NAME gets this fraction of them")
       .comma_separated()
       .type_name("NAME=FRACTION,...");
-  app.add_option("--split-by", arguments->split_by,
-                 "Feature that determines the split: records with equal values are in the same one "
-                 "(default: each record is drawn at random)")
+  app.add_option_function(
+         "--split-by", [&output](const std::string& feature) { output.split.key = feature; },
+         "Feature that determines the split: records with equal values are in the same one "
+         "(default: each record is drawn at random)")
       .type_name("FEATURE");
-  add_shard_output(app, arguments->shards, arguments->input.files, arguments->output.compression);
-  app.add_flag("--shuffle", arguments->shuffle,
+  add_shard_output(app, arguments->shards, arguments->input.files, output.compression);
+  app.add_flag("--shuffle", options.shuffle,
                "Shuffle the records (all orders are equally likely); records that don't fit into "
                "memory go to temporary files");
-  app.add_option("--tmp-dir", arguments->temporary_directory,
+  app.add_option("--tmp-dir", options.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
-  add_kind(app, arguments->kind);
+  add_kind(app, options.selection.edit.kind);
   add_where(app, arguments->where);
-  app.add_option("--sample", arguments->fraction, "Take each record with this probability")
+  app.add_option("--sample", options.selection.fraction, "Take each record with this probability")
       .check(number_between(0, 1))
       .type_name("FRACTION");
-  app.add_option("--sample-count", arguments->sample_count, "Take N records, drawn at random")
+  app.add_option("--sample-count", options.sample_count, "Take N records, drawn at random")
       .check(whole_number())
       .type_name("N");
-  app.add_option("--seed", arguments->seed,
+  app.add_option("--seed", options.selection.seed,
                  "Random seed for --shuffle, --sample, --sample-count and --split")
       .check(whole_number())
       .type_name("S")
       .show_default();
-  add_limit(app, arguments->limit);
+  add_limit(app, options.selection.limit);
   add_features(app, arguments->select, "Keep only these features");
   app.add_option("--drop", arguments->drop, "Leave these features out")
       .comma_separated()

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/base/error.h"
@@ -100,20 +99,16 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
     return file;
   };
   // All threads look into the records of one file at a time.
-  const size_t threads = reads ? 1 : thread_count(arguments.threads);
-  for_each_file<Counted>(
-      paths.size(), threads, [&](size_t number) { return turn_of_headers(work, paths[number]); },
-      count_file,
-      [&](Counted file) {
-        if (!file.error.empty()) {
-          context.progress.warn("tfrecord count: " + file.error);
-          status = ExitCode::trouble;
-        }
-        total += file.records;
-        files.push_back(std::move(file));
-        return true;
-      },
-      files_at_once(context.files, paths, threads));
+  const size_t threads = reads ? 1 : arguments.threads;
+  for_each_file<Counted>(work, paths, threads, turn_of_headers, count_file, [&](Counted file) {
+    if (!file.error.empty()) {
+      context.progress.warn("tfrecord count: " + file.error);
+      status = ExitCode::trouble;
+    }
+    total += file.records;
+    files.push_back(std::move(file));
+    return true;
+  });
   print_note(context, "count", matches.require_possible(status == ExitCode::ok));
   context.progress.clear();
   skipped.sum_up();

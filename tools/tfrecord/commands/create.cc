@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -111,9 +109,10 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   }
   options.delimiter = delimiter_of(arguments.delimiter, format);
   options.types = parse_types(arguments.types);
-  options.threads = arguments.output.threads;
+  options.threads = arguments.output.options.threads;
   if (options.temporary_directory.empty()) {
-    options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
+    options.temporary_directory =
+        temporary_directory_for(context.files, arguments.output.options.path);
   }
   if (format == "json") return json_source(context, paths, options);
   if (is_csv) return csv_source(context, paths, options);
@@ -137,7 +136,7 @@ std::vector<uint64_t> count_records(const CommandContext& context, ExampleSource
 
 ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
   check_record_output(arguments.output);
-  check_json_summary(arguments.json, arguments.output.path);
+  check_json_summary(arguments.json, arguments.output.options.path);
   const auto source = open_source(context, arguments);
   RecordOutput output(context.files, record_output_options(context, arguments.output),
                       count_records(context, *source, arguments));
@@ -145,7 +144,7 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
   const std::vector<WrittenFile> written = output.close();
   if (arguments.json) {
     print_json_summary(context, {{"files", to_json(written)}});
-  } else if (arguments.output.path != "-") {
+  } else if (arguments.output.options.path != "-") {
     print_summary(context, describe(written));
   }
   return ExitCode::ok;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,6 @@
 #include <exception>
 #include <map>
 #include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/files/file_facts.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/base/error.h"
@@ -230,8 +229,7 @@ ExitCode print_info(const CommandContext& context, const InfoArguments& argument
   const FileWork work = work_of(context, progress);
   // Headers take little of any file: none is worth more than one thread.
   for_each_file<FileFacts>(
-      paths.size(), available_cpus(),
-      [&](size_t number) { return turn_of_headers(work, paths[number]); },
+      work, paths, 0, turn_of_headers,
       [&](FileShare share) {
         return find_file_facts(work, paths[share.number], arguments.inputs.reading,
                                share.turn.status, arguments.kind);
@@ -243,8 +241,7 @@ ExitCode print_info(const CommandContext& context, const InfoArguments& argument
         }
         report.add(facts);
         return true;
-      },
-      files_at_once(context.files, paths, available_cpus()));
+      });
   context.progress.clear();
   const Display display(context, arguments.display, arguments.output);
   Output output(context, arguments.output);

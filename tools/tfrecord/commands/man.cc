@@ -8,7 +8,6 @@
 #include "recordpipe/base/version.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/command_text.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 
@@ -68,16 +67,17 @@ std::string paragraphs(const std::string& text) {
   return out + (last == TextBlock::Kind::verbatim ? ".fi\n" : "");
 }
 
-std::string item(const OptionText& option) {
+std::string item(const OptionFacts& option) {
   std::string names;
   for (const std::string& name : option.names) {
     names.append(names.empty() ? "" : ", ").append("\\fB" + escaped(name) + "\\fR");
   }
   const bool is_argument = option.names.front().front() != '-';
   if (is_argument && option.repeated) names += "...";
-  if (!is_argument && !option.value.empty()) names += " \\fI" + escaped(option.value) + "\\fR";
+  if (!is_argument && !option.type_name.empty())
+    names += " \\fI" + escaped(option.type_name) + "\\fR";
   std::string text = ".TP\n" + names + "\n" + escaped(option.description);
-  if (!option.default_value.empty()) text += " (default: " + escaped(option.default_value) + ")";
+  if (!option.default_text.empty()) text += " (default: " + escaped(option.default_text) + ")";
   return text + ".\n";
 }
 
@@ -93,9 +93,9 @@ std::string man_page(const CommandText& command) {
                      escaped(command.summary) + ".\n";
   if (!command.description.empty()) page += ".PP\n" + paragraphs(command.description);
   if (!command.arguments.empty()) page += ".SH ARGUMENTS\n";
-  for (const OptionText& argument : command.arguments) page += item(argument);
+  for (const OptionFacts& argument : command.arguments) page += item(argument);
   page += ".SH OPTIONS\n";
-  for (const OptionText& option : command.options) page += item(option);
+  for (const OptionFacts& option : command.options) page += item(option);
   return page + ".SH EXAMPLES\n" + verbatim(command.examples) + ".SH EXIT STATUS\n" +
          escaped(exit_statuses(command.answers_no)) + "\n.SH SEE ALSO\n.BR tfrecord (1)\n";
 }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,7 +35,7 @@ struct SalvageArguments {
   FileArguments files = FileArguments();
   RecordReadOptions reading = {};
   std::string output = {};
-  ShardOutputArguments shards = {};
+  ShardJob shards = {};
   std::optional<Compression> compression = {};
   size_t threads = 0;
   bool json = false;
@@ -61,9 +60,7 @@ ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& c
                                            shard.threads, {.damaged = [](const auto&) {}}, writer);
     if (!totals.intact()) {
       was_damaged = true;
-      context.progress.warn(
-          fmt::format("{}: {}", shown_path(shard.input),
-                      describe_damage(totals.regions, totals.lost, totals.compressed_lost)));
+      context.progress.warn(fmt::format("{}: {}", shown_path(shard.input), describe(totals.lost)));
       if (totals.records == 0) {
         throw Error({.kind = ErrorKind::corrupted,
                      .path = shard.input,
@@ -74,25 +71,23 @@ ExitCode salvage_each(const SalvageArguments& arguments, const CommandContext& c
     writer.close();
     throw_if_stopped(shard.work.stop, shard.output);
     file.commit();
-    return ShardCounts{.records = totals.records,
-                       .regions_skipped = totals.regions,
-                       .bytes_skipped = totals.lost,
-                       .compressed_bytes_skipped = totals.compressed_lost};
+    return ShardCounts{.records = totals.records, .skipped = totals.lost};
   };
-  const ExitCode status = run_shard_command(context, arguments.shards,
-                                            {.name = "salvage",
-                                             .operation = "salvage " + options.dump(),
-                                             .inputs = inputs,
-                                             .compression = arguments.compression,
-                                             .threads = arguments.threads,
-                                             .json = arguments.json,
-                                             .make = make});
+  ShardJob job = arguments.shards;
+  job.operation = "salvage " + options.dump();
+  job.threads = arguments.threads;
+  const ExitCode status = run_shard_command(context, {.name = "salvage",
+                                                      .job = std::move(job),
+                                                      .inputs = inputs,
+                                                      .compression = arguments.compression,
+                                                      .json = arguments.json,
+                                                      .make = make});
   return combined(status, was_damaged ? ExitCode::no : ExitCode::ok);
 }
 
 ExitCode salvage(const SalvageArguments& arguments, const CommandContext& context) {
   check_shard_output(arguments.shards, arguments.output);
-  if (arguments.shards.is_given()) return salvage_each(arguments, context);
+  if (!arguments.shards.folder.empty()) return salvage_each(arguments, context);
   const auto paths = arguments.files.paths(context);
   check_json_summary(arguments.json, arguments.output);
   require_name_of_records(arguments.output);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/describe/survey.h"
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -50,13 +51,7 @@ std::string as_json(const InferredSchema& schema) {
   if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
   if (schema.left_out > 0) json["left_out"] = schema.left_out;
   add_undecided(schema.undecided, json);
-  if (schema.skipped.regions > 0) {
-    json["regions_skipped"] = schema.skipped.regions;
-    json["bytes_skipped"] = schema.skipped.bytes;
-  }
-  if (schema.skipped.compressed_bytes > 0) {
-    json["compressed_bytes_skipped"] = schema.skipped.compressed_bytes;
-  }
+  add_skipped(schema.skipped, json);
   return json_line(json);
 }
 

@@ -13,7 +13,6 @@
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/display.h"
 #include "tools/tfrecord/io/inputs.h"

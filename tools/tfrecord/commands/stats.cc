@@ -15,7 +15,6 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/schema_text.h"
-#include "tools/tfrecord/text/stats_table.h"
 
 namespace recordpipe {
 namespace {

@@ -17,7 +17,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/damage_report.h"
-#include "tools/tfrecord/records/manifest_check.h"
+#include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -112,8 +112,7 @@ class Verification {
   ExitCode written(const std::string& path, std::string_view text, const ScanTotals& totals) {
     ++(totals.intact() ? intact_ : damaged_);
     sum_.records += totals.records;
-    sum_.lost += totals.lost;
-    sum_.compressed_lost += totals.compressed_lost;
+    sum_.lost.merge(totals.lost);
     out_.write(text);
     if (arguments_.damaged && !totals.intact()) out_.write(without_secrets(path) + "\n");
     out_.flush_soon();
@@ -127,9 +126,9 @@ class Verification {
     const uint64_t unreadable = files_ - intact_ - damaged_;
     if (unreadable > 0) text += fmt::format(", {} unreadable", grouped(unreadable));
     text += fmt::format("; {}", counted(sum_.records, "intact record"));
-    if (damaged_ > 0) text += fmt::format(", {} lost", byte_count(sum_.lost));
-    if (sum_.compressed_lost > 0) {
-      text += fmt::format(", and {}", counted(sum_.compressed_lost, "compressed byte"));
+    if (damaged_ > 0) text += fmt::format(", {} lost", byte_count(sum_.lost.bytes));
+    if (sum_.lost.compressed_bytes > 0) {
+      text += fmt::format(", and {}", counted(sum_.lost.compressed_bytes, "compressed byte"));
     }
     return text + "\n";
   }

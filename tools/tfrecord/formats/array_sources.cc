@@ -13,7 +13,6 @@
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/archive.h"
-#include "recordpipe/http/url.h"
 #include "recordpipe/toolkit/numpy.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"

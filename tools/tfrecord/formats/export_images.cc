@@ -18,6 +18,7 @@
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/atomic_folder.h"
+#include "tools/tfrecord/io/text_input.h"
 
 namespace recordpipe {
 namespace {
@@ -78,23 +79,6 @@ class LabelFolders {
   bool all_numbers_ = true;
 };
 
-// Reads a file of names, one a line.
-std::vector<std::string> read_labels(const CommandContext& context, const std::string& path) {
-  std::vector<std::string> names;
-  if (path.empty()) return names;
-  constexpr size_t kLargestFile = size_t{64} << 20;
-  const std::vector<std::byte> bytes = read_all(*context.files.open_source(path), kLargestFile);
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    names.emplace_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return names;
-}
-
 // The last part of a path in a record, without its ending.
 std::string_view stem_of(std::string_view path) {
   path.remove_prefix(std::min(path.find_last_of("/\\") + 1, path.size()));
@@ -125,7 +109,8 @@ class ImageFolderTarget final : public ExportTarget {
         progress_(context.progress),
         options_(options),
         pixels_(options.pixels),
-        names_(read_labels(context, options.labels)),
+        names_(options.labels.empty() ? std::vector<std::string>()
+                                      : lines_of_file(context.files, options.labels)),
         folder_(context.files, options.output) {}
 
   void write(const ExportedRecord& record) override {

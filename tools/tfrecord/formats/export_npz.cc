@@ -4,7 +4,6 @@
 #include <bit>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "recordpipe/base/error.h"

@@ -1,15 +1,112 @@
 #include "tools/tfrecord/io/display.h"
 
+#include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recordpipe/base/error.h"
+#include "tools/support/process/interrupt.h"
 
 namespace recordpipe {
 namespace {
+
+// Whether any pager was started: then a closed pipe means that the user has left it.
+bool started = false;
+// Whether the shell couldn't run the pager, so that the text is lost.
+bool not_found = false;
+
+// Whether a program is in a folder of $PATH.
+bool is_installed(std::string_view name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "/usr/bin:/bin" : path;
+  while (true) {
+    const size_t colon = folders.find(':');
+    const std::string file = std::string(folders.substr(0, colon)).append("/").append(name);
+    if (::access(file.c_str(), X_OK) == 0) return true;
+    if (colon == folders.npos) return false;
+    folders.remove_prefix(colon + 1);
+  }
+}
+
+// The environment with defaults for less and lv, which git sets as well.
+class Environment {
+ public:
+  Environment() {
+    for (char** variable = environ; *variable != nullptr; ++variable) all_.emplace_back(*variable);
+    add("LESS", "FRX");
+    add("LV", "-c");
+    for (std::string& each : all_) pointers_.push_back(each.data());
+    pointers_.push_back(nullptr);
+  }
+
+  char* const* pointers() const { return pointers_.data(); }
+
+ private:
+  void add(const char* name, const char* value) {
+    if (std::getenv(name) == nullptr) all_.push_back(std::string(name) + "=" + value);
+  }
+
+  std::vector<std::string> all_;
+  std::vector<char*> pointers_;
+};
+
+// The pager has no signals blocked or ignored that this program handles (interrupt.h).
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigaddset(&signals, SIGPIPE);
+    sigaddset(&signals, SIGXFSZ);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_ = {};
+};
+
+pid_t spawn(const std::string& command, int input) {
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  std::string shell = "sh";
+  std::string option = "-c";
+  std::string line = command;
+  const std::array<char*, 4> arguments = {shell.data(), option.data(), line.data(), nullptr};
+  pid_t process = -1;
+  const Environment environment;
+  const SpawnAttributes attributes;
+  const int failure = ::posix_spawn(&process, "/bin/sh", &actions, attributes.get(),
+                                    arguments.data(), environment.pointers());
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) throw system_error(failure, "start a pager", "/bin/sh");
+  return process;
+}
+
+// The command line of the pager: $PAGER, or less if that is not set and less is installed. Empty
+// for no pager: $PAGER is empty or "cat".
+std::string pager_command() {
+  const char* const given = std::getenv("PAGER");
+  if (given == nullptr) return is_installed("less") ? "less" : "";
+  return std::string_view(given) == "cat" ? "" : given;
+}
 
 std::string_view from_environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -22,6 +119,46 @@ bool wants_color(const std::string& option, bool is_terminal) {
 }
 
 }  // namespace
+
+// From the constructor to the destructor, standard output is a pipe to the pager. Ctrl-C stops the
+// program's work, but the program waits until the user leaves the pager, as git does.
+class Display::Pager {
+ public:
+  // Runs the command in a shell, with LESS=FRX unless that is set: less ends by itself if the text
+  // fits on the screen, passes colors on, and leaves the text there. Throws Error{io}.
+  explicit Pager(const std::string& command) {
+    std::array<int, 2> ends = {-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error(errno, "make a pipe", "");
+    try {
+      process_ = spawn(command, ends[0]);
+    } catch (const Error&) {
+      ::close(ends[0]);
+      ::close(ends[1]);
+      throw;
+    }
+    started = true;
+    ::close(ends[0]);
+    standard_output_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[1]);
+  }
+  // Ends the pager's input, and waits until it has ended.
+  ~Pager() {
+    ::dup2(standard_output_, STDOUT_FILENO);
+    ::close(standard_output_);
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
+    // The statuses of a shell for a command that isn't there or isn't executable.
+    not_found = WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127);
+  }
+  Pager(const Pager&) = delete;
+  Pager& operator=(const Pager&) = delete;
+
+ private:
+  const Interrupt::Hold hold_;
+  int standard_output_ = -1;
+  pid_t process_ = -1;
+};
 
 void add_display(ArgumentParser& app, DisplayArguments& arguments) {
   app.add_option("--color", arguments.color,
@@ -43,8 +180,10 @@ Display::Display(const CommandContext& context, const DisplayArguments& argument
   if (!is_terminal) return;
   context.progress.hide();
   const std::string command = arguments.no_pager ? "" : pager_command();
-  if (!command.empty()) pager_.emplace(command);
+  if (!command.empty()) pager_ = std::make_unique<Pager>(command);
 }
+
+Display::~Display() = default;
 
 namespace {
 
@@ -52,7 +191,7 @@ ExitCode run_until_left(const std::function<ExitCode()>& command) {
   try {
     return command();
   } catch (const std::system_error& error) {
-    if (Pager::was_started() && error.code() == std::errc::broken_pipe) return ExitCode::ok;
+    if (started && error.code() == std::errc::broken_pipe) return ExitCode::ok;
     throw;
   }
 }
@@ -61,7 +200,7 @@ ExitCode run_until_left(const std::function<ExitCode()>& command) {
 
 ExitCode with_pager(const std::function<ExitCode()>& command) {
   const ExitCode status = run_until_left(command);
-  if (!Pager::was_not_found()) return status;
+  if (!not_found) return status;
   throw Error({.kind = ErrorKind::io,
                .reason = "the pager $PAGER can't be run",
                .hint = "--no-pager prints directly"});

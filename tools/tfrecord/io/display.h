@@ -2,12 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "tools/support/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/io/pager.h"
 
 namespace recordpipe {
 
@@ -29,14 +28,19 @@ class Display {
   // `output`: the path that -o names; "-" for standard output.
   Display(const CommandContext& context, const DisplayArguments& arguments,
           const std::string& output);
+  ~Display();
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
 
   // --color; by default, only on a terminal, unless $NO_COLOR is set (https://no-color.org) or
   // $TERM is "dumb".
   bool colored() const { return colored_; }
 
  private:
+  class Pager;
+
   bool colored_ = false;
-  std::optional<Pager> pager_;
+  std::unique_ptr<Pager> pager_;
 };
 
 // Runs a command that creates a Display. Leaving the pager before the end of the text is success.

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command_app.h"

@@ -4,13 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/available_cpus.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
-#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/io/standard_streams.h"
 
 namespace recordpipe {
@@ -135,16 +132,14 @@ ExitCode for_each_input(const CommandContext& context, std::string_view command,
   return status;
 }
 
-ExitCode for_each_input_at_once(
-    const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
-    size_t threads, const std::function<InputReport(const FileShare& share)>& action,
-    const std::function<ExitCode(ErrorKind)>& code_of,
-    const std::function<FileTurn(const FileWork&, const std::string&)>& turn_of) {
-  const FileWork files = work_of(context);
+ExitCode for_each_input_at_once(const CommandContext& context, std::string_view command,
+                                const std::vector<std::string>& paths, size_t threads,
+                                const std::function<InputReport(const FileShare& share)>& action,
+                                const std::function<ExitCode(ErrorKind)>& code_of,
+                                TurnOf* turn_of) {
   ExitCode status = ExitCode::ok;
   for_each_file<InputReport>(
-      paths.size(), thread_count(threads),
-      [&](size_t number) { return turn_of(files, paths[number]); },
+      work_of(context), paths, threads, turn_of,
       [&](FileShare share) -> InputReport {
         try {
           return action(share);
@@ -155,8 +150,7 @@ ExitCode for_each_input_at_once(
       [&](const InputReport& report) {
         status = combined(status, reported(context, command, report, code_of));
         return true;
-      },
-      files_at_once(context.files, paths, thread_count(threads)));
+      });
   return status;
 }
 

@@ -1,17 +1,14 @@
 // Opens a subcommand's input files, and adds the options for reading them.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/many_files.h"
-#include "recordpipe/io/compression.h"
 #include "recordpipe/io/file.h"
 #include "recordpipe/record/record_reader.h"
 #include "tools/support/command_line/argument_parser.h"
@@ -80,6 +77,6 @@ ExitCode for_each_input_at_once(
     const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
     size_t threads, const std::function<InputReport(const FileShare& share)>& action,
     const std::function<ExitCode(ErrorKind)>& code_of = [](ErrorKind) { return ExitCode::trouble; },
-    const std::function<FileTurn(const FileWork&, const std::string&)>& turn_of = turn_of_content);
+    TurnOf* turn_of = turn_of_content);
 
 }  // namespace recordpipe

@@ -6,8 +6,6 @@
 #include <exception>
 #include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <sys/stat.h>
@@ -18,9 +16,7 @@
 #include "dataset/toolkit/files/format_names.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
-#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/standard_streams.h"
 

@@ -13,7 +13,6 @@
 
 #include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 namespace {

@@ -27,6 +27,21 @@ std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::
   return as_utf8(std::move(peeked.source), encoding);
 }
 
+std::vector<std::string> lines_of_file(FileSystem& files, const std::string& path) {
+  constexpr size_t kLargestFile = size_t{64} << 20;
+  const std::vector<std::byte> bytes = read_all(*files.open_source(path), kLargestFile);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 std::optional<std::string_view> LineReader::next() {
   size_t searched = begin_;
   while (true) {

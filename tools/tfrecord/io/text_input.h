@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "recordpipe/io/file.h"
 #include "recordpipe/io/temporary_file.h"
@@ -19,6 +20,9 @@ namespace recordpipe {
 // to UTF-8 (text_encoding.h). Reports the bytes read to `progress`.
 std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
                                       InputProgress& progress, const std::string& encoding);
+
+// The lines of a file of at most 64 MiB, without their ends.
+std::vector<std::string> lines_of_file(FileSystem& files, const std::string& path);
 
 class LineReader {
  public:

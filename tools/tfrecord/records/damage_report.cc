@@ -5,7 +5,6 @@
 
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -24,10 +23,11 @@ std::string describe(const DamagedRegion& region) {
   return text;
 }
 
-std::string describe_damage(uint64_t regions, uint64_t bytes, uint64_t compressed_bytes) {
-  std::string text = fmt::format("{} of {}", counted(regions, "damaged region"), byte_count(bytes));
-  if (compressed_bytes > 0) {
-    text += fmt::format(", and {}", counted(compressed_bytes, "compressed byte"));
+std::string describe(const DamageSkipped& lost) {
+  std::string text =
+      fmt::format("{} of {}", counted(lost.regions, "damaged region"), byte_count(lost.bytes));
+  if (lost.compressed_bytes > 0) {
+    text += fmt::format(", and {}", counted(lost.compressed_bytes, "compressed byte"));
   }
   return text;
 }
@@ -60,9 +60,9 @@ void DamageReport::end_object(uint64_t records, bool intact) {
 void DamageReport::end(const ScanTotals& totals) {
   if (json_) {
     end_object(totals.records, totals.intact());
-    write_(fmt::format(R"(, "bytes": {}, "bytes_lost": {})", totals.bytes, totals.lost));
-    if (totals.compressed_lost > 0) {
-      write_(fmt::format(R"(, "compressed_bytes_lost": {})", totals.compressed_lost));
+    write_(fmt::format(R"(, "bytes": {}, "bytes_lost": {})", totals.bytes, totals.lost.bytes));
+    if (totals.lost.compressed_bytes > 0) {
+      write_(fmt::format(R"(, "compressed_bytes_lost": {})", totals.lost.compressed_bytes));
     }
     write_(fmt::format(R"(, "compression": "{}"}})", to_string(totals.compression)) + "\n");
   } else if (totals.intact()) {
@@ -75,11 +75,11 @@ void DamageReport::end(const ScanTotals& totals) {
     write_(fmt::format("  {}\n", counted(since_damage_, "intact record")));
     const bool inflated = totals.compression != Compression::none;
     write_(fmt::format("  in all: {}, {}{}\n", counted(totals.records, "intact record"),
-                       describe_damage(totals.regions, totals.lost, 0),
+                       describe({.regions = totals.lost.regions, .bytes = totals.lost.bytes}),
                        inflated ? " of what could be inflated" : ""));
-    if (totals.compressed_lost > 0) {
+    if (totals.lost.compressed_bytes > 0) {
       write_(fmt::format("  {} could not be inflated: what was in them is lost\n",
-                         counted(totals.compressed_lost, "compressed byte")));
+                         counted(totals.lost.compressed_bytes, "compressed byte")));
     }
   }
 }

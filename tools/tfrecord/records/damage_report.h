@@ -15,7 +15,7 @@ namespace recordpipe {
 // "[21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)"
 std::string describe(const DamagedRegion& region);
 // "2 damaged regions of 50 bytes", "1 damaged region of 61 bytes, and 268,418 compressed bytes"
-std::string describe_damage(uint64_t regions, uint64_t bytes, uint64_t compressed_bytes);
+std::string describe(const DamageSkipped& lost);
 
 // Reports files one by one. Regions are not stored, so their number is unlimited.
 //

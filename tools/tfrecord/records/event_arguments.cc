@@ -8,7 +8,6 @@
 #include "dataset/base/names_in_words.h"
 #include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/command_line/shown_word.h"
 
 namespace recordpipe {
 

@@ -1,16 +1,15 @@
-#include "tools/tfrecord/records/manifest_check.h"
-
+// verify --manifest.
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/io/input_progress.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
+#include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -1,46 +1,35 @@
-// The options of convert and create for the TFRecord files that they write.
+// The options of convert and create for the TFRecord files that they write; what they write, in
+// words.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dataset/toolkit/jobs/convert_plan.h"
 #include "dataset/toolkit/jobs/record_output.h"
-#include "dataset/toolkit/jobs/record_split.h"
-#include "recordpipe/io/compression.h"
 #include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 
 struct RecordOutputArguments {
-  std::string path = {};
-  std::optional<Compression> compression = {};  // empty: by the path's extension
-  std::string level = {};                       // a number, "fast", or empty for the default
-  size_t shards = 0;                            // 0: no shards
-  std::string order = {};                       // --shards-by; empty if it isn't given
-  std::vector<std::string> split = {};          // of convert: NAME=FRACTION
-  uint64_t max_bytes = 0;                       // 0: no limit
-  size_t threads = 0;                           // 0: all cores
-
-  bool many() const { return shards > 0 || max_bytes > 0; }
+  RecordOutputOptions options = {};     // without the parts of a split, and open_stream
+  std::vector<std::string> parts = {};  // of convert: NAME=FRACTION
 };
 
 // Adds -o, --compression, --level, --shards, --shards-by, --max-bytes and --threads. For
 // `may_replace_input`, see OutputOption. Returns -o.
 Option add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                          std::function<bool(const CommandContext&)> may_replace_input = {});
-// The parts of --split. Throws UsageError.
-std::vector<SplitPart> split_parts(const RecordOutputArguments& arguments);
 // Throws UsageError if the arguments contradict each other, and Error{invalid_argument} for the
 // name of another format.
 void check_record_output(const RecordOutputArguments& arguments);
 
+// Throws UsageError for a part that is none.
+RecordOutputOptions options_of(const RecordOutputArguments& arguments);
 // Writes FIFOs and devices directly. `context` must outlive the result.
 RecordOutputOptions record_output_options(const CommandContext& context,
                                           const RecordOutputArguments& arguments);
@@ -49,5 +38,8 @@ RecordOutputOptions record_output_options(const CommandContext& context,
 std::string describe(const std::vector<WrittenFile>& written);
 // [{"path": ..., "records": ..., "bytes": ...}, ...], with "split" if there are splits.
 nlohmann::ordered_json to_json(const std::vector<WrittenFile>& written);
+// Prints what a conversion would do (--dry-run) on standard output: as text or as {"inputs",
+// "bytes", "records", "read_twice", "outputs"}.
+ExitCode print_plan(const CommandContext& context, const ConvertPlan& plan, bool json);
 
 }  // namespace recordpipe

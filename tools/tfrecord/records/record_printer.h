@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dataset/example/event_view.h"
 #include "recordpipe/record/record_reader.h"

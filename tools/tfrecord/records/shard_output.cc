@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/files/file_name.h"
-#include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -35,18 +34,18 @@ struct Summary {
 
 }  // namespace
 
-void add_shard_output(CommandApp& app, ShardOutputArguments& arguments, const FileArguments& inputs,
+void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
                       const std::optional<Compression>& compression) {
   app.add_output(
-         "--to-dir", arguments.folder,
+         "--to-dir", job.folder,
          "Instead of -o: make a file of the same name from each input, in this folder; with "
          "--recursive, in the same folders below it",
          [&](const CommandContext& context) {
            std::vector<std::string> outputs;
-           if (!arguments.is_given()) return outputs;
+           if (job.folder.empty()) return outputs;
            const FilesAndFolders& found = inputs.found(context);
            for (const std::string& name : shard_names(found.files, compression, found.folders)) {
-             outputs.push_back(arguments.folder + "/" + name);
+             outputs.push_back(job.folder + "/" + name);
            }
            return outputs;
          })
@@ -58,33 +57,27 @@ void add_shard_output(CommandApp& app, ShardOutputArguments& arguments, const Fi
         return std::string();
       })
       .type_name("DIR");
-  app.add_flag("--resume", arguments.resume,
+  app.add_flag("--resume", job.resume,
                "With --to-dir: keep the files that an earlier run has made from the same inputs "
                "with the same options");
-  app.add_flag("--keep-going", arguments.keep_going,
+  app.add_flag("--keep-going", job.keep_going,
                "With --to-dir: go on after a file that can't be read or written");
 }
 
-void check_shard_output(const ShardOutputArguments& arguments, const std::string& output) {
-  if (arguments.is_given() == !output.empty()) {
+void check_shard_output(const ShardJob& job, const std::string& output) {
+  if (job.folder.empty() == output.empty()) {
     throw UsageError(output.empty() ? "give -o FILE, or --to-dir DIR for a file from each input"
                                     : "-o and --to-dir are two outputs: give one of them");
   }
-  if (!arguments.is_given() && (arguments.resume || arguments.keep_going)) {
+  if (job.folder.empty() && (job.resume || job.keep_going)) {
     throw UsageError("--resume and --keep-going belong to --to-dir");
   }
 }
 
-ExitCode run_shard_command(const CommandContext& context, const ShardOutputArguments& arguments,
-                           const ShardCommand& command) {
-  const ShardJob job = {
-      .inputs = command.inputs.files,
-      .outputs = shard_names(command.inputs.files, command.compression, command.inputs.folders),
-      .folder = arguments.folder,
-      .operation = command.operation,
-      .resume = arguments.resume,
-      .keep_going = arguments.keep_going,
-      .threads = command.threads};
+ExitCode run_shard_command(const CommandContext& context, ShardCommand command) {
+  ShardJob& job = command.job;
+  job.inputs = command.inputs.files;
+  job.outputs = shard_names(job.inputs, command.compression, command.inputs.folders);
   InputProgress progress(context, command.name, job.inputs);
   FileWork work = work_of(context, progress);
   work.begin_pass = {};  // the passes over several files overlap
@@ -100,24 +93,16 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
     const ShardRecord& record = outcome.record;
     ++summary.files;
     summary.counts.records += record.counts.records;
-    summary.counts.regions_skipped += record.counts.regions_skipped;
-    summary.counts.bytes_skipped += record.counts.bytes_skipped;
-    summary.counts.compressed_bytes_skipped += record.counts.compressed_bytes_skipped;
+    summary.counts.skipped.merge(record.counts.skipped);
     summary.bytes += record.bytes;
     summary.were_there += outcome.was_there ? 1 : 0;
     if (!command.json) return;
     nlohmann::ordered_json line = {{"path", without_secrets(input)},
-                                   {"output", arguments.folder + "/" + record.output},
+                                   {"output", job.folder + "/" + record.output},
                                    {"records", record.counts.records},
                                    {"bytes", record.bytes},
                                    {"was_there", outcome.was_there}};
-    if (record.counts.regions_skipped > 0) {
-      line["regions_skipped"] = record.counts.regions_skipped;
-      line["bytes_skipped"] = record.counts.bytes_skipped;
-    }
-    if (record.counts.compressed_bytes_skipped > 0) {
-      line["compressed_bytes_skipped"] = record.counts.compressed_bytes_skipped;
-    }
+    add_skipped(record.counts.skipped, line);
     print_json_summary(context, line);
   };
   const auto seed_name = [&](size_t number) {
@@ -138,23 +123,21 @@ ExitCode run_shard_command(const CommandContext& context, const ShardOutputArgum
       },
       report);
   context.progress.clear();
-  if (summary.counts.regions_skipped > 0) {
-    context.progress.warn(
-        fmt::format("tfrecord {}: skipped {} in all", command.name,
-                    describe_damage(summary.counts.regions_skipped, summary.counts.bytes_skipped,
-                                    summary.counts.compressed_bytes_skipped)));
+  if (summary.counts.skipped.regions > 0) {
+    context.progress.warn(fmt::format("tfrecord {}: skipped {} in all", command.name,
+                                      describe(summary.counts.skipped)));
   }
-  if (!command.json) print_summary(context, summary.text(arguments.folder));
+  if (!command.json) print_summary(context, summary.text(job.folder));
   if (is_complete) return ExitCode::ok;
   context.progress.warn(
-      arguments.keep_going
+      job.keep_going
           ? fmt::format(
                 "tfrecord {}: {} names what failed: --resume tries what has changed, or was "
                 "not damaged",
-                command.name, printable(arguments.folder + "/" + kManifestName))
+                command.name, printable(job.folder + "/" + kManifestName))
           : fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing, and "
                         "--keep-going goes on after what fails",
-                        command.name, printable(arguments.folder), kManifestName));
+                        command.name, printable(job.folder), kManifestName));
   return ExitCode::trouble;
 }
 

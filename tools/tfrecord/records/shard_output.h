@@ -1,4 +1,5 @@
-// --to-dir: the options and the reports of commands that make a file from each input.
+// --to-dir: the options and the reports of commands that make a file from each input, and the check
+// of the manifest that they write.
 #pragma once
 
 #include <cstddef>
@@ -6,31 +7,23 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
-#include "dataset/toolkit/jobs/shard_record.h"
+#include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/io/compression.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"
+#include "tools/tfrecord/io/output.h"
 
 namespace recordpipe {
 
-struct ShardOutputArguments {
-  std::string folder = {};  // empty: not given
-  bool resume = false;
-  bool keep_going = false;
-
-  bool is_given() const { return !folder.empty(); }
-};
-
 // Adds --to-dir, --resume and --keep-going. `inputs` and `compression` are the command's, and must
 // live until the command line has been parsed.
-void add_shard_output(CommandApp& app, ShardOutputArguments& arguments, const FileArguments& inputs,
+void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
                       const std::optional<Compression>& compression);
-// Throws UsageError without exactly one of -o and --to-dir, and for --resume and --keep-going
-// without --to-dir.
-void check_shard_output(const ShardOutputArguments& arguments, const std::string& output);
+// Throws UsageError without exactly one of -o and --to-dir (job.folder), and for --resume and
+// --keep-going without --to-dir.
+void check_shard_output(const ShardJob& job, const std::string& output);
 
 // A file of a job. The functions run on several threads at a time.
 struct ShardToMake {
@@ -42,12 +35,11 @@ struct ShardToMake {
 };
 
 struct ShardCommand {
-  std::string name = {};       // of the command: "convert"
-  std::string operation = {};  // ShardJob::operation
+  std::string name = {};  // of the command: "convert"
+  ShardJob job = {};      // without inputs and outputs
   FilesAndFolders inputs = {};
   std::optional<Compression> compression = {};  // empty: that of each input
   uint64_t seed = 0;
-  size_t threads = 0;
   bool json = false;
   // Returns the counts. Errors are reported by file.
   std::function<ShardCounts(const ShardToMake&)> make = {};
@@ -57,7 +49,15 @@ struct ShardCommand {
 // --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
 // one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped"; or
 // {"path", "error"}.
-ExitCode run_shard_command(const CommandContext& context, const ShardOutputArguments& arguments,
-                           const ShardCommand& command);
+ExitCode run_shard_command(const CommandContext& context, ShardCommand command);
+
+// Compares the size and the CRC-32C of each file in the manifests with the file beside its
+// manifest; several files at a time. Writes a line for each file:
+//     out/a.tfrecord: as in the manifest, 3 records, 88 bytes
+//     out/b.tfrecord: 80 bytes, not the 88 of the manifest
+//     {"path": "out/b.tfrecord", "records": 3, "bytes": 88, "intact": false, "error": "..."}
+// `records` and `bytes` are those of the manifest. Throws read_manifest()'s errors.
+ExitCode check_manifests(const CommandContext& context, const std::vector<std::string>& manifests,
+                         size_t threads, bool json, Output& out);
 
 }  // namespace recordpipe

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -22,14 +23,14 @@ void check_skip_corrupt(bool skip_corrupt, const RecordReadOptions& reading) {
   }
 }
 
-void SkippedDamage::skip(const std::string& path, const DamagedRegion& region) {
-  context_.progress.warn(
-      fmt::format("tfrecord {}: {}: skipped {}", command_, shown_path(path), describe(region)));
-  if (files_ == 0 || path != last_path_) ++files_;
-  last_path_ = path;
-  regions_ += 1;
-  bytes_ += region.size();
-  compressed_bytes_ += region.compressed_lost;
+DamageSink SkippedDamage::sink() {
+  return [this](const std::string& path, const DamagedRegion& region) {
+    context_.progress.warn(
+        fmt::format("tfrecord {}: {}: skipped {}", command_, shown_path(path), describe(region)));
+    if (files_ == 0 || path != last_path_) ++files_;
+    last_path_ = path;
+    counts_.add(region);
+  };
 }
 
 void SkippedDamage::skip_record(const Error& error) {
@@ -38,9 +39,8 @@ void SkippedDamage::skip_record(const Error& error) {
 }
 
 void SkippedDamage::sum_up() const {
-  if (regions_ > 0) {
-    context_.progress.warn(fmt::format("tfrecord {}: skipped {}{}", command_,
-                                       describe_damage(regions_, bytes_, compressed_bytes_),
+  if (counts_.regions > 0) {
+    context_.progress.warn(fmt::format("tfrecord {}: skipped {}{}", command_, describe(counts_),
                                        files_ > 1 ? " in " + counted(files_, "file") : ""));
   }
   if (records_ > 0) {
@@ -50,9 +50,9 @@ void SkippedDamage::sum_up() const {
 }
 
 void SkippedDamage::add_to(nlohmann::ordered_json& summary) const {
-  summary["regions_skipped"] = regions_;
-  summary["bytes_skipped"] = bytes_;
-  if (compressed_bytes_ > 0) summary["compressed_bytes_skipped"] = compressed_bytes_;
+  summary["regions_skipped"] = 0;
+  summary["bytes_skipped"] = 0;
+  add_skipped(counts_, summary);
 }
 
 }  // namespace recordpipe

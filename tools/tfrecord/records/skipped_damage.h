@@ -31,21 +31,16 @@ class SkippedDamage {
   SkippedDamage(const CommandContext& context, std::string command)
       : context_(context), command_(std::move(command)) {}
 
-  void skip(const std::string& path, const DamagedRegion& region);
-  // Calls skip(), on the thread that calls it; this object must outlive it.
-  DamageSink sink() {
-    return [this](const std::string& path, const DamagedRegion& region) { skip(path, region); };
-  }
+  // Reports and counts a region, on the thread that calls it; this object must outlive it.
+  DamageSink sink();
   // A record whose image can't be used.
   void skip_record(const Error& error);
   // Says how much was skipped in all, if anything was.
   void sum_up() const;
-  // Adds "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped".
+  // Adds "regions_skipped" and "bytes_skipped" in any case, else as add_skipped().
   void add_to(nlohmann::ordered_json& summary) const;
 
-  uint64_t regions() const { return regions_; }
-  uint64_t bytes() const { return bytes_; }
-  uint64_t compressed_bytes() const { return compressed_bytes_; }  // that can't be decompressed
+  const DamageSkipped& counts() const { return counts_; }
   uint64_t records() const { return records_; }
 
  private:
@@ -53,9 +48,7 @@ class SkippedDamage {
   const std::string command_;
   std::string last_path_;
   uint64_t files_ = 0;  // with damage
-  uint64_t regions_ = 0;
-  uint64_t bytes_ = 0;
-  uint64_t compressed_bytes_ = 0;
+  DamageSkipped counts_;
   uint64_t records_ = 0;
 };
 

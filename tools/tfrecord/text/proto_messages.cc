@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <google/protobuf/compiler/importer.h>

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,9 +11,7 @@
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/parameter.h"
-#include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/json_text.h"
-#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-// Formats inferred schemas and feature statistics as text, and schemas as JSON.
+// Formats inferred schemas and feature statistics as text, schemas as JSON, statistics as a table.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/schema_inference.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 
@@ -32,5 +33,10 @@ std::string undecided_text(const UndecidedRecords& undecided, std::string_view i
 void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& json);
 
 std::string stats_as_text(const FeatureStatistics& statistics);
+// For CSV: a row for each feature and kind of its values, below the names of the columns:
+// "feature", "kind", "count", "nans", "min", "max", "mean", "sd", "p1" to "p99", "distinct". For
+// bytes, "min" to "p99" are those of the lengths. "distinct" is empty if not all different values
+// were counted.
+TextTable stats_table(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

@@ -1,5 +1,4 @@
-#include "tools/tfrecord/text/stats_table.h"
-
+// Feature statistics as a table.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "tools/tfrecord/text/schema_text.h"
 
 namespace recordpipe {
 namespace {

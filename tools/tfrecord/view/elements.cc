@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,7 +9,6 @@
 #include "dataset/example/event_view.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/support/html/escape_html.h"
 #include "tools/tfrecord/text/record_text.h"

@@ -11,7 +11,6 @@
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/toolkit/usual_features.h"
-#include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <sstream>
-#include <string_view>
-#include <utility>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
@@ -11,7 +9,7 @@
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/command_line/shown_word.h"
+#include "tools/tfrecord/io/text_input.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -74,7 +72,6 @@ void Overview::add(const MessageView& record, size_t size) {
 
 namespace {
 
-constexpr size_t kLargestFile = size_t{16} << 20;
 constexpr size_t kMaxShown = 4;  // labels per record
 constexpr size_t kLongest = 80;
 
@@ -87,16 +84,12 @@ std::vector<std::string> read_label_names(FileSystem& files, const std::string& 
     throw UsageError("--labels: there is no file " + printable(shown_word(given)) +
                      ", and names are separated by commas");
   }
-  std::string text = given;
-  if (is_file) {
-    const std::vector<std::byte> bytes = read_all(*files.open_source(given), kLargestFile);
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
   std::vector<std::string> names;
-  std::istringstream stream(text);
-  for (std::string name; std::getline(stream, name, is_file ? '\n' : ',');) {
-    if (name.ends_with('\r')) name.pop_back();
-    names.push_back(name);
+  if (is_file) {
+    names = lines_of_file(files, given);
+  } else {
+    std::istringstream stream(given);
+    for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
   }
   while (!names.empty() && names.back().empty()) names.pop_back();
   return names;

@@ -62,6 +62,7 @@ struct DamageSkipped {
     bytes += other.bytes;
     compressed_bytes += other.compressed_bytes;
   }
+  bool operator==(const DamageSkipped&) const = default;
 };
 
 }  // namespace recordpipe

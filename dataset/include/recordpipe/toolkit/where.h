@@ -80,6 +80,8 @@ class Where {
   // messages, for example a program's option.
   explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
+  // The same expression, which has seen no records.
+  Where(const Where& other);
   Where(Where&&) noexcept;
   Where& operator=(Where&&) noexcept;
 
