@@ -28,10 +28,10 @@ MappedRecordFile opened(FileSystem& files, const std::string& path,
 
 }  // namespace
 
-RecordFiles::RecordFiles(SharedFiles files, const std::vector<std::string>& paths,
+RecordFiles::RecordFiles(SharedFiles file_system, const std::vector<std::string>& paths,
                          const RecordReadOptions& options,
                          const std::vector<tfds::FileRange>& ranges)
-    : file_system_(std::move(files)) {
+    : file_system_(std::move(file_system)) {
   interruptible([&](const std::stop_token& stop) {
     const internal::CallStopScope scope(stop);
     files_.clear();
