@@ -309,7 +309,7 @@ bool RecordFileOpening::step() {
 parallel::Crew& RecordFileOpening::crew() const {
   const bool walks =
       state_ && !index_ && state_->starts.empty() && state_->file->size() > kSmallFile;
-  return walks ? crews_.walking : crews_.waiting;
+  return walks ? crews_.walking() : crews_.waiting();
 }
 
 bool RecordFileOpening::finish() {

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -15,11 +17,24 @@ namespace recordpipe {
 // The most files that should be opened at a time.
 inline constexpr size_t kOpenedAtOnce = 128;
 
-struct OpeningCrews {
+// Made when they are needed: a pass over files on this machine needs none. Thread-safe.
+class OpeningCrews {
+ public:
   // For steps that wait for responses. One that is retried doesn't hold up others.
-  parallel::Crew waiting{16, parallel::CrewKind::waits};
+  parallel::Crew& waiting() { return waiting_.made(16); }
   // For walks over headers, which may be one request for each.
-  parallel::Crew walking{kOpenedAtOnce, parallel::CrewKind::waits};
+  parallel::Crew& walking() { return walking_.made(kOpenedAtOnce); }
+
+ private:
+  struct Lazy {
+    parallel::Crew& made(size_t threads) {
+      std::call_once(once, [&] { crew.emplace(threads, parallel::CrewKind::waits); });
+      return *crew;
+    }
+    std::once_flag once;
+    std::optional<parallel::Crew> crew;
+  };
+  Lazy waiting_, walking_;
 };
 
 // A File of parallel::OpenAhead. Each step waits for the responses to the requests that the step
