@@ -30,6 +30,7 @@ from recordpipe._plan.parse_operators import ParseOperators, features_of
 from recordpipe._plan.random_access import ElementAccess, FileAccess, access_of
 from recordpipe._plan.step_operators import StepOperators
 from recordpipe.features import Feature
+from recordpipe.inputs import whole_number
 from recordpipe.iterator import Iterator, iterate
 
 __all__ = ["Dataset"]
@@ -106,7 +107,7 @@ class Dataset(
 
     def head(self, count: int = 5) -> list[Any]:
         """The first ``count`` elements, for a look; of a table, ``ds.take(5).to_pandas()``."""
-        return [*self.take(count).with_options(threads=1, chunk_size=1)]
+        return [*self.take(whole_number("count", count)).with_options(threads=1, chunk_size=1)]
 
     def __bool__(self) -> bool:
         return True

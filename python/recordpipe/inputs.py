@@ -162,14 +162,25 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
 
 def require_local_file(name: str) -> None:
     """Raises MissingFileError, with the nearest name in its folder, unless it is there or a URL."""
-    if _URL.match(name) or os.path.lexists(name):
+    if _URL.match(name):
+        return
+    try:
+        os.lstat(name)
+    except FileNotFoundError:
+        pass
+    except OSError:  # it can't be looked for, which opening it reports
+        return
+    else:
         return
     folder, base = os.path.split(name)
+    hint = ""
     try:
-        near = difflib.get_close_matches(base, os.listdir(folder or "."), 1)
-        hint = f"did you mean {os.path.join(folder, near[0])}?" if near else ""
-    except OSError:
+        if near := difflib.get_close_matches(base, os.listdir(folder or "."), 1):
+            hint = f"did you mean {os.path.join(folder, near[0])}?"
+    except FileNotFoundError:
         hint = f"there is no folder {folder}"
+    except OSError:
+        pass
     raise error_of("not_found", "no such file", hint, name)
 
 
@@ -233,7 +244,10 @@ def reading(
 
 
 def whole_number(name: str, value: int, least: int = 0, most: int = 2**64 - 1) -> int:
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {value!r}") from None
     if not least <= number <= most:
         bounds = f"at least {least}" if most == 2**64 - 1 else f"{least} to {most}"
         raise ValueError(f"{name} is {bounds}, not {number}")

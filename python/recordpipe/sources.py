@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from recordpipe.inputs import (
     checked_on_damage,
     paths_of,
     require_local_file,
+    whole_number,
 )
 
 _python_range = range
@@ -83,7 +83,10 @@ def tfrecords(
     format = known_compression(compression)
     damage = checked_on_damage(on_damage, check_crc)
     files, on = _record_files(paths, recursive, filesystem)
-    interleaved = operator.index(cycle_length), operator.index(block_length)
+    interleaved = (
+        whole_number("cycle_length", cycle_length),
+        whole_number("block_length", block_length),
+    )
     return Dataset._of(
         Tfrecords(files, filesystem, on, bool(check_crc), format, damage, *interleaved)
     )

@@ -128,7 +128,7 @@ class Errors(FilesTest):
 
     def test_arguments_of_the_wrong_type_or_size_are_shown(self):
         dataset = rp.from_list([1])
-        with self.assertRaisesRegex(TypeError, "^'str' object cannot be .* integer$"):
+        with self.assertRaisesRegex(TypeError, "cycle_length is an integer, not '2'"):
             rp.tfrecords(self.numbered(1), cycle_length="2")
         with self.assertRaisesRegex(TypeError, "returned list, not a Dataset; flat_map"):
             next(iter(dataset.interleave(lambda value: [value], cycle_length=1)))

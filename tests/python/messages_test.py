@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
 import recordpipe as rp
 
 
@@ -43,6 +44,13 @@ class Messages(unittest.TestCase):
             (lambda: ds.map(None, name=""), "map\\(\\): function is a function, not None"),
             (lambda: ds.map([1, 2]), "map\\(\\): function is a function, not \\[1, 2\\]"),
             (lambda: ds.filter("x" * 10_000), "filter\\(\\): predicate is a function, not 'xxx"),
+            (lambda: ds.head(1.5), "count is an integer, not 1.5"),
+            (lambda: ds.parse().resize("image", "a"), "height and width, or .*not 'a'"),
+            (lambda: ds.parse().resize("image", [10]), "height and width, or"),
+            (
+                lambda: rp.tfrecords(self.path, cycle_length="a"),
+                "cycle_length is an integer",
+            ),
             (lambda: ds.parse("label"), "a list of names, not 'label'"),
             (lambda: rp.from_generator(i for i in [1]), "a function that returns a new iterable"),
             (lambda: rp.sample_from_datasets(ds, ds), "a list of Datasets"),
@@ -75,10 +83,42 @@ class Messages(unittest.TestCase):
         chosen = self.records.parse(["label"])
         self.assertEqual(chosen.features, {"label": rp.FixedLenFeature([], "int64")})
         self.assertEqual([row["label"] for row in chosen], [*range(10)])
-        for features in ({"label": "int64"}, {"label": int}):
+        with self.assertRaisesRegex(ValueError, "the name of a feature at least"):
+            self.records.parse([])
+        for features in ({"label": "int64"}, {"label": int}, {"label": np.dtype("int64")}):
             rows = [*self.records.parse(features).batch(4)]
             self.assertEqual([list(row["label"]) for row in rows][2], [8, 9])
             self.assertEqual(rows[0].keys(), {"label"})
+
+    def test_calls_of_convert(self):
+        target = self.folder / "out.tfrecord"
+        for options, error, text in (
+            ({"select": []}, ValueError, "select names no feature"),
+            ({"rename": ["label"]}, TypeError, "rename is a dict"),
+            ({"split": "a=0.5,b=0.5"}, TypeError, "split is a dict"),
+            ({"split": {1: 0.5, "b": 0.5}}, TypeError, "the name of a split must be a string"),
+            ({"level": "slow"}, TypeError, "level is an integer, not 'slow'"),
+            ({"shards_by": "round-robin"}, ValueError, "shards_by is about shards"),
+            ({"quality": 50}, ValueError, "images and quality"),
+        ):
+            self.expect(
+                error, text, lambda options=options: rp.convert(self.path, target, **options)
+            )
+        self.expect(ValueError, "no feature", lambda: rp.convert(self.path, "x.parquet", select=[]))
+        for options in ({"dry_run": True}, {"split": {"a": 0.5, "b": 0.5}}, {"shards": 2}):
+            with self.assertRaisesRegex(TypeError, f"has no {min(options)}"):
+                rp.convert_to_dir(self.path, self.folder / "folder", **options)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["train.tfrecord"])
+
+    def test_images_that_are_left_out_are_counted(self):
+        folder = self.folder / "folder"
+        for resume in (False, True):
+            report = rp.convert_to_dir(
+                self.path, folder, resize=3, images="image", on_damage="resync", resume=resume
+            )
+            self.assertEqual((report.records, report.records_skipped), (0, 10))
+            self.assertIn("10 records left out", repr(report))
+        self.assertIn('"records_skipped":10', (folder / "manifest.jsonl").read_text())
 
     def test_select(self):
         for batches in (
@@ -132,6 +172,8 @@ class Messages(unittest.TestCase):
                 "there is no folder /no/such",
                 lambda make=make: make("/no/such/file"),
             )
+        file = f"{self.path}/x"  # of which the system says something else than "missing"
+        self.expect(rp.Error, "train.tfrecord/x", lambda: list(rp.tfrecords(file)))
 
     def test_the_home_folder(self):
         code = "import recordpipe as rp; print(len(rp.tfrecords('~/train.tfrecord')))"

@@ -299,12 +299,14 @@ class Code(FilesTest):
         self.expect_types_of(self.types(code, "Boxes"), batch)
 
     def test_names_that_are_no_identifiers(self):
-        path = self.write([{"image/encoded": [b"x"], "class": [1], "a\"\n'b": [1.0]}] * 2)
+        path = self.write(
+            [{"image/encoded": [b"x"], "class": [1], "__x": [2], "a\"\n'b": [1.0]}] * 2
+        )
         found = rp.schema(path)
         batch = next(iter(rp.tfrecords(path).parse(found.features()).batch(2)))
         self.expect_types_of(self.types(found.to_code(), "Batch"), batch)
         for name in ("class", "a b", "x;import os"):
-            with self.assertRaisesRegex(ValueError, "that of a class"):
+            with self.assertRaisesRegex(ValueError, "for a class"):
                 found.to_code(name)
 
 

@@ -68,6 +68,7 @@ ShardRecord from_json(const Json& json) {
   if (json.contains("compressed_bytes_skipped")) {
     record.counts.skipped.compressed_bytes = count("compressed_bytes_skipped");
   }
+  if (json.contains("records_skipped")) record.counts.records_skipped = count("records_skipped");
   record.bytes = count("bytes");
   return record;
 }
@@ -95,6 +96,7 @@ std::string to_json_line(const ShardRecord& record) {
     json["error"] = record.error;
   }
   add_skipped(record.counts.skipped, json);
+  if (record.counts.records_skipped > 0) json["records_skipped"] = record.counts.records_skipped;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

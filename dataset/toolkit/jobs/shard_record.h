@@ -17,8 +17,9 @@ namespace recordpipe {
 
 // What a file was made of.
 struct ShardCounts {
-  uint64_t records = 0;        // in it
-  DamageSkipped skipped = {};  // of the input
+  uint64_t records = 0;          // in it
+  DamageSkipped skipped = {};    // of the input
+  uint64_t records_skipped = 0;  // whose image can't be decoded, which they are resized with
 
   bool operator==(const ShardCounts&) const = default;
 };
@@ -42,8 +43,8 @@ struct ShardRecord {
 void add_skipped(const DamageSkipped& skipped, nlohmann::ordered_json& json);
 
 // One line of JSON with a newline: {"job", "input", "version", "output", "records", "bytes",
-// "crc32c"} and those of add_skipped(). crc32c is a string of eight hexadecimal digits. Of a
-// failure: {"job", "input", "version", "output", "error"}.
+// "crc32c"}, those of add_skipped(), and "records_skipped" if there are any. crc32c is a string of
+// eight hexadecimal digits. Of a failure: {"job", "input", "version", "output", "error"}.
 std::string to_json_line(const ShardRecord& record);
 // Throws Error{corrupted} with `path` and the line's number, counted from 1, for a line that
 // to_json_line() would not write; also if "output" could lead out of the

@@ -192,10 +192,11 @@ void define_shards(nb::module_& module) {
   module.def(
       "end_shard",
       [](const SharedFiles& files, const FilePath& folder, const std::string& line,
-         const std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>& counts) {
+         const std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, uint64_t>& counts) {
         ShardRecord record = parse_shard_record(line, kManifestName, 1);
-        const auto [records, regions, bytes, compressed_bytes] = counts;
-        end_shard(*files, folder.bytes, record, {records, {regions, bytes, compressed_bytes}});
+        const auto [records, regions, bytes, compressed_bytes, records_skipped] = counts;
+        end_shard(*files, folder.bytes, record,
+                  {records, {regions, bytes, compressed_bytes}, records_skipped});
         return to_json_line(record);
       },
       nb::call_guard<GilRelease>());

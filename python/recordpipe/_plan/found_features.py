@@ -124,6 +124,9 @@ def _named(plan: Plan, method: str, names: Any) -> dict[str, Feature]:
     """The features of the first records that have these names."""
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise TypeError(f"features are a dict by name, or a list of names, not {shown(names)}")
+    names = [*names]
+    if not names:
+        raise ValueError(f"{method}() needs the name of a feature at least")
     schema = _first_schema(plan, method)
     return chosen_features(
         names,

@@ -74,17 +74,23 @@ def jitter_range(
     return float(low), float(high)
 
 
+def _is_side(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
 def size_of(height: int | tuple[int, int], width: int | None = None) -> tuple[int, int]:
     """(height, width), given together or one by one; a square of one number."""
-    if not isinstance(height, Sequence):
-        width = height if width is None else width
-    elif width is None:
-        height, width = height
-    else:
-        raise TypeError(f"a size is height and width, or (height, width), not {height} and {width}")
-    if not (1 <= height <= MAX_SIZE and 1 <= width <= MAX_SIZE):
-        raise ValueError(f"height and width are 1 to {MAX_SIZE}, not {height!r} and {width!r}")
-    return height, width
+    sides: list[Any] = [height, height if width is None else width]
+    is_wrong = False
+    if isinstance(height, (tuple, list)):
+        sides, is_wrong = [*height], width is not None
+    if is_wrong or len(sides) != 2 or not all(map(_is_side, sides)):
+        given = f"{height!r}" if width is None else f"{height!r} and {width!r}"
+        raise TypeError(f"a size is height and width, or (height, width), not {given}")
+    high, wide = int(sides[0]), int(sides[1])
+    if not (1 <= high <= MAX_SIZE and 1 <= wide <= MAX_SIZE):
+        raise ValueError(f"height and width are 1 to {MAX_SIZE}, not {high} and {wide}")
+    return high, wide
 
 
 def channel_values(values: float | Sequence[float]) -> list[float]:

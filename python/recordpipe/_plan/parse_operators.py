@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from recordpipe import _native as native
 from recordpipe._plan.found_features import (
     FoundFeatures,
@@ -234,9 +236,10 @@ def _copied(features: Mapping[str, Feature]) -> Mapping[str, Feature]:
 
 def _with_shapes(features: Mapping[str, Any]) -> Mapping[str, Feature]:
     """With a FixedLenFeature of one value for each dtype."""
-    if not any(isinstance(feature, (str, type)) for feature in features.values()):
+    dtypes = (str, type, np.dtype)
+    if not any(isinstance(feature, dtypes) for feature in features.values()):
         return features
     return {
-        name: FixedLenFeature([], feature) if isinstance(feature, (str, type)) else feature
+        name: FixedLenFeature([], feature) if isinstance(feature, dtypes) else feature
         for name, feature in features.items()
     }

@@ -17,7 +17,13 @@ from recordpipe._tools.conversion_reports import (
     WrittenFile,
 )
 from recordpipe._tools.table_conversion import convert_tables, names_tables
-from recordpipe.features import feature_name, feature_names, known_compression, where_text
+from recordpipe.features import (
+    feature_name,
+    feature_names,
+    known_compression,
+    unicode_text,
+    where_text,
+)
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
     OnDamage,
@@ -196,6 +202,8 @@ def convert(
         raise ValueError("shards and max_bytes are two ways to split: give one of them")
     if shards_by not in ("blocks", "round-robin"):
         raise ValueError(f"shards_by is 'blocks' or 'round-robin', not {shards_by!r}")
+    if shards_by == "round-robin" and shards is None:
+        raise ValueError("shards_by is about shards=N")
     if split_by is not None and not split:
         raise ValueError("split_by is the feature that split={...} divides by")
     if sample is not None and sample_count is not None:
@@ -203,8 +211,8 @@ def convert(
     if sample is not None and not 0 <= sample <= 1:
         raise ValueError(f"sample is a probability, 0 to 1, not {sample}")
     how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
-    if resize is None and images:
-        raise ValueError("images are the features that resize=N resizes")
+    if resize is None and (images or quality != 90):
+        raise ValueError("images and quality are those of what resize=N resizes")
     target = file_path_of(target, filesystem)
     options = native.ConvertOptions()
     options.set_compression(
@@ -217,12 +225,14 @@ def convert(
         options.shards = whole_number("shards", shards, 1, 99_999)
     if shards_by == "round-robin":
         options.set_round_robin()
+    if not isinstance(split, Mapping | None):
+        raise TypeError(f"split is a dict of parts by the names of the splits, not {split!r}")
     for name, fraction in (split or {}).items():
-        options.add_split(name, float(fraction))
+        options.add_split(unicode_text("the name of a split", name), float(fraction))
     options.split_by = None if split_by is None else feature_name(split_by)
     if max_bytes is not None:
         options.max_bytes = whole_number("max_bytes", max_bytes, 1)
-    options.shuffle = shuffle
+    options.shuffle = bool(shuffle)
     if tmp_dir is not None:
         options.set_tmp_dir(path_of(tmp_dir))
     elif filesystem is not None or "://" in target:
@@ -240,7 +250,7 @@ def convert(
         target,
         how,
         options,
-        no_clobber,
+        bool(no_clobber),
     )
     if dry_run:
         with reported(progress, "count") as function:
@@ -286,7 +296,7 @@ def set_selection(
         options.set_where(expression)
     options.sample = sample
     options.limit = limit_of(limit)
-    options.select = None if select is None else set(feature_names(select))
+    options.select = None if select is None else set(_selected(select))
     options.drop = set(feature_names(drop))
     options.rename = _renamed(rename)
     if resize is not None:
@@ -298,19 +308,32 @@ def _for_tables(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of convert() that differ from their defaults and may matter to tables."""
     checks: dict[str, Callable[[Any], Any]] = {
         "limit": limit_of,
-        "select": feature_names,
+        "select": _selected,
         "drop": feature_names,
         "rename": _renamed,
         "threads": checked_threads,
         "on_damage": lambda on_damage: checked_on_damage(on_damage, given["check_crc"]),
     }
     elsewhere = {"filesystem", "tmp_dir", "seed", "quality", "images", "no_clobber", "progress"}
-    return {
+    values = {
         name: checks[name](given[name]) if name in checks else given[name]
         for name, default in (convert.__kwdefaults__ or {}).items()
-        if name not in elsewhere and given[name] not in (default, (), [], {})
+        if name not in elsewhere and given[name] is not default
+    }
+    defaults = convert.__kwdefaults__ or {}
+    return {
+        name: value for name, value in values.items() if value not in (defaults[name], (), [], {})
     }
 
 
+def _selected(select: str | Sequence[str]) -> list[str]:
+    names = feature_names(select)
+    if not names:
+        raise ValueError("select names no feature: leave it out to keep all")
+    return names
+
+
 def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:
+    if not isinstance(rename, Mapping | None):
+        raise TypeError(f"rename is a dict of new names by the old ones, not {rename!r}")
     return {feature_name(old): feature_name(new) for old, new in (rename or {}).items()}

@@ -64,15 +64,16 @@ def convert_to_dir(
         keep_going: goes on after a file that failed; its error is in the report.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
-        options: those of :func:`convert`, except ``shards`` and ``max_bytes``, for each file by
-            itself. A file may lack a feature that they name; if all files do, NotFoundError says so
+        options: those of :func:`convert`, except ``shards``, ``max_bytes``, ``split``,
+            ``split_by`` and ``dry_run``, for each file by itself. A file may lack a feature that
+            they name; if all files do, NotFoundError says so
             when all outputs are written. ``compression``: default that of each input; if it is
             given, names get its extension. ``seed``: of each file, one that is derived from it and
             from the output's name. ``threads``: default: one.
     """
     compression = known_compression(options.pop("compression", None)) or None
     seed = whole_number("seed", options.pop("seed", 0))
-    if refused := {"shards", "max_bytes"} & options.keys():
+    if refused := {"dry_run", "max_bytes", "shards", "split", "split_by"} & options.keys():
         raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
     options = {"threads": 1, **options, "compression": compression}
     how = {name: value for name, value in options.items() if name not in ("threads", "tmp_dir")}
@@ -121,5 +122,6 @@ def _convert_file(
         report.regions_skipped,
         report.bytes_skipped,
         report.compressed_bytes_skipped,
+        report.records_skipped,
     )
     return counts, b"".join(features)

@@ -18,8 +18,8 @@ _ARRAYS = {
 
 
 def code_of(schema: Schema, name: str) -> str:
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(f"name is that of a class, not {name!r}")
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError(f"name is an identifier, for a class, not {name!r}")
     schema._require_features()
     parts = [
         "from typing import TypedDict\n\nimport numpy as np\nimport numpy.typing as npt\n"
@@ -33,7 +33,8 @@ def code_of(schema: Schema, name: str) -> str:
 
 def _typed_dict(name: str, fields: Mapping[str, FeatureSchema | FeatureListSchema]) -> str:
     types = {key: _type(one) for key, one in fields.items() if one.feature is not None}
-    if all(key.isidentifier() and not keyword.iskeyword(key) for key in types):
+    # (A class would change names that begin with __.)
+    if all(key.isidentifier() and key[:2] != "__" and not keyword.iskeyword(key) for key in types):
         lines = [f"    {key}: {text}" for key, text in types.items()]
         return "\n".join([f"class {name}(TypedDict):", *(lines or ["    pass"]), ""])
     lines = [f"        {key!r}: {text.replace('  #', ',  #')}" for key, text in types.items()]

@@ -23,7 +23,7 @@ __all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
 _BUSY_SECONDS = 0.2
 
 # Records; damaged regions that were skipped, their bytes, and compressed bytes.
-Counts = tuple[int, int, int, int]
+Counts = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class WrittenShard:
         regions_skipped: the number of damaged regions of the input that were skipped.
         bytes_skipped: their size, in the (decompressed) content.
         compressed_bytes_skipped: as of :class:`ConvertReport`.
+        records_skipped: how many records ``resize`` has left out, whose image can't be decoded.
     """
 
     input: str
@@ -51,6 +52,7 @@ class WrittenShard:
     regions_skipped: int = 0
     bytes_skipped: int = 0
     compressed_bytes_skipped: int = 0
+    records_skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class ShardJobReport:
         """How many bytes of compressed inputs can't be decompressed."""
         return sum(shard.compressed_bytes_skipped for shard in self.shards)
 
+    @property
+    def records_skipped(self) -> int:
+        """How many records of all inputs ``resize`` has left out."""
+        return sum(shard.records_skipped for shard in self.shards)
+
     def __repr__(self) -> str:
         regions = self.regions_skipped
         skipped = f", {counted(regions, 'damaged region')} of {self.bytes_skipped:,} bytes skipped"
@@ -124,6 +131,7 @@ class ShardJobReport:
         return (
             f"ShardJobReport({self.folder}: {len(self.shards):,} files of {self.records:,} records"
             + (skipped if regions else "")
+            + (f", {counted(self.records_skipped, 'record')} left out" * bool(self.records_skipped))
             + (f", {sum(shard.was_there for shard in self.shards):,} of them there already")
             + (f", {len(self.failed):,} failed)" if self.failed else ")")
         )
@@ -270,4 +278,5 @@ def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard
         found.get("regions_skipped", 0),
         found.get("bytes_skipped", 0),
         found.get("compressed_bytes_skipped", 0),
+        found.get("records_skipped", 0),
     )

@@ -343,4 +343,4 @@ def _salvage_file(
     )
     report = FileReport._of(found[0])
     lost = report.bytes_lost or 0
-    return (records, report.damaged_regions, lost, report.compressed_bytes_lost), b""
+    return (records, report.damaged_regions, lost, report.compressed_bytes_lost, 0), b""

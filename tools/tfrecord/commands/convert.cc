@@ -73,7 +73,10 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
                       "parse the records",
                       printable(shown_word(rename))));
     }
-    edit.rename.insert_or_assign(rename.substr(0, equals), new_name);
+    if (!edit.rename.emplace(rename.substr(0, equals), new_name).second) {
+      throw UsageError(fmt::format("--rename gives {} two names",
+                                   printable(shown_word(rename.substr(0, equals)))));
+    }
   }
   return edit;
 }
@@ -198,7 +201,9 @@ ExitCode convert_each(const CommandContext& context, const ConvertArguments& arg
     const std::lock_guard lock(mutex);
     ++converted;
     features.add(report.features);
-    return ShardCounts{.records = report.files.at(0).records, .skipped = skipped.counts()};
+    return ShardCounts{.records = report.files.at(0).records,
+                       .skipped = skipped.counts(),
+                       .records_skipped = skipped.records()};
   };
   ShardJob job = arguments.shards;
   job.operation = operation_of(arguments, options);

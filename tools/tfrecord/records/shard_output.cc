@@ -94,6 +94,7 @@ ExitCode run_shard_command(const CommandContext& context, ShardCommand command) 
     ++summary.files;
     summary.counts.records += record.counts.records;
     summary.counts.skipped.merge(record.counts.skipped);
+    summary.counts.records_skipped += record.counts.records_skipped;
     summary.bytes += record.bytes;
     summary.were_there += outcome.was_there ? 1 : 0;
     if (!command.json) return;
@@ -103,6 +104,7 @@ ExitCode run_shard_command(const CommandContext& context, ShardCommand command) 
                                    {"bytes", record.bytes},
                                    {"was_there", outcome.was_there}};
     add_skipped(record.counts.skipped, line);
+    if (record.counts.records_skipped > 0) line["records_skipped"] = record.counts.records_skipped;
     print_json_summary(context, line);
   };
   const auto seed_name = [&](size_t number) {
@@ -126,6 +128,11 @@ ExitCode run_shard_command(const CommandContext& context, ShardCommand command) 
   if (summary.counts.skipped.regions > 0) {
     context.progress.warn(fmt::format("tfrecord {}: skipped {} in all", command.name,
                                       describe(summary.counts.skipped)));
+  }
+  if (summary.counts.records_skipped > 0) {
+    context.progress.warn(
+        fmt::format("tfrecord {}: left out {} in all, whose image can't be decoded", command.name,
+                    counted(summary.counts.records_skipped, "record")));
   }
   if (!command.json) print_summary(context, summary.text(job.folder));
   if (is_complete) return ExitCode::ok;

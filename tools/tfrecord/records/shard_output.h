@@ -47,7 +47,7 @@ struct ShardCommand {
 
 // Runs the job (shard_job.h), prints its errors, what was skipped in all and its summary: with
 // --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
-// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped"; or
+// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped" and "records_skipped"; or
 // {"path", "error"}.
 ExitCode run_shard_command(const CommandContext& context, ShardCommand command);
 
