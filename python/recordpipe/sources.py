@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -28,8 +29,6 @@ from recordpipe.inputs import (
     require_local_file,
     whole_number,
 )
-
-_python_range = range
 
 __all__ = [
     "choose_from_datasets",
@@ -98,7 +97,7 @@ def range(*bounds: int) -> Dataset:
     The same as of Python's ``range``, from -2**63 to 2**63 - 1; others raise ValueError. Random
     access for ``shuffle()`` without a buffer.
     """
-    numbers = _python_range(*bounds)
+    numbers = builtins.range(*bounds)
     for bound in (numbers.start, numbers.stop, numbers.step):
         if not -(2**63) <= bound < 2**63:
             raise ValueError(f"range() takes integers from -2**63 to 2**63 - 1, not {bound}")

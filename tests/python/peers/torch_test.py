@@ -218,7 +218,6 @@ class Workers(TorchTest):
     def test_workers_compute_only_their_batches(self):
         plan = rpt._for_worker(self.batches(), 2, 1).explain().splitlines()
         self.assertEqual(plan[-3:-1], ["shard(2, index=1)", "prefetch()"])
-        self.assertTrue(plan[-1].startswith("prefetch"), plan)
 
     def test_resumes_at_any_number_of_workers(self):
         whole = ids(self.batches().epoch(1))
