@@ -18,8 +18,8 @@ std::string name_text(std::string_view name);
 size_t edits(std::string_view a, std::string_view b);
 
 // Lists the existing names for the end of a message, beginning with the names nearest to `wanted`:
-// "there are label, image and 30 more", "there is label" or "there are none". If the nearest differs
-// in at most half of the letters, ends with "; did you mean label?".
+// "there are label, image and 30 more", "there is label" or "there are none". If at most half of
+// the letters of the nearest name differ, it ends with "; did you mean label?".
 std::string there_are(std::vector<std::string> names, std::string_view wanted);
 
 // 1234567 → "1,234,567"

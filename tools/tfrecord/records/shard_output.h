@@ -47,8 +47,8 @@ struct ShardCommand {
 
 // Runs the job (shard_job.h), prints its errors, what was skipped in all and its summary: with
 // --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
-// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped" and "records_skipped"; or
-// {"path", "error"}.
+// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped" and
+// "records_skipped"; or {"path", "error"}.
 ExitCode run_shard_command(const CommandContext& context, ShardCommand command);
 
 // Compares the size and the CRC-32C of each file in the manifests with the file beside its
