@@ -173,7 +173,8 @@ class Dataset(
         DuckDB's ``select ... from ds`` read a parsed Dataset, of single records or of batches.
         Each call makes a new pass, in epoch 0 or that of :meth:`epoch`.
 
-        Columns are the features: int64, float, large_binary, large_string if declared so, their
+        Columns are the features: int64, float, large_binary, large_string if declared so or, of
+        features that parse() has found, if all of the first values are text, their
         large_lists, and fixed_size_lists for shapes; of SequenceExamples, context and feature lists
         side by side. They are the memory of the batches, not copies. A missing feature is null,
         unless it has a default value; and so is an empty list of a fixed-length feature. A batch()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
@@ -51,6 +51,8 @@ class FeatureSchema:
         values: the smallest and the largest number of values of a list; None without lists.
         fixed: the number of values, if every record has the feature with as many, at least one;
             otherwise None.
+        text: whether the values are bytes, and all of them text: UTF-8 without control characters,
+            except for tabs and ends of lines.
     """
 
     kind: ValueKind
@@ -58,6 +60,7 @@ class FeatureSchema:
     share: float
     values: tuple[int, int] | None
     fixed: int | None
+    text: bool = False
 
     @property
     def feature(self) -> Feature | None:
@@ -71,6 +74,15 @@ class FeatureSchema:
             return RaggedFeature(dtype)
         return FixedLenFeature(_shape(self.fixed), dtype)
 
+    @property
+    def column(self) -> Feature | None:
+        """The same, for tables; see :meth:`Schema.features`."""
+        if self.kind not in _DTYPES or self.values is None:
+            return None
+        dtype = "string" if self.text else _DTYPES[self.kind]
+        least, most = self.values
+        return FixedLenFeature(_shape(most), dtype) if 0 < least == most else RaggedFeature(dtype)
+
 
 @dataclass(frozen=True)
 class FeatureListSchema:
@@ -83,6 +95,7 @@ class FeatureListSchema:
         values: the smallest and the largest number of values of a step; None without lists.
         steps: the smallest and the largest number of steps; None without lists.
         fixed: the number of values, if every step has as many, at least one; otherwise None.
+        text: as of :class:`FeatureSchema`.
     """
 
     kind: ValueKind
@@ -91,6 +104,7 @@ class FeatureListSchema:
     values: tuple[int, int] | None
     steps: tuple[int, int] | None
     fixed: int | None
+    text: bool = False
 
     @property
     def feature(self) -> ListFeature | None:
@@ -103,6 +117,12 @@ class FeatureListSchema:
         if self.fixed is None:
             return RaggedFeature(dtype)
         return FixedLenSequenceFeature(_shape(self.fixed), dtype, allow_missing=self.share < 1)
+
+    @property
+    def column(self) -> ListFeature | None:
+        """The same, for tables: of strings, if it is ``text``."""
+        feature = self.feature
+        return replace(feature, dtype="string") if feature and self.text else feature
 
 
 _WITH_FEATURES = ("Example", "SequenceExample", "ExampleListWithContext")
@@ -149,29 +169,33 @@ class Schema:
     bytes_skipped: int = 0
     compressed_bytes_skipped: int = 0
 
-    def features(self) -> dict[str, Feature]:
+    def features(self, *, for_table: bool = False) -> dict[str, Feature]:
         """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.
 
         A feature that every record has with the same number of values is a
         :class:`FixedLenFeature`, any other a :class:`RaggedFeature`. Features of several kinds, and
         those that never have a list, are left out.
 
+        Args:
+            for_table: True makes them columns as those of :func:`convert`: strings of those that
+                are ``text``, and :class:`FixedLenFeature` of those that some records lack, if the
+                others have the same number of values, which are null there in Arrow.
+
         Raises:
             UnsupportedError: the records are of several kinds, or of one without features.
         """
         self._require_features()
-        return {name: one.feature for name, one in self.fields.items() if one.feature is not None}
+        return _chosen(self.fields, for_table)
 
-    def feature_lists(self) -> dict[str, ListFeature]:
+    def feature_lists(self, *, for_table: bool = False) -> dict[str, ListFeature]:
         """Returns the second argument of ``Dataset.parse_sequence_example()``.
 
         A feature list whose steps all have the same number of values is a
-        :class:`FixedLenSequenceFeature`, any other a :class:`RaggedFeature`. Raises as
-        :meth:`features` does.
+        :class:`FixedLenSequenceFeature`, any other a :class:`RaggedFeature`. ``for_table``
+        and exceptions: as of :meth:`features`.
         """
         self._require_features()
-        lists = self.list_fields.items()
-        return {name: one.feature for name, one in lists if one.feature is not None}
+        return _chosen(self.list_fields, for_table)
 
     def to_code(self, name: str = "Batch") -> str:
         """Returns Python code of a ``TypedDict`` of the batches of ``parse(self.features())``.
@@ -239,14 +263,19 @@ class Schema:
         """Makes a Schema of the extension module's findings."""
         records, kind, kinds, with_features, features, lists, left_out, *rest = found
         fields = {
-            name: FeatureSchema(kind, count, count / with_features, values, fixed)
-            for name, (kind, count, values, fixed) in features.items()
+            name: FeatureSchema(kind, count, count / with_features, *more)
+            for name, (kind, count, *more) in features.items()
         }
         list_fields = {
-            name: FeatureListSchema(kind, count, count / with_features, values, steps, fixed)
-            for name, (kind, count, values, steps, fixed) in lists.items()
+            name: FeatureListSchema(kind, count, count / with_features, *more)
+            for name, (kind, count, *more) in lists.items()
         }
         return cls(records, kind, kinds, fields, list_fields, left_out, *rest)
+
+
+def _chosen(fields: dict[str, Any], for_table: bool) -> dict[str, Any]:
+    found = {name: one.column if for_table else one.feature for name, one in fields.items()}
+    return {name: feature for name, feature in found.items() if feature is not None}
 
 
 def shown_name(name: str) -> str:
@@ -332,7 +361,7 @@ def schema(
         require_no_limit(limit)
         merge = native.SchemaMerge(where)
         merge_files(
-            functools.partial(_part, how, where, checked_threads(threads) or 1, filesystem),
+            functools.partial(schema_part, how, where, checked_threads(threads) or 1, filesystem),
             found_files(paths, recursive, filesystem),
             merge.add,
             executor=executor,
@@ -352,5 +381,5 @@ def schema(
     return Schema._of(found)
 
 
-def _part(how: Reading, where: str | None, threads: int, filesystem: Any, path: str) -> bytes:
+def schema_part(how: Reading, where: str | None, threads: int, filesystem: Any, path: str) -> bytes:
     return native.schema_part(files_on(filesystem), path, how, where, threads, task_check())

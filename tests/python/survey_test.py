@@ -46,6 +46,8 @@ class SchemaTest(FilesTest):
                 "tokens": rp.RaggedFeature("int64"),
             },
         )
+        self.assertEqual([name for name, one in schema.fields.items() if one.text], ["name"])
+        self.assertEqual(schema.features(for_table=True)["name"], rp.FixedLenFeature([], "string"))
         (batch,) = rp.tfrecords(path).parse(schema.features()).batch(100)
         self.assertEqual(batch["id"].tolist(), list(range(100)))
         self.assertEqual(

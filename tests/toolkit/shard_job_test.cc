@@ -139,6 +139,10 @@ TEST_F(ShardJobTest, InputsMayHaveAnyFolder) {
 TEST(ShardNames, NamesThatTheJobOrItsManifestCannotHaveAreRefused) {
   EXPECT_EQ(shard_names({"in/a.gz", "in/.b"}, Compression::zstd),
             (std::vector<std::string>{"a.zst", ".b.zst"}));
+  EXPECT_EQ(
+      shard_names({"in/a.tfrecord.gz", "in/b.tfrecords", "in/c-00000-of-00002"}, {}, {}, ".arrow"),
+      (std::vector<std::string>{"a.arrow", "b.arrow", "c-00000-of-00002.arrow"}));
+  EXPECT_THROW(shard_names({"in/a.gz", "in/a.tfrecord"}, {}, {}, ".arrow"), Error);
   for (const char* const name : {"in/manifest.jsonl", "in/manifest.jsonl.gz", "in/.shards",
                                  "in/.a.partial", "in/\xff", "in/", "in/.."}) {
     EXPECT_THROW(shard_names({name}, Compression::none), Error) << name;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "dataset/toolkit/names.h"
+#include "recordpipe/example/feature_values.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -42,12 +44,17 @@ void InferredFeature::add(const FeatureView& feature) {
   if (feature.kind() == FeatureKind::none) return;
   min_values = std::min<uint64_t>(min_values, feature.size());
   max_values = std::max<uint64_t>(max_values, feature.size());
+  if (!is_text) return;
+  for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
+    is_text = is_text && recordpipe::is_text(value);
+  });
 }
 
 void InferredFeature::merge(const InferredFeature& other) {
   for (size_t i = 0; i < by_kind.size(); ++i) by_kind[i] += other.by_kind[i];
   min_values = std::min(min_values, other.min_values);
   max_values = std::max(max_values, other.max_values);
+  is_text = is_text && other.is_text;
 }
 
 void InferredFeatureList::add(const FeatureListView& list) {

@@ -15,6 +15,7 @@ struct StatisticsArchive {
     for (uint64_t& count : feature.by_kind) state.number(count);
     state.number(feature.min_values);
     state.number(feature.max_values);
+    state.number(feature.is_text);
   }
 
   static void archive(auto& state, InferredFeatureList& list) {

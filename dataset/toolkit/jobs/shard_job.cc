@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
@@ -51,6 +52,14 @@ std::string with_extension(std::string name, Compression compression) {
   return name;
 }
 
+std::string name_of_table(std::string name, const std::string& ending) {
+  name = with_extension(std::move(name), Compression::none);
+  for (const std::string_view records : {".tfrecord", ".tfrecords"}) {
+    if (name.ends_with(records)) name.resize(name.size() - records.size());
+  }
+  return name + ending;
+}
+
 // Makes an output, unless it is there.
 ShardOutcome make_shard(
     const FileWork& work, const ShardJob& job, const std::string& hash, const ShardFolder& folder,
@@ -87,12 +96,17 @@ ShardOutcome make_shard(
 
 std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                                      std::optional<Compression> compression,
-                                     const std::vector<std::string>& folders) {
+                                     const std::vector<std::string>& folders,
+                                     const std::string& table) {
   std::vector<std::string> names;
   std::map<std::string, const std::string*> owners;
   for (const std::string& input : inputs) {
     std::string name = name_of_output(input, folders);
-    if (compression) name = with_extension(std::move(name), *compression);
+    if (!table.empty()) {
+      name = name_of_table(std::move(name), table);
+    } else if (compression) {
+      name = with_extension(std::move(name), *compression);
+    }
     const auto [owner, is_new] = owners.try_emplace(name, &input);
     if (!is_new) {
       throw refused(
@@ -107,7 +121,8 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                     "give it another name");
     }
     // What is only compressed so fails by itself, in compression_of_shard().
-    require_name_of_records(name.substr(0, name.size() - read_only_extension(name)));
+    if (table.empty())
+      require_name_of_records(name.substr(0, name.size() - read_only_extension(name)));
     names.push_back(std::move(name));
   }
   return names;

@@ -29,6 +29,10 @@ nb::object range(uint64_t min, uint64_t max) {
 
 nb::str kind_text(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
 
+bool is_text(const InferredFeature& feature) {
+  return feature.kind() == FeatureKind::bytes && feature.max_values > 0 && feature.is_text;
+}
+
 nb::tuple survey_schema(const SharedFiles& files, const std::vector<FilePath>& given,
                         const Reading& reading, const std::optional<std::string>& where,
                         std::optional<uint64_t> limit, size_t threads, const nb::object& progress) {
@@ -51,15 +55,15 @@ nb::tuple to_python(const InferredSchema& schema) {
   }
   nb::dict features;
   for (const auto& [name, feature] : schema.features) {
-    features[text(name)] =
-        nb::make_tuple(kind_text(feature), feature.with_list(),
-                       range(feature.min_values, feature.max_values), schema.fixed_values(feature));
+    features[text(name)] = nb::make_tuple(kind_text(feature), feature.with_list(),
+                                          range(feature.min_values, feature.max_values),
+                                          schema.fixed_values(feature), is_text(feature));
   }
   nb::dict lists;
   for (const auto& [name, list] : schema.feature_lists) {
     lists[text(name)] = nb::make_tuple(
         kind_text(list.step), list.records, range(list.step.min_values, list.step.max_values),
-        range(list.min_steps, list.max_steps), schema.fixed_values(list));
+        range(list.min_steps, list.max_steps), schema.fixed_values(list), is_text(list.step));
   }
   const auto kind = schema.kind();
   const bool has_code = kind != MessageKind::example_list;

@@ -146,10 +146,11 @@ void define_shards(nb::module_& module) {
   module.def(
       "shard_names",
       [](const std::vector<FilePath>& inputs, const std::optional<std::string>& compression,
-         const std::vector<FilePath>& folders) {
-        return file_paths(shard_names(strings(inputs), wanted(compression), strings(folders)));
+         const std::vector<FilePath>& folders, const std::string& table) {
+        return file_paths(
+            shard_names(strings(inputs), wanted(compression), strings(folders), table));
       },
-      nb::arg(), nb::arg().none(), nb::arg());
+      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
   module.def(
       "compression_of_shard",
       [](const SharedFiles& files, const FilePath& input,

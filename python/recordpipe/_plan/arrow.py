@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-from dataclasses import replace
 from typing import Any
 
 from recordpipe import _native
@@ -43,7 +42,7 @@ def _with_nulls(plan: Plan) -> Plan:
         if isinstance(each, ImageOperator):
             raise _refused_image(each.feature, each.method)
         if isinstance(each, ParseOperator):
-            each = replace(each, nulls=True)
+            each = each.for_table()
         rebuilt = rebuilt._then(with_inputs(each, _with_nulls))
     return rebuilt
 

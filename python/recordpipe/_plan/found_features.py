@@ -68,10 +68,20 @@ class FoundFeatures(dict[str, Any]):
     """Features, or feature lists, that the first records have.
 
     Attributes:
-        watch: what ``native.example_spec()`` takes to watch for others.
+        watch: what ``native.example_spec()`` takes to watch for others, or None.
+        in_tables: the same, where those of text are strings.
     """
 
-    watch: tuple[list[str], int, bool, str]
+    watch: tuple[list[str], int, bool, str] | None = None
+
+    def __init__(self, features: Mapping[str, Any], in_tables: Mapping[str, Any]) -> None:
+        super().__init__(features)
+        self.in_tables = in_tables
+
+    def for_table(self) -> FoundFeatures:
+        features = FoundFeatures(self.in_tables, self.in_tables)
+        features.watch = self.watch
+        return features
 
 
 def found_features(schema: Schema, unseen: Unseen, ways_out: str) -> FoundFeatures:
@@ -86,7 +96,7 @@ def found_features(schema: Schema, unseen: Unseen, ways_out: str) -> FoundFeatur
             f"left out, because their values are of several types: {', '.join(several)}",
             stacklevel=4,
         )
-    found = FoundFeatures(schema.features())
+    found = FoundFeatures(schema.features(), schema.features(for_table=True))
     found.watch = (several, schema.records, unseen == "warn", ways_out)
     return found
 
@@ -114,7 +124,8 @@ def given_or_found(
         answer = checked_unseen(unseen or "error")
         schema = _first_schema(plan, method)
         ways_out = _WAYS_OUT.format(method, _ALL[method])
-        return found_features(schema, answer, ways_out), schema.feature_lists()
+        found = FoundFeatures(schema.feature_lists(), schema.feature_lists(for_table=True))
+        return found_features(schema, answer, ways_out), found
     if unseen is not None:
         raise ValueError(f"unseen is about features that {method}() finds; features were passed")
     return context or {}, lists or {}
@@ -130,14 +141,14 @@ def _named(plan: Plan, method: str, names: Any) -> dict[str, Feature]:
     schema = _first_schema(plan, method)
     return chosen_features(
         names,
-        schema.features(),
+        FoundFeatures(schema.features(), schema.features(for_table=True)),
         f"the first {schema.records} records have no feature {{!r}} with values of one type",
     )
 
 
 def chosen_features(
-    names: Iterable[str], features: Mapping[str, Feature], missing: str
-) -> dict[str, Feature]:
+    names: Iterable[str], features: Mapping[str, Any], missing: str
+) -> dict[str, Any]:
     """Those with these names. ``missing``: the reason for a name that isn't there, ``{!r}``."""
     chosen = {}
     for name in map(feature_name, names):
@@ -149,6 +160,8 @@ def chosen_features(
                 f"did you mean {near[0]!r}?" if near else "",
             )
         chosen[name] = features[name]
+    if isinstance(features, FoundFeatures):
+        return FoundFeatures(chosen, {name: features.in_tables[name] for name in chosen})
     return chosen
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,6 +38,12 @@ class ParseOperator(Operator):
 
     def features_and_lists(self) -> dict[str, Feature | ListFeature]:
         raise NotImplementedError
+
+    def for_table(self) -> Self:
+        """The same with nulls, and with strings where the values that were found are text."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        found = {name: one for name, one in values.items() if isinstance(one, FoundFeatures)}
+        return replace(self, nulls=True, **{name: one.for_table() for name, one in found.items()})
 
     def __repr__(self) -> str:
         features = self.features_and_lists().items()
@@ -125,7 +131,8 @@ class ParseOperators(Plan):
         Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
         files: a feature that all of these have with the same number of values is a
         :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features
-        without any value are left out, and so are those of several types, with a warning. Later
+        without any value are left out, and so are those of several types, with a warning. In
+        tables (:meth:`__arrow_c_stream__`), bytes that are text in all of these are strings. Later
         records may differ, which is then an error of the element, also if they have a feature that
         the first ones lack (:class:`UnsupportedError`; see ``unseen``): for a program that others
         run, print :attr:`features` and pass what is needed. This works behind :func:`tfrecords` and
@@ -159,18 +166,19 @@ class ParseOperators(Plan):
 
         Behind parse(), also behind :meth:`batch` and operators that order elements.
         """
-        features = features_of(self)
-        if features is None:
+        if features_of(self) is None:
             last = (self._last(["batch"]) or self._source).method
             raise TypeError(f"select() chooses features of parse(), not of what {last}() yields")
         if isinstance(names, str):
             raise TypeError(f"select() takes a list of names: [{names!r}]")
-        chosen = chosen_features(names, features, "parse() has no feature {!r}")
-        operators = [
-            replace(each, features=chosen) if isinstance(each, Parse) else each
-            for each in self._operators
-        ]
-        return self._first(0)._with(operators)
+
+        def chosen(each: Operator) -> Operator:
+            if not isinstance(each, Parse):
+                return each
+            missing = "parse() has no feature {!r}"
+            return replace(each, features=chosen_features(names, each.features, missing))
+
+        return self._first(0)._with([*map(chosen, self._operators)])
 
     def parse_sequence_example(
         self,
@@ -194,7 +202,7 @@ class ParseOperators(Plan):
         """
         method = "parse_sequence_example"
         found, lists = given_or_found(self, method, context, feature_lists, unseen)
-        return self._then(ParseSequenceExample(_copied(found), dict(lists)))
+        return self._then(ParseSequenceExample(_copied(found), _copied(lists)))
 
     def parse_example_list(
         self,
@@ -227,10 +235,10 @@ class ParseOperators(Plan):
             unseen: as that of :meth:`parse`.
         """
         found, lists = given_or_found(self, "parse_example_list", context, examples, unseen)
-        return self._then(ParseExampleList(_copied(found), dict(lists)))
+        return self._then(ParseExampleList(_copied(found), _copied(lists)))
 
 
-def _copied(features: Mapping[str, Feature]) -> Mapping[str, Feature]:
+def _copied(features: Mapping[str, Any]) -> Mapping[str, Any]:
     return features if isinstance(features, FoundFeatures) else dict(features)
 
 

@@ -54,7 +54,8 @@ def read_tfrecords(
     A task reads whole files as a stream of Arrow blocks of at most 128 MiB, or of one record that
     is larger. Every CRC is checked. A column has the type that Arrow streams of ``Dataset`` have: a
     :class:`FixedLenFeature` of one value is a column of numbers or bytes, any other feature one of
-    lists; a missing feature is null.
+    lists; a missing feature is null. Unless features are declared, bytes that are all text are
+    strings, and a value that some records lack is no list.
 
     Args:
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
@@ -88,7 +89,9 @@ def read_tfrecords(
     if schema is not None and unseen is not None:
         raise ValueError("unseen is about features that are found; a schema was passed")
     if isinstance(schema, Schema):
-        parsing = _Parsing(schema.features(), schema.feature_lists(), schema.kind)
+        parsing = _Parsing(
+            schema.features(for_table=True), schema.feature_lists(for_table=True), schema.kind
+        )
     elif schema is not None:
         parsing = _Parsing(dict(schema), {})
     else:
@@ -214,7 +217,7 @@ def _found(
         )
         if found.records:
             features = found_features(found, unseen, _WAYS_OUT)
-            return _Parsing(features, found.feature_lists(), found.kind)
+            return _Parsing(features, found.feature_lists(for_table=True), found.kind)
     return _Parsing({}, {})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ from recordpipe._tools.conversion_reports import (
     SkippedRegion,
     WrittenFile,
 )
-from recordpipe._tools.table_conversion import convert_tables, names_tables
 from recordpipe.features import (
     feature_name,
     feature_names,
@@ -24,11 +23,9 @@ from recordpipe.features import (
     unicode_text,
     where_text,
 )
-from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
     OnDamage,
     Paths,
-    checked_on_damage,
     checked_threads,
     file_path_of,
     files_of,
@@ -39,8 +36,9 @@ from recordpipe.inputs import (
     whole_number,
 )
 from recordpipe.progress import Progress, reported
+from recordpipe.tables import is_table
 
-__all__ = ["convert", "part_features", "set_selection"]
+__all__ = ["convert", "part_features", "renamed", "selected", "set_selection"]
 
 
 def convert(
@@ -70,6 +68,7 @@ def convert(
     resize: int | None = None,
     quality: int = 90,
     images: str | Sequence[str] = (),
+    text: Literal["auto", "never"] = "auto",
     on_damage: OnDamage = "raise",
     check_crc: bool = True,
     input_compression: str | None = None,
@@ -91,9 +90,12 @@ def convert(
 
     A source or a target whose name ends in .parquet, .pq, .arrow, .feather or .ipc is a Parquet or
     Arrow IPC file (pyarrow; :func:`write_table` and :meth:`Writer.write_table` say what becomes of
-    columns): from tables, with ``compression``, ``level``, ``limit``, ``select``, ``drop`` and
-    ``rename``; to one, with ``compression``, ``limit``, ``select``, ``drop`` and those of reading.
-    To a table, the sources are read twice, first for their features.
+    columns). To a table, the sources are read twice, first for their features: one that some
+    records lack is null there. All options are possible, except to a table ``level``, ``dry_run``
+    and those that make several files, and from one ``dry_run``, ``recursive``, ``kind`` and those
+    of reading. With ``where``, ``shuffle`` and others that choose or change records, and to a
+    table ``rename``, the records go through a temporary file (``tmp_dir``): not with
+    ``filesystem``.
 
         rp.convert("train-*", "train.parquet", select=["image", "label"])
         rp.convert("tables/*.parquet", "train.tfrecord.gz")
@@ -168,6 +170,8 @@ def convert(
         images: the features that ``resize`` resizes, with one image or any number in each record.
             Default: the first of image/encoded, image, image_raw, image/raw and img that holds
             bytes.
+        text: of a table: "auto" makes strings of the bytes of a feature whose values are all text
+            (UTF-8 without control characters), "never" binary data.
         on_damage: "raise", "skip_file" or "resync"; the last two also leave out records whose image
             ``resize`` can't decode. The report counts what was left out.
         check_crc: False accepts wrong CRCs.
@@ -189,15 +193,12 @@ def convert(
     """
     given = locals()
     sources = paths_of(sources, filesystem)
-    if names_tables(sources, target):
-        if no_clobber:
-            native.require_absent(files_on(filesystem), [file_path_of(target, filesystem)])
-        with reported(progress, "convert") as function:
-            written, read, (regions, size, lost) = convert_tables(
-                sources, target, _for_tables(given), filesystem, function
-            )
-        made = (WrittenFile(*written),)
-        return ConvertReport(made, read, regions, size, compressed_bytes_skipped=lost)
+    if any(is_table(os.fsdecode(path)) for path in [*sources, target]):
+        from recordpipe._tools.table_conversion import convert_tables  # which calls convert()
+
+        return convert_tables(sources, target, given)
+    if text != "auto":
+        raise ValueError("text is about tables: the target is one of TFRecords")
     if shards is not None and max_bytes is not None:
         raise ValueError("shards and max_bytes are two ways to split: give one of them")
     if shards_by not in ("blocks", "round-robin"):
@@ -296,44 +297,22 @@ def set_selection(
         options.set_where(expression)
     options.sample = sample
     options.limit = limit_of(limit)
-    options.select = None if select is None else set(_selected(select))
+    options.select = None if select is None else set(selected(select))
     options.drop = set(feature_names(drop))
-    options.rename = _renamed(rename)
+    options.rename = renamed(rename)
     if resize is not None:
         side = whole_number("resize", resize, 1, 2**20)
         options.resize_images(side, quality, feature_names(images))
 
 
-def _for_tables(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of convert() that differ from their defaults and may matter to tables."""
-    checks: dict[str, Callable[[Any], Any]] = {
-        "limit": limit_of,
-        "select": _selected,
-        "drop": feature_names,
-        "rename": _renamed,
-        "threads": checked_threads,
-        "on_damage": lambda on_damage: checked_on_damage(on_damage, given["check_crc"]),
-    }
-    elsewhere = {"filesystem", "tmp_dir", "seed", "quality", "images", "no_clobber", "progress"}
-    values = {
-        name: checks[name](given[name]) if name in checks else given[name]
-        for name, default in (convert.__kwdefaults__ or {}).items()
-        if name not in elsewhere and given[name] is not default
-    }
-    defaults = convert.__kwdefaults__ or {}
-    return {
-        name: value for name, value in values.items() if value not in (defaults[name], (), [], {})
-    }
-
-
-def _selected(select: str | Sequence[str]) -> list[str]:
+def selected(select: str | Sequence[str]) -> list[str]:
     names = feature_names(select)
     if not names:
         raise ValueError("select names no feature: leave it out to keep all")
     return names
 
 
-def _renamed(rename: Mapping[str, str] | None) -> dict[str, str]:
+def renamed(rename: Mapping[str, str] | None) -> dict[str, str]:
     if not isinstance(rename, Mapping | None):
         raise TypeError(f"rename is a dict of new names by the old ones, not {rename!r}")
     return {feature_name(old): feature_name(new) for old, new in (rename or {}).items()}

@@ -7,12 +7,14 @@ import hashlib
 import json
 import os
 import re
-from typing import Any
+from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._tools.conversion import convert, part_features, set_selection
 from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
 from recordpipe._tools.shards import Executor
+from recordpipe._tools.table_columns import TableSurvey, survey_files
+from recordpipe._tools.table_conversion import table_options, write_rows
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import Paths, found_files, reading, whole_number
@@ -32,6 +34,7 @@ def convert_to_dir(
     keep_going: bool = False,
     no_clobber: bool = False,
     progress: Progress = False,
+    format: Literal["parquet", "arrow"] | None = None,
     **options: Any,
 ) -> ShardJobReport:
     """Writes the records of each file anew, to a file of the same name in ``folder``.
@@ -64,6 +67,9 @@ def convert_to_dir(
         keep_going: goes on after a file that failed; its error is in the report.
         no_clobber: True refuses to replace a file that exists (AlreadyExistsError).
         progress: True (a bar), or a function; see ``help(recordpipe.inputs)``.
+        format: makes tables instead: "x.tfrecord.gz" becomes x.parquet or x.arrow. All files are
+            looked into first, so that the tables have the same columns, in the same order. Then
+            ``compression`` is that of :func:`write_table`.
         options: those of :func:`convert`, except ``shards``, ``max_bytes``, ``split``,
             ``split_by`` and ``dry_run``, for each file by itself. A file may lack a feature that
             they name; if all files do, NotFoundError says so
@@ -71,26 +77,45 @@ def convert_to_dir(
             given, names get its extension. ``seed``: of each file, one that is derived from it and
             from the output's name. ``threads``: default: one.
     """
-    compression = known_compression(options.pop("compression", None)) or None
     seed = whole_number("seed", options.pop("seed", 0))
     if refused := {"dry_run", "max_bytes", "shards", "split", "split_by"} & options.keys():
         raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
-    options = {"threads": 1, **options, "compression": compression}
-    how = {name: value for name, value in options.items() if name not in ("threads", "tmp_dir")}
+    if format not in (None, "parquet", "arrow"):
+        raise ValueError(f'format is "parquet" or "arrow", not {format!r}')
+    files = found_files(sources, recursive, filesystem)
+    compression = check = None
+    if format is None:
+        compression = known_compression(options.pop("compression", None)) or None
+        how = options = {"threads": 1, **options, "compression": compression}
+        work = functools.partial(_convert_file, options, seed, filesystem)
+        check = functools.partial(_require_found, options)
+    else:
+        options = {"threads": 1, **options}
+        if unknown := options.keys() - (convert.__kwdefaults__ or {}).keys():
+            raise TypeError(f"convert() has no {min(unknown)}")
+        options = table_options(options)
+        survey = survey_files(
+            files, options, executor, "keep_going" if keep_going else "raise", filesystem
+        )
+        columns = {name: repr(feature) for name, feature in survey.columns.items()}
+        how = {**options, "columns": [*columns.items()]}
+        work = functools.partial(_write_table, survey, options, seed, filesystem)
+    how = {name: value for name, value in how.items() if name not in ("threads", "tmp_dir")}
     return run_shard_job(
-        functools.partial(_convert_file, options, seed, filesystem),
-        found_files(sources, recursive, filesystem),
+        work,
+        files,
         folder,
         filesystem=filesystem,
         operation="convert " + json.dumps([seed, how], sort_keys=True, default=list),
         compression=compression,
+        table="" if format is None else f".{format}",
         executor=executor,
         resume=resume,
         keep_going=keep_going,
         no_clobber=no_clobber,
         progress=progress,
         activity="convert",
-        check=functools.partial(_require_found, options),
+        check=check,
     )
 
 
@@ -109,19 +134,35 @@ def _convert_file(
         how = reading(options.get("input_compression"), 2**30)
         kept = native.compression_of_shard(files_on(filesystem), source, None, how)
         options = {**options, "compression": kept}
-    derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
-    seed = int.from_bytes(derived.digest(), "little")
     features: list[bytes] = []
     token = part_features.set(features)
     try:
-        report = convert(source, target, filesystem=filesystem, seed=seed, **options)
+        report = convert(
+            source, target, filesystem=filesystem, seed=_seed_of(seed, name), **options
+        )
     finally:
         part_features.reset(token)
-    counts = (
-        report.records,
-        report.regions_skipped,
-        report.bytes_skipped,
-        report.compressed_bytes_skipped,
-        report.records_skipped,
-    )
-    return counts, b"".join(features)
+    damage = (report.regions_skipped, report.bytes_skipped, report.compressed_bytes_skipped)
+    return (report.records, *damage, report.records_skipped), b"".join(features)
+
+
+def _write_table(
+    survey: TableSurvey,
+    options: dict[str, Any],
+    seed: int,
+    filesystem: Any,
+    source: str,
+    target: str,
+    name: str,
+) -> tuple[Counts, bytes]:
+    if source in survey.failed:
+        raise survey.failed[source]
+    how = {**options, "filesystem": filesystem, "seed": _seed_of(seed, name)}
+    report = write_rows([source], target, survey.columns, how)
+    damage = survey.damage.get(source, (0, 0, 0))
+    return (report.records, *damage, report.records_skipped), b""
+
+
+def _seed_of(seed: int, name: str) -> int:
+    derived = hashlib.blake2b(f"{seed} {name}".encode(errors="surrogateescape"), digest_size=8)
+    return int.from_bytes(derived.digest(), "little")

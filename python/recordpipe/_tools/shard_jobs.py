@@ -152,18 +152,20 @@ def run_shard_job(
     progress: Progress,
     activity: str,
     check: Callable[[list[bytes], bool], None] | None = None,
+    table: str = "",
 ) -> ShardJobReport:
     """Calls work(input, output, name) for each file: it returns what it wrote and skipped, and what
     it found out. ``check``, which may raise an exception, gets the latter of the files that were
     made, and whether these are all.
 
     ``name`` is that of the output in the folder. ``compression``: None is that of each input.
+    ``table``: the ending of outputs that are tables.
     ``operation`` is all that determines an output, except for its input. A task may run twice, and
     at a time: it makes the same output under the same name.
     """
     target = _folder_of(folder, filesystem)
     sizes = dict(zip(files.paths, files.sizes, strict=True))
-    names = native.shard_names(files.paths, compression, files.folders)
+    names = native.shard_names(files.paths, compression, files.folders, table)
     outputs = dict(zip(files.paths, names, strict=True))
     if no_clobber:
         native.require_absent(files_on(filesystem), [os.path.join(target, name) for name in names])
@@ -180,7 +182,7 @@ def run_shard_job(
         if failed and not keep_going:
             raise failed[0].error
         task = functools.partial(
-            _make, work, compression, files.folders, target, job.hash, filesystem
+            _make, work, compression, table, files.folders, target, job.hash, filesystem
         )
         with reported(progress, activity) as report:
             total = sum(sizes[path] for path in missing)
@@ -228,6 +230,7 @@ def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
 def _make(
     work: Callable[[str, str, str], tuple[Counts, bytes]],
     compression: str | None,
+    table: str,
     folders: Sequence[str],
     folder: str,
     job: str,
@@ -235,7 +238,7 @@ def _make(
     path: str,
 ) -> tuple[str, bytes]:
     files = files_on(filesystem)
-    (name,) = native.shard_names([path], compression, folders)
+    (name,) = native.shard_names([path], compression, folders, table)
     check = task_check()
     while True:
         line = native.begin_shard(files, job, path, name)

@@ -2,70 +2,107 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from recordpipe import _native as native
+from recordpipe._tools.conversion import convert, part_features, renamed, selected
+from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
+from recordpipe._tools.table_columns import columns_of, damage_of
 from recordpipe.errors import UnsupportedError, error_of
-from recordpipe.features import Feature, FixedLenFeature
-from recordpipe.inputs import FoundFiles, Paths, file_path_of, found_files
-from recordpipe.progress import ProgressFunction
-from recordpipe.schema import Schema, schema
+from recordpipe.features import Feature, feature_names
+from recordpipe.filesystem import files_on
+from recordpipe.inputs import (
+    FoundFiles,
+    checked_on_damage,
+    checked_threads,
+    file_path_of,
+    found_files,
+    limit_of,
+)
+from recordpipe.progress import ProgressFunction, reported
+from recordpipe.schema import schema
 from recordpipe.sources import tfrecords
 from recordpipe.table_files import file_size
 from recordpipe.tables import is_table, table_batches, write_empty_table, write_table
 from recordpipe.writer import Writer
 
-__all__ = ["convert_tables", "names_tables"]
+__all__ = ["convert_tables", "table_options", "write_rows"]
 
-# A report of the written file: (path, records, bytes).
-Written = tuple[str, int, int]
-# Regions, their bytes, and compressed bytes.
-Skipped = tuple[int, int, int]
-
-# What convert() does with tables.
-_FROM_TABLES = {"compression", "level", "limit", "select", "drop", "rename"}
-_TO_TABLES = {
-    *("compression", "limit", "select", "drop", "check_crc", "on_damage"),
-    *("input_compression", "threads", "recursive"),
+# The options of convert() that need no temporary TFRecords on the way.
+_ALWAYS = {"filesystem", "images", "no_clobber", "progress", "quality", "seed", "tmp_dir"}
+_TO_DIRECTLY = _ALWAYS | {
+    *("check_crc", "compression", "drop", "input_compression", "limit", "on_damage"),
+    *("recursive", "select", "text", "threads"),
 }
-
-
-def names_tables(sources: list[str], target: str | os.PathLike[str]) -> bool:
-    """Whether a source or the target is a table, by its suffix."""
-    return any(is_table(os.fsdecode(path)) for path in [*sources, target])
+_FROM_DIRECTLY = _ALWAYS | {"compression", "drop", "level", "limit", "rename", "select"}
+# Those that tables don't have.
+_NOT_TO = {"dry_run", "level", "max_bytes", "shards", "shards_by", "split", "split_by"}
+_NOT_FROM = {
+    *("check_crc", "dry_run", "input_compression", "kind", "max_record_size", "on_damage"),
+    *("recursive", "text"),
+}
+# Those that schema() has, too.
+_SURVEYED = ("check_crc", "input_compression", "kind", "max_record_size", "on_damage", "where")
 
 
 def convert_tables(
-    sources: Paths,
-    target: str | os.PathLike[str],
-    options: dict[str, Any],
-    filesystem: Any,
-    progress: ProgressFunction | None,
-) -> tuple[Written, int, Skipped]:
-    """Returns what was written, the number of records read, and what ``on_damage`` left out.
-
-    ``options``: those of convert() that were given.
-    """
+    sources: list[str], target: str | os.PathLike[str], arguments: Mapping[str, Any]
+) -> ConvertReport:
+    """``arguments``: all of convert()."""
+    filesystem = arguments["filesystem"]
     path = file_path_of(target, filesystem)
-    found = found_files(sources, options.get("recursive", False), filesystem)
-    names = found.paths
-    tables = [name for name in names if is_table(name)]
-    if not tables:
-        _require(options, _TO_TABLES, "to a table")
-        return _to_table(names, path, options, filesystem, progress)
-    if len(tables) < len(names):
-        other = next(name for name in names if not is_table(name))
+    found = found_files(sources, arguments["recursive"], filesystem)
+    tables = [name for name in found.paths if is_table(name)]
+    if tables and len(tables) < len(found.paths):
+        other = next(name for name in found.paths if not is_table(name))
         raise _refused(other, f"tables and other files are given, such as {tables[0]}")
-    if is_table(path):
+    if tables and is_table(path):
         raise _refused(path, "the sources are tables, too: convert those with pyarrow")
-    _require(options, _FROM_TABLES, "from a table")
-    return *_from_tables(found, path, options, filesystem, progress), (0, 0, 0)
+    make = _from_tables if tables else _to_table
+    options = _given(arguments) if tables else table_options(arguments)
+    if tables:
+        _require(options, _NOT_FROM, "from a table")
+    with reported(arguments["progress"], "convert") as progress:
+        return make(found, path, options, progress)
 
 
-def _require(options: Mapping[str, Any], possible: set[str], what: str) -> None:
+def table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments for convert() to a table that are no defaults, checked."""
+    options = _given(arguments)
+    if options.get("text", "auto") not in ("auto", "never"):
+        raise ValueError(f'text is "auto" or "never", not {options["text"]!r}')
+    _require(options, _NOT_TO, "to a table")
+    return options
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    checks: dict[str, Callable[[Any], Any]] = {
+        "limit": limit_of,
+        "select": selected,
+        "drop": feature_names,
+        "rename": renamed,
+        "threads": checked_threads,
+        "on_damage": lambda value: checked_on_damage(value, arguments.get("check_crc", True)),
+    }
+    defaults = convert.__kwdefaults__ or {}
+    values = {
+        name: checks[name](arguments[name]) if name in checks else arguments[name]
+        for name, default in defaults.items()
+        if name in arguments and arguments[name] is not default
+    }
+    return {
+        name: value for name, value in values.items() if value not in (defaults[name], (), [], {})
+    }
+
+
+def _require(options: Mapping[str, Any], impossible: set[str], what: str) -> None:
     for name in options:
-        if name not in possible:
+        if name in impossible:
             raise ValueError(
                 f"{name} is not possible {what}: convert to TFRecords, and these with {name}"
             )
@@ -75,18 +112,45 @@ def _refused(path: str, reason: str, hint: str = "") -> Exception:
     return error_of("unsupported", reason, hint, path)
 
 
+@contextlib.contextmanager
+def _temporary_records(path: str, name: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """The path of a file for records on the way to ``path``."""
+    folder = options.get("tmp_dir")
+    if folder is None and "://" not in path:
+        folder = os.path.dirname(path) or "."
+    with tempfile.TemporaryDirectory(prefix=".recordpipe-", dir=folder) as made:
+        yield os.path.join(made, name)
+
+
 def _from_tables(
-    tables: FoundFiles,
-    path: str,
-    options: dict[str, Any],
-    filesystem: Any,
-    progress: ProgressFunction | None,
-) -> tuple[Written, int]:
+    tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+) -> ConvertReport:
+    others = options.keys() - _FROM_DIRECTLY
+    if not others:
+        return _read_tables(tables, path, options, progress)
+    if "filesystem" in options:
+        _require(options, others, "from a table on a filesystem")
+    # Records are drawn for the parts of split= by the name of their file.
+    name = os.path.splitext(os.path.basename(tables.paths[0]))[0]
+    with _temporary_records(path, name, options) as records:
+        _read_tables(tables, records, {}, progress)
+        return convert(records, path, **{**options, "progress": False})
+
+
+def _read_tables(
+    tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+) -> ConvertReport:
+    filesystem = options.get("filesystem")
     total, before = sum(tables.sizes), 0
     left = options.get("limit")
-    codec = options.get("compression")
     level = {} if options.get("level") is None else {"compression_level": options["level"]}
-    with Writer(path, compression=codec, filesystem=filesystem, **level) as writer:
+    with Writer(
+        path,
+        compression=options.get("compression"),
+        no_clobber=options.get("no_clobber", False),
+        filesystem=filesystem,
+        **level,
+    ) as writer:
         for name, size in zip(tables.paths, tables.sizes, strict=True):
 
             def advance(share: float, before: int = before, size: int = size) -> None:
@@ -109,96 +173,89 @@ def _from_tables(
             before += size
     if progress is not None:
         progress(total, total)
-    return (path, writer.records, file_size(path, filesystem)), writer.records
+    made = WrittenFile(path, writer.records, file_size(path, filesystem))
+    return ConvertReport((made,), writer.records)
 
 
 def _selected(batch: Any, options: Mapping[str, Any], name: str) -> Any:
     columns = list(batch.schema.names)
     wanted = options.get("select")
     dropped = options.get("drop", [])
-    renamed = dict(options.get("rename", {}))
-    for column in [*(wanted or []), *dropped, *renamed]:
+    new_names = options.get("rename", {})
+    for column in [*(wanted or []), *dropped, *new_names]:
         if column not in columns:
             reason = f"no column {column!r}; there are {', '.join(columns)}"
             raise error_of("not_found", reason, path=name)
     kept = [column for column in wanted or columns if column not in dropped]
-    return batch.select(kept).rename_columns([renamed.get(column, column) for column in kept])
+    return batch.select(kept).rename_columns([new_names.get(column, column) for column in kept])
 
 
 def _to_table(
-    names: list[str],
-    path: str,
-    options: dict[str, Any],
-    filesystem: Any,
-    progress: ProgressFunction | None,
-) -> tuple[Written, int, Skipped]:
-    reading = {
-        "check_crc": options.get("check_crc", True),
-        "on_damage": options.get("on_damage", "raise"),
-        "filesystem": filesystem,
-    }
-    total = [0]
-
+    sources: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+) -> ConvertReport:
     def first_half(done: int, size: int) -> None:
-        total[0] = size
         if progress is not None:
             progress(done, 2 * size)
 
+    filesystem = options.get("filesystem")
+    if options.get("no_clobber"):
+        native.require_absent(files_on(filesystem), [path])
     found = schema(
-        names,
-        input_compression=options.get("input_compression"),
+        sources.paths,
+        filesystem=filesystem,
         threads=options.get("threads", 0),
         progress=first_half,
-        **reading,
+        **{name: options[name] for name in _SURVEYED if name in options},
     )
-    skipped = found.regions_skipped, found.bytes_skipped, found.compressed_bytes_skipped
-    features = _columns(found, options, names[0])
-    if not features:
-        write_empty_table(path, compression=options.get("compression"), filesystem=filesystem)
-        return (path, 0, file_size(path, filesystem)), 0, skipped
-    dataset = tfrecords(names, compression=options.get("input_compression"), **reading)
-    if "limit" in options:
-        dataset = dataset.take(options["limit"])
-    dataset = dataset.parse(features)
-    if options.get("threads"):
-        dataset = dataset.with_options(threads=options["threads"])
-    rows = write_table(path, dataset, compression=options.get("compression"), filesystem=filesystem)
+    report = write_rows(sources.paths, path, columns_of(found, options, sources.paths[0]), options)
     if progress is not None:
-        progress(2 * total[0], 2 * total[0])
-    return (path, rows, file_size(path, filesystem)), rows, skipped
+        progress(2 * sum(sources.sizes), 2 * sum(sources.sizes))
+    regions, size, lost = damage_of(found)
+    return replace(
+        report, regions_skipped=regions, bytes_skipped=size, compressed_bytes_skipped=lost
+    )
 
 
-def _columns(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, Feature]:
-    features = found.features()
-    for feature, one in found.fields.items():
-        # A feature that some records lack is null there.
-        if feature in features and one.values is not None and 0 < one.values[0] == one.values[1]:
-            shape = [] if one.values[0] == 1 else [one.values[0]]
-            features[feature] = FixedLenFeature(shape, features[feature].dtype)
-    if found.kind in ("SequenceExample", "ExampleListWithContext"):
-        raise _refused(name, f"{found.kind}s: parse them, and call write_table()")
-    wanted, dropped = options.get("select"), options.get("drop", [])
-    for feature, one in found.fields.items():
-        if one.kind == "mixed" and feature not in dropped and feature in (wanted or found.fields):
-            raise _refused(
-                name,
-                f"feature {feature!r} has values of several types, of which no column is made: "
-                f"drop it (drop=[{feature!r}])",
-            )
-    if found.left_out and not wanted:
-        raise _refused(name, "more features than a schema holds: select those of the columns")
-    if found.records == 0 and not wanted and not dropped:
-        return {}
-    for feature in [*(wanted or []), *dropped]:
-        if feature not in found.fields:
-            reason = f"no record has a feature {feature!r}"
-            raise error_of("not_found", reason, path=name)
-    chosen = (key for key in wanted or features if key not in dropped)
-    kept = {key: features[key] for key in chosen if key in features}
-    if not kept and not found.fields:
-        raise _refused(
-            name, f"none of {found.records:,} records has a feature, and rows need a column"
+def write_rows(
+    sources: list[str], path: str, columns: Mapping[str, Feature], options: Mapping[str, Any]
+) -> ConvertReport:
+    """Writes the records to a table of these columns, which ``rename`` renames."""
+    filesystem = options.get("filesystem")
+    codec: dict[str, Any] = {"compression": options.get("compression"), "filesystem": filesystem}
+    read = {name: options[name] for name in ("check_crc", "on_damage") if name in options}
+    dataset = tfrecords(
+        sources, compression=options.get("input_compression"), filesystem=filesystem, **read
+    )
+    report = ConvertReport((), 0)
+    with contextlib.ExitStack() as stack:
+        if others := options.keys() - _TO_DIRECTLY:
+            if filesystem is not None:
+                _require(options, others, "to a table on a filesystem")
+            dataset._native.require_not_read(files_on(filesystem), [path])
+            records = stack.enter_context(_temporary_records(path, "records", options))
+            report = _copied(sources, records, options)
+            dataset = tfrecords(records)
+            new_names = options.get("rename", {})
+            columns = {new_names.get(name, name): one for name, one in columns.items()}
+        elif "limit" in options:
+            dataset = dataset.take(options["limit"])
+        if options.get("threads"):
+            dataset = dataset.with_options(threads=options["threads"])
+        rows = 0
+        if columns:
+            rows = write_table(path, dataset.parse(columns), **codec)
+        else:
+            write_empty_table(path, **codec)
+    made = WrittenFile(path, rows, file_size(path, filesystem))
+    return replace(report, files=(made,), records_read=report.records_read or rows)
+
+
+def _copied(sources: list[str], records: str, options: Mapping[str, Any]) -> ConvertReport:
+    not_here = {"compression", "no_clobber", "progress", "recursive", "text"}
+    token = part_features.set([])  # what the options name is known to be somewhere
+    try:
+        return convert(
+            sources, records, **{key: options[key] for key in options if key not in not_here}
         )
-    if not kept:
-        raise _refused(name, "no feature is left for the columns")
-    return kept
+    finally:
+        part_features.reset(token)

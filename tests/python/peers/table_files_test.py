@@ -3,10 +3,12 @@
 # ruff: noqa: E402 (require() comes before the imports of what may be missing)
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
 import unittest
+from concurrent.futures import ProcessPoolExecutor
 
 from peers import require
 
@@ -28,7 +30,8 @@ def row(i):
 
 def shown(i):
     """Row i in a table."""
-    return {"name": None, "tags": None} | row(i) | ({"tags": [i] * (i % 3) or None})
+    name = f"näme {i}" if i % 3 else None
+    return row(i) | {"name": name, "tags": [i] * (i % 3) or None}
 
 
 class TableFilesTest(FilesTest):
@@ -118,7 +121,7 @@ class Converting(TableFilesTest):
                 self.assertEqual(report.bytes, path.stat().st_size)
                 table = read(path)
                 self.assert_rows(table, self.rows)
-                self.assertEqual(table.schema.field("name").type, pa.large_binary())
+                self.assertEqual(table.schema.field("name").type, pa.large_string())
                 self.assertEqual(table.schema.field("box").type, pa.list_(pa.float32(), 2))
                 back = self.folder / "back.tfrecord.gz"
                 self.assertEqual(rp.convert(path, back).records, 3000)
@@ -141,10 +144,14 @@ class Converting(TableFilesTest):
         self.assertEqual(calls[-1], (2 * self.source.stat().st_size,) * 2)
         rp.convert(path, back, progress=lambda *call: calls.append(call))
         self.assertEqual(calls[-1], (path.stat().st_size,) * 2)
-        with self.assertRaisesRegex(ValueError, "shuffle is not possible to a table"):
-            rp.convert(self.source, path, shuffle=True)
-        with self.assertRaisesRegex(ValueError, "where is not possible from a table"):
-            rp.convert(path, back, where="id == 3")
+        with self.assertRaisesRegex(ValueError, "shards is not possible to a table"):
+            rp.convert(self.source, path, shards=2)
+        with self.assertRaisesRegex(ValueError, "check_crc is not possible from a table"):
+            rp.convert(path, back, check_crc=False)
+        with self.assertRaisesRegex(ValueError, "text is .auto. or .never."):
+            rp.convert(self.source, path, text="always")
+        with self.assertRaisesRegex(ValueError, "text is about tables"):
+            rp.convert(self.source, back, text="never")
         with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
             rp.convert(path, back, select="none")
         with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
@@ -218,6 +225,164 @@ class Converting(TableFilesTest):
             rp.write_table(path, rp.tfrecords(self.source).batch(10))
         with self.assertRaisesRegex(rp.UnsupportedError, r"rows\.csv.*\.parquet"):
             rp.write_table(self.folder / "rows.csv", ds)
+
+
+class Selecting(TableFilesTest):
+    def ids(self, path, name="id"):
+        return pq.read_table(path)[name].to_pylist()
+
+    def test_to_a_table(self):
+        path, records = self.folder / "some.parquet", self.folder / "some.tfrecord"
+        report = rp.convert(
+            self.source, path, where="id >= 10", rename={"id": "key"}, select=["id", "box"], limit=5
+        )
+        self.assertEqual((report.records, report.paths), (5, [str(path)]))
+        table = pq.read_table(path)
+        self.assertEqual(table.column_names, ["key", "box"])
+        self.assertEqual(table["key"].to_pylist(), [10, 11, 12, 13, 14])
+        for options in (
+            {"shuffle": True, "seed": 3},
+            {"sample": 0.1, "seed": 5},
+            {"sample_count": 7, "where": "has(name)"},
+            {"kind": "example", "limit": 3},
+        ):
+            with self.subTest(options):
+                rp.convert(self.source, records, **options)
+                rp.convert(self.source, path, **options)
+                expected = [one["id"] for one in rp.tfrecords(records).parse(["id"])]
+                self.assertEqual(self.ids(path), expected)
+        self.assertEqual(
+            sorted(os.listdir(self.folder)), ["rows.tfrecord", "some.parquet", "some.tfrecord"]
+        )
+        with self.assertRaisesRegex(rp.NotFoundError, "idd"):
+            rp.convert(self.source, path, where="idd == 3")
+        with self.assertRaisesRegex(rp.NotFoundError, "'idd'"):
+            rp.convert(self.source, path, rename={"idd": "key"})
+        fs = pyarrow.fs.SubTreeFileSystem(str(self.folder), pyarrow.fs.LocalFileSystem())
+        with self.assertRaisesRegex(ValueError, "where is not possible to a table on a filesystem"):
+            rp.convert("rows.tfrecord", "x.parquet", where="id == 3", filesystem=fs)
+
+    def test_what_is_read_is_not_replaced(self):
+        link = self.folder / "link.parquet"
+        os.link(self.source, link)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+            rp.convert(self.source, link, where="id == 3")
+
+    def test_from_a_table(self):
+        table = self.folder / "rows.parquet"
+        rp.convert(self.source, table)
+        report = rp.convert(table, self.folder / "out", where="id < 100", shards=4, shuffle=True)
+        self.assertEqual([file.records for file in report.files], [25] * 4)
+        found = [one["id"] for one in rp.tfrecords(report.paths).parse(["id"])]
+        self.assertEqual(sorted(found), list(range(100)))
+        self.assertNotEqual(found, list(range(100)))
+        report = rp.convert(table, self.folder / "set", split={"train": 0.9, "val": 0.1})
+        self.assertEqual([file.split for file in report.files], ["train", "val"])
+        self.assertEqual(report.records, 3000)
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "exists"):
+            rp.convert(table, self.folder / "out", shards=4, no_clobber=True)
+
+
+class Text(TableFilesTest):
+    def setUp(self):
+        super().setUp()
+        rows = [{"a": "t\u00e4xt\n", "late": b"text", "raw": bytes(4)} for _ in range(1100)]
+        rows[-1]["late"] = b"\xff"
+        rp.write_tfrecords(self.source, rows)
+
+    def test_columns_of_a_file(self):
+        self.assertEqual([one.text for one in rp.schema(self.source).fields.values()], [1, 0, 0])
+        path = self.folder / "t.parquet"
+        text, binary = pa.large_string(), pa.large_binary()
+        for options, types in (({}, [text, binary, binary]), ({"text": "never"}, [binary] * 3)):
+            rp.convert(self.source, path, **options)
+            self.assertEqual(pq.read_table(path).schema.types, types)
+
+    def test_columns_of_parse(self):
+        """They are found in the first 1,000 records."""
+        first = rp.tfrecords(self.source).take(1000)
+        for dataset in (
+            first.parse(),
+            first.parse(["a", "raw"]),
+            first.parse().select(["a", "raw"]),
+        ):
+            types = dict(zip(dataset.columns, dataset.to_arrow().schema.types, strict=True))
+            self.assertEqual((types["a"], types["raw"]), (pa.large_string(), pa.large_binary()))
+        self.assertEqual(first.parse().head(1)[0]["a"], "t\u00e4xt\n".encode())
+        with self.assertRaisesRegex(Exception, "'late'.*UTF-8"):
+            rp.tfrecords(self.source).parse().to_arrow()
+
+
+class EachFile(TableFilesTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        rp.write_tfrecords(self.folder / "a.tfrecord", [{"id": i, "x": i / 2} for i in range(10)])
+        rp.write_tfrecords(self.folder / "b.gz", [{"id": i, "y": "text"} for i in range(20)])
+        self.files = [self.folder / "a.tfrecord", self.folder / "b.gz"]
+
+    def convert(self, **options):
+        return rp.convert_to_dir(self.files, self.out, **{"format": "parquet"} | options)
+
+    def test_tables_have_the_same_columns(self):
+        with ProcessPoolExecutor(2) as processes:
+            report = self.convert(executor=processes)
+        self.assertEqual(
+            [shard.path for shard in report.shards],
+            [str(self.out / name) for name in ("a.parquet", "b.parquet")],
+        )
+        self.assertEqual([shard.records for shard in report.shards], [10, 20])
+        types = {"id": pa.int64(), "x": pa.float32(), "y": pa.large_string()}
+        for shard in report.shards:
+            schema = pq.read_schema(shard.path)
+            self.assertEqual(dict(zip(schema.names, schema.types, strict=True)), types)
+        whole = pyarrow.dataset.dataset([shard.path for shard in report.shards]).to_table()
+        self.assertEqual(whole["y"].to_pylist(), [None] * 10 + ["text"] * 20)
+        self.assertTrue(rp.verify_manifest(report.manifest).intact)
+        report = self.convert(format="arrow", where="id < 5", rename={"x": "half"}, drop="y")
+        for shard in report.shards:
+            table = pa.ipc.open_file(shard.path).read_all()
+            self.assertEqual((table.column_names, table.num_rows), (["id", "half"], 5))
+
+    def test_resume(self):
+        first = self.convert()
+        os.remove(first.shards[1].path)
+        again = self.convert(resume=True)
+        self.assertEqual([shard.was_there for shard in again.shards], [True, False])
+        self.assertEqual([shard.crc32c for shard in again.shards], [s.crc32c for s in first.shards])
+        for options in ({"where": "id < 5"}, {"text": "never"}):
+            changed = self.convert(resume=True, **options)
+            self.assertEqual([shard.was_there for shard in changed.shards], [False, False])
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "a.parquet: exists"):
+            self.convert(no_clobber=True)
+
+    def test_damaged_files(self):
+        content = bytearray(self.files[0].read_bytes())
+        content[-1] ^= 1
+        self.files[0].write_bytes(content)
+        with self.assertRaises(rp.DataLossError):
+            self.convert()
+        report = self.convert(keep_going=True)
+        self.assertEqual([failed.input for failed in report.failed], [str(self.files[0])])
+        self.assertEqual([shard.records for shard in report.shards], [20])
+        report = self.convert(on_damage="resync")
+        self.assertEqual([shard.records for shard in report.shards], [9, 20])
+        self.assertEqual([shard.regions_skipped for shard in report.shards], [1, 0])
+
+    def test_what_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "format is"):
+            self.convert(format="csv")
+        with self.assertRaisesRegex(TypeError, "'?colour"):
+            self.convert(colour=1)
+        with self.assertRaisesRegex(ValueError, "level is not possible to a table"):
+            self.convert(level=3)
+        with self.assertRaisesRegex(rp.NotFoundError, "'z'"):
+            self.convert(select=["z"])
+        shutil.copy(self.files[0], self.folder / "a.tfrecords")
+        self.files.append(self.folder / "a.tfrecords")
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "the name of that of .*a.parquet"):
+            self.convert()
+        self.assertFalse(self.out.exists())
 
 
 class Reading(TableFilesTest):

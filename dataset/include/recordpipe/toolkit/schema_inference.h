@@ -25,6 +25,7 @@ struct InferredFeature {
   // The minimum and maximum number of values of the features that have a list.
   uint64_t min_values = UINT64_MAX;
   uint64_t max_values = 0;
+  bool is_text = true;  // all values of bytes are text (json_text.h)
 
   uint64_t count(FeatureKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
   // The number of features with a list of any kind. tf.io treats a feature without a list as
