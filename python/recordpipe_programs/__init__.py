@@ -19,5 +19,6 @@ def tfrecord() -> NoReturn:
         from recordpipe_programs.ray_command import main
 
         sys.exit(main(sys.argv[1:]))
+    os.environ.setdefault("RECORDPIPE_PYTHON", sys.executable)  # for Parquet and Arrow
     program = pathlib.Path(__file__).with_name("tfrecord")
     os.execv(program, ["tfrecord", *sys.argv[1:]])

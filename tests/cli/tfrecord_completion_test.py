@@ -171,7 +171,7 @@ class Help(CommandsTest):
         first = next(i for i, line in enumerate(lines) if line.startswith("json        One object"))
         rows = lines[first:lines.index("", first)]
         for line in rows:
-            self.assertRegex(line, r"^(json|csv|libsvm|numpy|images|webdataset|cifar| ) *\S")
+            self.assertRegex(line, r"^(json|csv|libsvm|numpy|images|webdataset|parquet|cifar| ) *\S")
             self.assertEqual(line[11], " ", line)
             self.assertNotEqual(line[12], " ", line)
         # Lines are filled: the first word of the next line never fits.

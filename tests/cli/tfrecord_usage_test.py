@@ -132,7 +132,7 @@ class Output(TfrecordTest):
                             ("out.NPZ", "tfrecord export writes NumPy arrays"),
                             ("out.jsonl.gz", "tfrecord export writes JSON lines"),
                             ("out.tar", "tfrecord export writes a tar archive"),
-                            ("out.parquet", "recordpipe.convert() and write_table() in Python"),
+                            ("out.parquet", "tfrecord export writes Parquet"),
                             ("out.tfrecord.xz", "compressions of TFRecords are NAME.gz"),
                             ("out.h5", "give the TFRecords another name")):
             for command in (["convert", "a.tfrecords"], ["convert", "a.tfrecords", "--shards", 2],

@@ -18,7 +18,6 @@ struct FormatName {
 };
 
 constexpr std::string_view kExport = "tfrecord export";
-constexpr std::string_view kTables = "recordpipe.convert() and write_table() in Python";
 constexpr std::string_view kView = "tfrecord view";
 constexpr std::string_view kIndex = "tfrecord index";
 constexpr std::string_view kCompression = "compressions of TFRecords are NAME.gz, .zlib and .zst";
@@ -31,8 +30,8 @@ constexpr FormatName kFormatNames[] = {{".json", "JSON", kExport, "json"},
                                        {".npy", "a NumPy array"},
                                        {".tar", "a tar archive", kExport, "webdataset"},
                                        {".tgz", "a tar archive", kExport},
-                                       {".parquet .pq", "Parquet", kTables},
-                                       {".arrow .feather .ipc", "Arrow", kTables},
+                                       {".parquet .pq", "Parquet", kExport, "parquet"},
+                                       {".arrow .feather .ipc", "Arrow", kExport, "arrow"},
                                        {".h5 .hdf5", "HDF5"},
                                        {".avro", "Avro"},
                                        {".orc", "ORC"},
@@ -99,8 +98,7 @@ void require_name_of_records(std::string_view path) {
   if (found->written_by == kCompression)
     hint = kCompression;
   else if (!found->written_by.empty()) {
-    hint = std::string(found->written_by) +
-           (found->written_by == kTables ? " write " : " writes ") + std::string(found->name);
+    hint = std::string(found->written_by) + " writes " + std::string(found->name);
   }
   throw another_format(path, found->name, "TFRecords", std::move(hint));
 }
@@ -125,9 +123,7 @@ void require_name_of_export(std::string_view path, std::string_view format) {
   const bool is_text = is_csv || format == "json" || format == "idx";
   if (is_text && found->format == "text") return;
   std::string hint = "give another name";
-  if (found->written_by == kTables) {
-    hint = std::string(kTables) + " write it";
-  } else if (!found->format.empty() && !found->written_by.empty()) {
+  if (!found->format.empty() && !found->written_by.empty()) {
     hint = std::string(found->written_by) + " writes it; or give another name";
   }
   throw another_format(path, found->name, format == "idx" ? "an index" : format, std::move(hint));

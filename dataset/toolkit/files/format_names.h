@@ -11,8 +11,8 @@ namespace recordpipe {
 void require_name_of_records(std::string_view path);
 
 // Throws Error{invalid_argument} if `format` ("json", "csv", "tsv", "scalars", "npz", "images",
-// "webdataset", "text", "html" or "idx", an index) is written, and the name is that of another
-// format, of TFRecords or of a compression.
+// "webdataset", "parquet", "arrow", "text", "html" or "idx", an index) is written, and the name is
+// that of another format, of TFRecords or of a compression.
 void require_name_of_export(std::string_view path, std::string_view format);
 
 }  // namespace recordpipe

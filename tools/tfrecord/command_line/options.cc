@@ -3,11 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 #include "recordpipe/toolkit/csv_examples.h"
 
 namespace recordpipe {
@@ -162,6 +162,34 @@ void add_features(ArgumentParser& app, std::vector<std::string>& names,
   app.add_option("--feature,--select", names, description + "; may be repeated")
       .comma_separated()
       .type_name("NAME,...");
+}
+
+void add_rename(ArgumentParser& app, std::vector<std::string>& renames) {
+  app.add_option("--rename", renames, "Rename features").comma_separated().type_name("OLD=NEW,...");
+}
+
+std::map<std::string, std::string, std::less<>> renames_of(
+    const std::vector<std::string>& renames) {
+  std::map<std::string, std::string, std::less<>> names;
+  for (const std::string& rename : renames) {
+    const size_t equals = rename.find('=');
+    if (equals == std::string::npos) {
+      throw UsageError(
+          fmt::format("--rename {}: should be OLD=NEW", printable(shown_word(rename))));
+    }
+    const std::string new_name = rename.substr(equals + 1);
+    if (!is_utf8(new_name)) {
+      throw UsageError(
+          fmt::format("--rename {}: the new name is not UTF-8, and no protobuf would "
+                      "parse the records",
+                      printable(shown_word(rename))));
+    }
+    if (!names.emplace(rename.substr(0, equals), new_name).second) {
+      throw UsageError(fmt::format("--rename gives {} two names",
+                                   printable(shown_word(rename.substr(0, equals)))));
+    }
+  }
+  return names;
 }
 
 PixelShape parse_pixel_shape(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,6 +64,11 @@ std::function<std::string_view()> format_of(const TableArguments& arguments);
 // Adds --feature, and --select as an alias.
 void add_features(ArgumentParser& app, std::vector<std::string>& names,
                   const std::string& description);
+
+// Adds --rename.
+void add_rename(ArgumentParser& app, std::vector<std::string>& renames);
+// The new names by the old ones. Throws UsageError.
+std::map<std::string, std::string, std::less<>> renames_of(const std::vector<std::string>& renames);
 
 // --shape: "28x28" or "32x32x3". Throws UsageError for any other text, and above 65535 x 65535 x 4.
 PixelShape parse_pixel_shape(std::string_view text);

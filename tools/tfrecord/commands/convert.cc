@@ -11,7 +11,6 @@
 #include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
-#include "recordpipe/base/internal/utf8.h"
 #include "recordpipe/image/resize.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/resize_images.h"
@@ -60,24 +59,7 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
     edit.select.emplace(arguments.select.begin(), arguments.select.end());
   }
   edit.drop = {arguments.drop.begin(), arguments.drop.end()};
-  for (const std::string& rename : arguments.rename) {
-    const size_t equals = rename.find('=');
-    if (equals == std::string::npos) {
-      throw UsageError(
-          fmt::format("--rename {}: should be OLD=NEW", printable(shown_word(rename))));
-    }
-    const std::string new_name = rename.substr(equals + 1);
-    if (!is_utf8(new_name)) {
-      throw UsageError(
-          fmt::format("--rename {}: the new name is not UTF-8, and no protobuf would "
-                      "parse the records",
-                      printable(shown_word(rename))));
-    }
-    if (!edit.rename.emplace(rename.substr(0, equals), new_name).second) {
-      throw UsageError(fmt::format("--rename gives {} two names",
-                                   printable(shown_word(rename.substr(0, equals)))));
-    }
-  }
+  edit.rename = renames_of(arguments.rename);
   return edit;
 }
 
@@ -317,9 +299,7 @@ CommandAction define_convert(CommandApp& app) {
   app.add_option("--drop", arguments->drop, "Leave these features out")
       .comma_separated()
       .type_name("NAME,...");
-  app.add_option("--rename", arguments->rename, "Rename features")
-      .comma_separated()
-      .type_name("OLD=NEW,...");
+  add_rename(app, arguments->rename);
   app.add_option("--resize", arguments->resize,
                  "Make images smaller: the shorter side becomes N pixels; smaller images stay as "
                  "they are")

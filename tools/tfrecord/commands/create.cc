@@ -15,6 +15,7 @@
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/example_source.h"
+#include "tools/tfrecord/formats/python_tables.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
@@ -40,6 +41,7 @@ const std::map<std::string, std::string, std::less<>> kSourceEndings = {
     {".tgz", "webdataset"}, {".tar.gz", "webdataset"}, {".svm", "libsvm"},  {".libsvm", "libsvm"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
+  if (const std::string table = table_format_of(without_query(path)); !table.empty()) return table;
   std::string name(without_query(path));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const std::string_view compressed : {".gz", ".zst"}) {
@@ -92,6 +94,9 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
       throw UsageError(
           fmt::format("inputs of several formats, {} and {}: one at a time", format, input_format));
     }
+    if (is_table_format(format) && table_format_of(path) != format) {
+      throw UsageError(fmt::format("the names of {} files end in .{}", format, format));
+    }
     if (is_standard_input(path) && (format == "numpy" || format == "images")) {
       throw UsageError(fmt::format("{} can't be read from standard input", format));
     }
@@ -120,6 +125,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
   if (format == "webdataset") return webdataset_source(context, paths);
+  if (is_table_format(format)) return table_source(context, paths, options);
   return cifar_source(context, paths);
 }
 
@@ -155,7 +161,8 @@ CommandAction define_create(CommandApp& app) {
   arguments->inputs.add_to(
       app, "INPUT", "Files to convert to records, or a folder of images; - is standard input");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
-      .one_of({"json", "csv", "tsv", "libsvm", "numpy", "images", "webdataset", "cifar"});
+      .one_of({"json", "csv", "tsv", "libsvm", "numpy", "images", "webdataset", "cifar", "parquet",
+               "arrow"});
   app.add_option(
          "--types", arguments->types,
          "Types of CSV columns or JSON features, of int64, float, bytes and uint64 (0 to 2^64 "
@@ -179,7 +186,7 @@ CommandAction define_create(CommandApp& app) {
 Command create_command() {
   return {
       .name = "create",
-      .summary = "Makes TFRecord files of JSON, CSV, arrays, images and WebDatasets",
+      .summary = "Makes TFRecord files of JSON, CSV, Parquet, arrays and images",
       .description =
           R"(json        One object per line (.json, .jsonl, .ndjson, also compressed): the output of "show
             --json" and "export", or {"name": value or [values]}; all lines must have the same form.
@@ -224,6 +231,10 @@ webdataset  Tar archives of WebDataset (.tar, also compressed by gzip or zstd): 
             in the name, hidden ones and WebDataset's own (__NAME__) are left out, and their number
             is reported. Links, sparse files and devices are refused, as is an archive that was cut.
             At most 10,000 members and 1 GiB a sample.
+parquet     Tables (.parquet, .pq; arrow: .arrow, .feather, .ipc), a record for each row: integers and
+            booleans become int64, floats float, strings and binary data bytes, lists of these
+            lists; a null is a missing feature. Other types are refused. Python reads them, as
+            "tfrecord export --help" says, to a temporary file.
 cifar       CIFAR-10 and CIFAR-100 archives, python or binary (.tar with cifar in the name): image,
             label. The batches, including the test batch, are written in the order of the archive;
             the order is reported on standard error. generate_cifar10_tfrecords writes training and
@@ -242,6 +253,7 @@ number of threads. Several files appear together or not at all.)",
   tfrecord create arrays.npz -o arrays.tfrecords --shards 8
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
   tfrecord create 'shards/*.tar' -o shards.tfrecords
+  tfrecord create tables/*.parquet -o rows.tfrecords --shards 8
   tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
       .define = define_create};
 }

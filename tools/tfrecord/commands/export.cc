@@ -1,5 +1,5 @@
 // tfrecord export: exports records as JSON lines, CSV, NumPy arrays, images or WebDataset's
-// archives (export_target.h).
+// archives (export_target.h), and as Parquet or Arrow tables (python_tables.h).
 #include <exception>
 #include <map>
 #include <memory>
@@ -16,10 +16,12 @@
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/export_target.h"
+#include "tools/tfrecord/formats/python_tables.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/event_arguments.h"
+#include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -40,6 +42,10 @@ struct ExportArguments {
   EventArguments events = {};
   bool skip_corrupt = false;
   bool json = false;
+  // Of tables only.
+  std::vector<std::string> rename = {};
+  std::string text = {};
+  ShardJob shards = {};
 };
 
 const std::map<std::string, std::string, std::less<>> kTargetEndings = {
@@ -51,13 +57,16 @@ std::string named_format(const ExportArguments& arguments) {
     require_name_of_export(arguments.target.output, arguments.format);
     return arguments.format;
   }
+  if (const std::string table = table_format_of(arguments.target.output); !table.empty()) {
+    return table;
+  }
   for (const auto& [ending, format] : kTargetEndings) {
     if (arguments.target.output.ends_with(ending)) return format;
   }
   if (arguments.target.output.ends_with('/')) return "images";
   throw UsageError(
       "can't detect the output format from -o, which should end in .jsonl, .csv, .tsv, .npz, .tar "
-      "(WebDataset) or / (a folder of images): give --to");
+      "(WebDataset), .parquet, .arrow or / (a folder of images): give --to");
 }
 
 // --tag and --step are of scalars.
@@ -118,8 +127,40 @@ void require_exportable(const MessageView& message) {
                .hint = "without --kind, JSON lines keep such records as their bytes"});
 }
 
+// Of the files of --to-dir.
+std::string table_ending(const ExportArguments& arguments) {
+  if (is_table_format(arguments.format)) return "." + arguments.format;
+  throw UsageError("--to-dir is for --to parquet and --to arrow");
+}
+
+// The options of convert() in Python.
+nlohmann::ordered_json table_options(const ExportArguments& arguments) {
+  const RecordReadOptions& reading = arguments.input.reading;
+  nlohmann::ordered_json options = {{"check_crc", reading.crc != CrcCheck::never},
+                                    {"max_record_size", reading.max_record_size},
+                                    {"rename", renames_of(arguments.rename)}};
+  if (arguments.threads > 0) options["threads"] = arguments.threads;
+  if (reading.compression) options["input_compression"] = to_string(*reading.compression);
+  for (const auto& [name, kind] : kMessageKindNames) {
+    if (arguments.kind == kind) options["kind"] = name;
+  }
+  if (!arguments.where.empty()) options["where"] = arguments.where;
+  if (!arguments.features.empty()) options["select"] = arguments.features;
+  if (arguments.limit) options["limit"] = *arguments.limit;
+  if (!arguments.text.empty()) options["text"] = arguments.text;
+  if (arguments.skip_corrupt) options["on_damage"] = "resync";
+  const std::string& directory = arguments.target.temporary_directory;
+  if (!directory.empty()) options["tmp_dir"] = directory;
+  return options;
+}
+
 ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
+  check_shard_output(arguments.shards, arguments.target.output);
   const std::string format = format_of(arguments);
+  const bool is_table = is_table_format(format);
+  if (!is_table && (!arguments.rename.empty() || !arguments.text.empty())) {
+    throw UsageError("--rename and --text are for parquet and arrow");
+  }
   if (arguments.target.many_archives()) {
     if (format != "webdataset")
       throw UsageError("--max-bytes and --max-records are for webdataset");
@@ -129,6 +170,15 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   }
   check_json_summary(arguments.json, arguments.target.output);
   check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
+  if (is_table) {
+    return export_tables(context, arguments.input.files.found(context),
+                         {.format = format,
+                          .output = arguments.target.output,
+                          .job = arguments.shards,
+                          .options = table_options(arguments),
+                          .skip_corrupt = arguments.skip_corrupt,
+                          .json = arguments.json});
+  }
   SkippedDamage skipped(context, "export");
   InputReading input = {.paths = arguments.input.files.paths(context),
                         .reading = arguments.input.reading,
@@ -214,20 +264,29 @@ CommandAction define_export(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
   app.add_output("-o,--output", arguments->target.output,
-                 "Output file or folder (required); - is standard output",
+                 "Output file or folder, unless --to-dir is given; - is standard output",
                  [&options = arguments->target](const CommandContext& context) {
+                   if (options.output.empty()) return std::vector<std::string>();
                    return replaced_by_export(context.files, options);
-                 })
-      .required();
+                 });
+  static const std::optional<Compression> kNotCompressed;
+  add_shard_output(app, arguments->shards, arguments->input.files, kNotCompressed,
+                   [&given = *arguments] { return table_ending(given); });
   app.add_option("--to", arguments->format,
-                 "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .tsv, .npz, .tar "
-                 "or FOLDER/)")
-      .one_of({"json", "csv", "tsv", "scalars", "npz", "images", "webdataset"});
+                 "Output format (default: from -o: .json, .jsonl, .ndjson, .csv, .tsv, .npz, .tar, "
+                 ".parquet, .arrow or FOLDER/)")
+      .one_of({"json", "csv", "tsv", "scalars", "npz", "images", "webdataset", "parquet", "arrow"});
   add_kind(app, arguments->kind);
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_event_filter(app, arguments->events);
   add_features(app, arguments->features, "Only these features");
+  add_rename(app, arguments->rename);
+  app.add_option(
+         "--text", arguments->text,
+         "Parquet and Arrow: whether a feature whose values are all text becomes a column of "
+         "strings, or of binary data as others (default: auto)")
+      .one_of({"auto", "never"});
   add_delimiter(app, arguments->delimiter);
   app.add_option(
          "--image", arguments->target.image,
@@ -274,7 +333,7 @@ CommandAction define_export(CommandApp& app) {
 Command export_command() {
   return {
       .name = "export",
-      .summary = "Writes records as JSON lines, CSV, arrays, images or WebDatasets",
+      .summary = "Writes records as JSON lines, CSV, Parquet, arrays or images",
       .description =
           R"(json        One line per record, as "show --json" prints it, but without offsets; an Event as its
             bytes. All other formats are for Examples: a SequenceExample or an
@@ -313,9 +372,19 @@ webdataset  A tar archive for WebDataset. A record's features are members of the
             no member. KEY is the feature --name, the feature __key__, or else the record's number.
             With --max-bytes or --max-records, a.tar becomes a-00000-of-00003.tar and so on, which
             appear together.
+parquet     One table (.parquet, .pq; arrow: .arrow, .feather, .ipc), or with --to-dir one for each
+            input, x.parquet for x.tfrecord.gz: a row for each Example, a column for each feature.
+            A feature with one value in every record that has it is a column of these values, one
+            with as many values in all a fixed-size list, any other a list; a missing feature is
+            null. Bytes are strings if all values are text, else binary data (--text). All inputs
+            are read first for this, so the tables of a folder have the same columns. --resume,
+            --keep-going and the manifest are those of convert; --threads is for each file.
+            --where, --rename, --kind and --max-record-size need temporary files (--tmp-dir). Python
+            does the work: the package recordpipe with pyarrow, which is found by python3, or by the
+            interpreter that RECORDPIPE_PYTHON names.
 
-"tfrecord create" reads all of these formats. For CSV and npz the records are read twice, so inputs
-must be files. An output appears when it is complete.)",
+"tfrecord create" reads all of these formats. For CSV, npz and tables the records are read twice, so
+inputs must be files. An output appears when it is complete.)",
       .examples = R"(  tfrecord export a.tfrecords -o a.jsonl
   tfrecord export a.tfrecords -o labels.csv --select id,label
   tfrecord export events.out.tfevents.* -o loss.csv --tag 'loss*'
@@ -323,7 +392,9 @@ must be files. An output appears when it is complete.)",
   tfrecord export train.tfrecords -o train/ --labels label.labels.txt
   tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64
   tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw
-  tfrecord export 'train-*' -o train.tar --max-bytes 1GB --max-records 10000)",
+  tfrecord export 'train-*' -o train.tar --max-bytes 1GB --max-records 10000
+  tfrecord export 'train-*' -o train.parquet --where 'label == 3'
+  tfrecord export 'train-*' --to parquet --to-dir tables --resume)",
       .define = define_export};
 }
 

@@ -61,5 +61,9 @@ std::unique_ptr<ExampleSource> cifar_source(const CommandContext& context,
 // WebDataset's tar archives: a record for each sample (webdataset.h).
 std::unique_ptr<ExampleSource> webdataset_source(const CommandContext& context,
                                                  std::vector<std::string> paths);
+// Parquet and Arrow files (python_tables.h).
+std::unique_ptr<ExampleSource> table_source(const CommandContext& context,
+                                            std::vector<std::string> paths,
+                                            const SourceOptions& options);
 
 }  // namespace recordpipe

@@ -1,19 +1,15 @@
 #include "tools/tfrecord/io/display.h"
 
-#include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recordpipe/base/error.h"
+#include "tools/support/process/child_process.h"
 #include "tools/support/process/interrupt.h"
 
 namespace recordpipe {
@@ -59,47 +55,6 @@ class Environment {
   std::vector<char*> pointers_;
 };
 
-// The pager has no signals blocked or ignored that this program handles (interrupt.h).
-class SpawnAttributes {
- public:
-  SpawnAttributes() {
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t signals;
-    sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    sigaddset(&signals, SIGPIPE);
-    sigaddset(&signals, SIGXFSZ);
-    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_ = {};
-};
-
-pid_t spawn(const std::string& command, int input) {
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  std::string shell = "sh";
-  std::string option = "-c";
-  std::string line = command;
-  const std::array<char*, 4> arguments = {shell.data(), option.data(), line.data(), nullptr};
-  pid_t process = -1;
-  const Environment environment;
-  const SpawnAttributes attributes;
-  const int failure = ::posix_spawn(&process, "/bin/sh", &actions, attributes.get(),
-                                    arguments.data(), environment.pointers());
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) throw system_error(failure, "start a pager", "/bin/sh");
-  return process;
-}
-
 // The command line of the pager: $PAGER, or less if that is not set and less is installed. Empty
 // for no pager: $PAGER is empty or "cat".
 std::string pager_command() {
@@ -127,29 +82,21 @@ class Display::Pager {
   // Runs the command in a shell, with LESS=FRX unless that is set: less ends by itself if the text
   // fits on the screen, passes colors on, and leaves the text there. Throws Error{io}.
   explicit Pager(const std::string& command) {
-    std::array<int, 2> ends = {-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error(errno, "make a pipe", "");
-    try {
-      process_ = spawn(command, ends[0]);
-    } catch (const Error&) {
-      ::close(ends[0]);
-      ::close(ends[1]);
-      throw;
-    }
+    Pipe pipe;
+    const Environment environment;
+    process_ = start_child({"/bin/sh", "-c", command},
+                           {.input = pipe.read_end(), .environment = environment.pointers()});
     started = true;
-    ::close(ends[0]);
     standard_output_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::close(ends[1]);
+    ::dup2(pipe.write_end(), STDOUT_FILENO);
   }
   // Ends the pager's input, and waits until it has ended.
   ~Pager() {
     ::dup2(standard_output_, STDOUT_FILENO);
     ::close(standard_output_);
-    int status = 0;
-    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
+    const int status = wait_for_child(process_);
     // The statuses of a shell for a command that isn't there or isn't executable.
-    not_found = WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127);
+    not_found = status == 126 || status == 127;
   }
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;

@@ -14,37 +14,21 @@
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
-namespace {
-
-struct Summary {
-  uint64_t files = 0;
-  ShardCounts counts;
-  uint64_t bytes = 0;
-  uint64_t were_there = 0;
-  uint64_t failed = 0;
-
-  std::string text(const std::string& folder) const {
-    std::string text = fmt::format("wrote {}, {}, to {} in {}", counted(counts.records, "record"),
-                                   byte_count(bytes), counted(files, "file"), printable(folder));
-    if (were_there > 0) text += fmt::format("; {} there already", grouped(were_there));
-    if (failed > 0) text += fmt::format("; {} failed", grouped(failed));
-    return text;
-  }
-};
-
-}  // namespace
 
 void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
-                      const std::optional<Compression>& compression) {
+                      const std::optional<Compression>& compression,
+                      std::function<std::string()> table) {
   app.add_output(
          "--to-dir", job.folder,
          "Instead of -o: make a file of the same name from each input, in this folder; with "
          "--recursive, in the same folders below it",
-         [&](const CommandContext& context) {
+         [&, table = std::move(table)](const CommandContext& context) {
            std::vector<std::string> outputs;
            if (job.folder.empty()) return outputs;
            const FilesAndFolders& found = inputs.found(context);
-           for (const std::string& name : shard_names(found.files, compression, found.folders)) {
+           const std::string ending = table ? table() : "";
+           for (const std::string& name :
+                shard_names(found.files, compression, found.folders, ending)) {
              outputs.push_back(job.folder + "/" + name);
            }
            return outputs;
@@ -74,6 +58,60 @@ void check_shard_output(const ShardJob& job, const std::string& output) {
   }
 }
 
+void ShardReports::add(const std::string& input, const ShardRecord& record, bool was_there) {
+  ++files_;
+  counts_.records += record.counts.records;
+  counts_.skipped.merge(record.counts.skipped);
+  counts_.records_skipped += record.counts.records_skipped;
+  bytes_ += record.bytes;
+  were_there_ += was_there ? 1 : 0;
+  if (!json_) return;
+  nlohmann::ordered_json line = {{"path", without_secrets(input)},
+                                 {"output", folder_ + "/" + record.output},
+                                 {"records", record.counts.records},
+                                 {"bytes", record.bytes},
+                                 {"was_there", was_there}};
+  add_skipped(record.counts.skipped, line);
+  if (record.counts.records_skipped > 0) line["records_skipped"] = record.counts.records_skipped;
+  print_json_summary(context_, line);
+}
+
+void ShardReports::add_failure(const std::string& input, const Error& error) {
+  context_.progress.warn(fmt::format("tfrecord {}: {}", command_, text_of(error)));
+  if (json_) print(error_line(input, text_of(error)));
+  ++failed_;
+}
+
+ExitCode ShardReports::sum_up(bool is_complete, bool keep_going) const {
+  context_.progress.clear();
+  if (counts_.skipped.regions > 0) {
+    context_.progress.warn(
+        fmt::format("tfrecord {}: skipped {} in all", command_, describe(counts_.skipped)));
+  }
+  if (counts_.records_skipped > 0) {
+    context_.progress.warn(
+        fmt::format("tfrecord {}: left out {} in all, whose image can't be decoded", command_,
+                    counted(counts_.records_skipped, "record")));
+  }
+  if (!json_) {
+    std::string text = fmt::format("wrote {}, {}, to {} in {}", counted(counts_.records, "record"),
+                                   byte_count(bytes_), counted(files_, "file"), printable(folder_));
+    if (were_there_ > 0) text += fmt::format("; {} there already", grouped(were_there_));
+    if (failed_ > 0) text += fmt::format("; {} failed", grouped(failed_));
+    print_summary(context_, text);
+  }
+  if (is_complete) return ExitCode::ok;
+  context_.progress.warn(
+      keep_going ? fmt::format(
+                       "tfrecord {}: {} names what failed: --resume tries what has changed, or was "
+                       "not damaged",
+                       command_, printable(folder_ + "/" + kManifestName))
+                 : fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing, and "
+                               "--keep-going goes on after what fails",
+                               command_, printable(folder_), kManifestName));
+  return ExitCode::trouble;
+}
+
 ExitCode run_shard_command(const CommandContext& context, ShardCommand command) {
   ShardJob& job = command.job;
   job.inputs = command.inputs.files;
@@ -81,31 +119,14 @@ ExitCode run_shard_command(const CommandContext& context, ShardCommand command) 
   InputProgress progress(context, command.name, job.inputs);
   FileWork work = work_of(context, progress);
   work.begin_pass = {};  // the passes over several files overlap
-  Summary summary;
+  ShardReports reports(context, command.name, job.folder, command.json);
   const auto report = [&](const ShardOutcome& outcome) {
     const std::string& input = job.inputs[outcome.number];
     if (outcome.error) {
-      context.progress.warn(fmt::format("tfrecord {}: {}", command.name, text_of(*outcome.error)));
-      if (command.json) print(error_line(input, text_of(*outcome.error)));
-      ++summary.failed;
-      return;
+      reports.add_failure(input, *outcome.error);
+    } else {
+      reports.add(input, outcome.record, outcome.was_there);
     }
-    const ShardRecord& record = outcome.record;
-    ++summary.files;
-    summary.counts.records += record.counts.records;
-    summary.counts.skipped.merge(record.counts.skipped);
-    summary.counts.records_skipped += record.counts.records_skipped;
-    summary.bytes += record.bytes;
-    summary.were_there += outcome.was_there ? 1 : 0;
-    if (!command.json) return;
-    nlohmann::ordered_json line = {{"path", without_secrets(input)},
-                                   {"output", job.folder + "/" + record.output},
-                                   {"records", record.counts.records},
-                                   {"bytes", record.bytes},
-                                   {"was_there", outcome.was_there}};
-    add_skipped(record.counts.skipped, line);
-    if (record.counts.records_skipped > 0) line["records_skipped"] = record.counts.records_skipped;
-    print_json_summary(context, line);
   };
   const auto seed_name = [&](size_t number) {
     std::string name = job.outputs[number];
@@ -124,28 +145,7 @@ ExitCode run_shard_command(const CommandContext& context, ShardCommand command) 
                              .threads = threads});
       },
       report);
-  context.progress.clear();
-  if (summary.counts.skipped.regions > 0) {
-    context.progress.warn(fmt::format("tfrecord {}: skipped {} in all", command.name,
-                                      describe(summary.counts.skipped)));
-  }
-  if (summary.counts.records_skipped > 0) {
-    context.progress.warn(
-        fmt::format("tfrecord {}: left out {} in all, whose image can't be decoded", command.name,
-                    counted(summary.counts.records_skipped, "record")));
-  }
-  if (!command.json) print_summary(context, summary.text(job.folder));
-  if (is_complete) return ExitCode::ok;
-  context.progress.warn(
-      job.keep_going
-          ? fmt::format(
-                "tfrecord {}: {} names what failed: --resume tries what has changed, or was "
-                "not damaged",
-                command.name, printable(job.folder + "/" + kManifestName))
-          : fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing, and "
-                        "--keep-going goes on after what fails",
-                        command.name, printable(job.folder), kManifestName));
-  return ExitCode::trouble;
+  return reports.sum_up(is_complete, job.keep_going);
 }
 
 }  // namespace recordpipe

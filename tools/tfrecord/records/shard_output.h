@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/jobs/shard_job.h"
@@ -18,9 +19,11 @@
 namespace recordpipe {
 
 // Adds --to-dir, --resume and --keep-going. `inputs` and `compression` are the command's, and must
-// live until the command line has been parsed.
+// live until the command line has been parsed. `table`: that of shard_names(), if it is called
+// then.
 void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
-                      const std::optional<Compression>& compression);
+                      const std::optional<Compression>& compression,
+                      std::function<std::string()> table = {});
 // Throws UsageError without exactly one of -o and --to-dir (job.folder), and for --resume and
 // --keep-going without --to-dir.
 void check_shard_output(const ShardJob& job, const std::string& output);
@@ -45,10 +48,33 @@ struct ShardCommand {
   std::function<ShardCounts(const ShardToMake&)> make = {};
 };
 
-// Runs the job (shard_job.h), prints its errors, what was skipped in all and its summary: with
-// --json an object for each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged
-// one also "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped" and
+// What a job prints: its errors, what was skipped in all and its summary; with --json an object for
+// each file, {"path", "output", "records", "bytes", "was_there"}, of a damaged one also
+// "regions_skipped", "bytes_skipped" and, if there are any, "compressed_bytes_skipped" and
 // "records_skipped"; or {"path", "error"}.
+class ShardReports {
+ public:
+  ShardReports(const CommandContext& context, std::string command, std::string folder, bool json)
+      : context_(context), command_(std::move(command)), folder_(std::move(folder)), json_(json) {}
+
+  void add(const std::string& input, const ShardRecord& record, bool was_there);
+  void add_failure(const std::string& input, const Error& error);
+  // Returns the exit code.
+  ExitCode sum_up(bool is_complete, bool keep_going) const;
+
+ private:
+  const CommandContext& context_;
+  const std::string command_;
+  const std::string folder_;
+  const bool json_;
+  ShardCounts counts_;
+  uint64_t files_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t were_there_ = 0;
+  uint64_t failed_ = 0;
+};
+
+// Runs the job (shard_job.h), and prints its reports.
 ExitCode run_shard_command(const CommandContext& context, ShardCommand command);
 
 // Compares the size and the CRC-32C of each file in the manifests with the file beside its
