@@ -62,11 +62,12 @@ void define_dataset(nb::module_& module) {
   module.def("warn_of_unlisted", &warn_of_unlisted);
 
   nb::class_<PythonFunction>(module, "Function")
-      .def("__init__", [](PythonFunction* self, nb::object function, std::string name,
-                          std::string code, std::vector<std::string> not_compared) {
-        new (self) PythonFunction{shared(std::move(function)), std::move(name), std::move(code),
-                                  std::move(not_compared)};
-      });
+      .def("__init__",
+           [](PythonFunction* self, nb::object function, std::string name, std::string code,
+              std::vector<std::string> not_compared, std::string called) {
+             new (self) PythonFunction{shared(std::move(function)), std::move(name),
+                                       std::move(code), std::move(not_compared), std::move(called)};
+           });
 
   DatasetClass dataset(module, "Dataset");
   dataset.def("parse", &PythonDataset::parse)

@@ -1,6 +1,7 @@
 """Tests what the first errors of a new user say: the argument, what it takes, what it got."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -204,6 +205,20 @@ class Messages(unittest.TestCase):
             several.explain(),
             f"tfrecords({str(self.path)!r} and 1 more)\nwith_options(threads=2, chunk_size=64)\n",
         )
+
+    def test_the_profile_names_functions(self):
+        class Doubled:
+            def __call__(self, element):
+                return element * 2
+
+        line = sys._getframe().f_lineno + 1
+        ds = self.records.map(lambda x: x).filter(module_function).map(Doubled()).map(len, name="l")
+        iterator = iter(ds.repeat(2))
+        list(iterator)
+        profile = iterator.stats()["profile"]
+        names = f"map(<lambda> at messages_test.py:{line})", "filter(module_function)"
+        for name in (*names, "map(Doubled)", "map(l)"):
+            self.assertRegex(profile, rf"(?m)^ *{re.escape(name)} +\d")
 
     def test_names_of_the_package(self):
         names = dir(rp)

@@ -7,8 +7,8 @@ namespace {
 using Detail = PlanDescription::Detail;
 
 bool contains(Detail detail, const PlanParameter& parameter) {
-  if (parameter.kind == Parameter::Kind::not_compared) return false;
   if (parameter.kind == Parameter::Kind::code) return detail == Detail::compared;
+  if (parameter.kind != Parameter::Kind::value) return false;
   return !parameter.is_free || detail == Detail::explained;
 }
 
@@ -66,6 +66,13 @@ std::string PlanDescription::text(Detail detail) const {
   std::string out;
   append_text(*this, 0, detail, out);
   return out;
+}
+
+std::string PlanDescription::stage_name() const {
+  for (const PlanParameter& parameter : parameters) {
+    if (parameter.kind == Parameter::Kind::called) return name + "(" + parameter.value + ")";
+  }
+  return name;
 }
 
 uint64_t PlanDescription::hash(Detail detail) const {

@@ -51,7 +51,7 @@ struct PlanDescription {
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
 
-  // What a text contains. Parameters of Kind::not_compared are in none.
+  // What a text contains. Parameters of Kind::not_compared and Kind::called are in none.
   enum class Detail {
     explained,             // all operators and parameters, but not the code of functions
     compared,              // without free operators and parameters; with the code of functions
@@ -61,6 +61,9 @@ struct PlanDescription {
   // "shuffle(buffer_size=16384, seed=7)". If an operator has several inputs, the inputs are
   // indented.
   std::string text(Detail detail) const;
+
+  // How a profile names the operator: "shuffle", "map(decode)".
+  std::string stage_name() const;
 
   // The hash of a text. Equal for plans with the same operators, parameters and inputs; files are
   // not included. Of functions, the parameters that they report are included (HasParameters).

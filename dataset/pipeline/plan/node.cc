@@ -22,7 +22,9 @@ Node::Node(const ElementOps& element, std::vector<NodePtr> inputs)
 
 Stage Node::make_stage(const StageContext& context) const {
   StageContext own = context;
-  if (context.monitor) own.stage = &context.monitor->add(describe_operator().name, *context.stage);
+  if (context.monitor) {
+    own.stage = &context.monitor->add(describe_operator().stage_name(), *context.stage);
+  }
   Stage stage = build_stage(own);
   StageMonitor* const monitor = context.monitor ? own.stage : nullptr;
   stage.plan->observe(context.memory, monitor);

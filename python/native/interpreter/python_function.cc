@@ -9,6 +9,7 @@ std::vector<Parameter> PythonFunction::parameters() const {
   for (const std::string& part : not_compared) {
     all.emplace_back("not_compared", part, Parameter::Kind::not_compared);
   }
+  if (!called.empty()) all.emplace_back("called", called, Parameter::Kind::called);
   return all;
 }
 

@@ -26,6 +26,7 @@ struct PythonFunction {
   std::string name = {};
   std::string code = {};                       // a fingerprint
   std::vector<std::string> not_compared = {};  // what the fingerprint leaves out
+  std::string called = {};                     // of a profile
 
   std::vector<Parameter> parameters() const;
   // Needs the GIL.

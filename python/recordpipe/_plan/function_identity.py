@@ -36,6 +36,7 @@ from recordpipe._plan.function_packages import (
     is_of_user,
     package_of,
 )
+from recordpipe._plan.plan import shown
 from recordpipe._plan.stored_attributes import (
     DESCRIPTORS,
     IS_HEAP_TYPE,
@@ -57,9 +58,11 @@ from recordpipe._plan.value_digest import (
 
 __all__ = ["Identity", "identity_of", "named"]
 
-# Name, fingerprint of the code ("": unknown), and what the fingerprint leaves out.
-Identity: TypeAlias = tuple[str, str, list[str]]
+# Name, fingerprint of the code ("": unknown), what the fingerprint leaves out, and how a profile
+# names the function.
+Identity: TypeAlias = tuple[str, str, list[str], str]
 
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _READERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _DICTS = (
     dict,
@@ -86,7 +89,7 @@ _ABSTRACT = ("abc", "typing", "collections.abc")
 
 def named(name: str) -> Identity:
     """The identity of a function of this package: its code is that of the package's version."""
-    return name, "", []
+    return name, "", [], ""
 
 
 def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
@@ -99,7 +102,14 @@ def identity_of(function: Any, name: str = "", **values: Any) -> Identity:
     code.part("the function", function)
     for value_name, value in values.items():
         code.part(value_name, value)
-    return name, code.digest(), [*code.not_compared]
+    return name, code.digest(), [*code.not_compared], name or _called(function)
+
+
+def _called(function: Any) -> str:
+    if isinstance(function, _FUNCTIONS):
+        return shown(function)
+    called: str = type.__dict__["__name__"].__get__(type(function))  # of any metaclass
+    return called
 
 
 class _Holder:

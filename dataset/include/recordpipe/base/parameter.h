@@ -20,6 +20,7 @@ struct Parameter {
     value,
     code,          // a fingerprint of a function's code: compared, but not shown by explain()
     not_compared,  // names what the fingerprint leaves out
+    called,        // how a profile names the function: "decode", "<lambda> at train.py:12"
   };
 
   // `text` may be any bytes.

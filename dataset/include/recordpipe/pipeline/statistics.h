@@ -12,7 +12,7 @@ namespace recordpipe {
 // that it does on the elements. Times are in seconds, summed over threads. The time of the datasets
 // that flat_map or interleave opens counts for that operator.
 struct StageStatistics {
-  std::string name;  // as in explain(), without its parameters
+  std::string name;  // as in explain(), and of functions Parameter::Kind::called: "map(decode)"
   size_t depth = 0;  // 0 on the path to the consumer; +1 inside each of several inputs
   // Planned output elements: may be ahead of the consumer, and counts those that restoring a
   // shuffle passes over.
