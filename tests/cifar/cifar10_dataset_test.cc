@@ -15,7 +15,7 @@
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record/record_writer.h"
 #include "tests/cifar/random_images.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

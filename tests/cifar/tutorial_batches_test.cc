@@ -12,7 +12,7 @@
 #include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "tests/cifar/random_images.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {

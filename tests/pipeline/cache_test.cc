@@ -22,7 +22,7 @@
 #include "recordpipe/pipeline/tfrecord_files.h"
 #include "recordpipe/record/record_writer.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

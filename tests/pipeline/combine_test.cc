@@ -18,7 +18,7 @@
 #include "recordpipe/pipeline/sample_from_datasets.h"
 #include "recordpipe/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"
 

@@ -13,7 +13,7 @@
 #include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 
 namespace recordpipe {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "recordpipe/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"
 

@@ -22,7 +22,7 @@
 #include "recordpipe/pipeline/from_vector.h"
 #include "recordpipe/pipeline/sample_from_datasets.h"
 #include "recordpipe/pipeline/zip.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/tested_operator.h"
 #include "tests/pipeline/value.h"
 

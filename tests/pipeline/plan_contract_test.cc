@@ -25,7 +25,7 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/base/philox.h"
 #include "recordpipe/pipeline/dataset.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/operators.h"
 #include "tests/pipeline/scripted_source.h"
 #include "tests/pipeline/trials.h"

@@ -16,7 +16,7 @@
 #include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/pipeline/from_generator.h"
 #include "recordpipe/pipeline/from_vector.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/operators.h"
 #include "tests/pipeline/value.h"
 

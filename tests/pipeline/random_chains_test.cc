@@ -13,7 +13,7 @@
 
 #include "recordpipe/base/philox.h"
 #include "recordpipe/pipeline/dataset.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/random_chain.h"
 #include "tests/pipeline/trials.h"
 #include "tests/pipeline/value.h"

@@ -10,7 +10,7 @@
 #include "recordpipe/base/philox.h"
 #include "recordpipe/pipeline/choose_from_datasets.h"
 #include "recordpipe/pipeline/dataset.h"
-#include "tests/pipeline/naive.h"
+#include "tests/pipeline/naive/pipeline.h"
 #include "tests/pipeline/value.h"
 
 namespace recordpipe {
