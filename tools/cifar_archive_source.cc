@@ -85,11 +85,6 @@ CifarArchiveSource fetch(FileSystem& files, const std::string& url, const std::s
   return {.path = path, .downloaded = true};  // already verified, if required
 }
 
-bool is_there(FileSystem& files, const std::string& path) {
-  const auto status = files.status(path);
-  return status && status->kind == FileKind::regular;
-}
-
 struct Download {
   std::string url;
   std::string path;
@@ -105,7 +100,7 @@ Download wanted_download(FileSystem& files, const std::string& data_dir,
   if (!request.url.empty()) return to_data_dir(request.url);
   for (const PublishedArchive& published : std::span(kPublishedArchives).first<2>()) {
     const Download wanted = to_data_dir(published.url);
-    if (is_there(files, wanted.path)) return wanted;
+    if (regular_file_size(files, wanted.path)) return wanted;
   }
   return to_data_dir(kPublishedArchives.front().url);
 }
@@ -125,7 +120,7 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
   }
 
   const auto [url, path] = wanted_download(files, data_dir, request);
-  if (is_there(files, path)) {
+  if (regular_file_size(files, path)) {
     if (!request.url.empty()) {
       progress.note(printable(path) + ": is there already, not downloaded again");
     }

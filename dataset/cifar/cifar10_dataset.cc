@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataset/cifar/cifar_example.h"
+#include "dataset/record/shard_set.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/pipeline/tfrecord_files.h"
@@ -68,8 +69,7 @@ std::string_view to_string(Cifar10Subset subset) {
 std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subset subset) {
   FileSystem& files = posix_file_system();
   const std::string name(to_string(subset));
-  const auto status = files.status(data_dir);
-  if (!status || status->kind != FileKind::directory) {
+  if (!files.is_directory(data_dir)) {
     throw not_found(data_dir, "there is no such folder");
   }
   std::vector<std::string> shards;
@@ -96,9 +96,7 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
   std::from_chars(of.data(), of.data() + of.size(), count);
   std::vector<std::string> paths;
   for (size_t i = 0; i < shards.size(); ++i) {
-    std::string number = std::to_string(i);
-    number.insert(0, 5 - std::min<size_t>(5, number.size()), '0');
-    if (shards.size() != count || shards[i] != name + "-" + number + "-of-" + of + ".tfrecords") {
+    if (shards.size() != count || shards[i] != shard_name(name, i, count, ".tfrecords")) {
       throw not_found(data_dir,
                       "the shards of " + name + " are not complete: " +
                           std::to_string(shards.size()) + " files, " + shards[i] + " among them",

@@ -1,15 +1,10 @@
 #include "recordpipe/cifar/data_folder.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <memory>
-#include <span>
-#include <string_view>
 #include <utility>
 
+#include "dataset/record/shard_set.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/io/atomic_file.h"
 
 namespace recordpipe {
 namespace {
@@ -23,13 +18,8 @@ bool is_number(std::string_view text) {
 }  // namespace
 
 std::string split_file_name(std::string_view split, size_t shard, size_t shards) {
-  std::string name(split);
-  if (shards > 1) {
-    std::array<char, 48> numbers;
-    std::snprintf(numbers.data(), numbers.size(), "-%05zu-of-%05zu", shard, shards);
-    name += numbers.data();
-  }
-  return name.append(kSuffix);
+  return shards > 1 ? shard_name(split, shard, shards, kSuffix)
+                    : std::string(split).append(kSuffix);
 }
 
 bool is_split_file_name(std::string_view name) {
@@ -47,8 +37,7 @@ bool is_split_file_name(std::string_view name) {
 CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& data_dir,
                                  size_t shards) {
   std::vector<std::string> names;
-  if (const auto status = file_system.status(data_dir);
-      status && status->kind == FileKind::directory) {
+  if (file_system.is_directory(data_dir)) {
     names = file_system.list(data_dir);
   }
   const auto path_of = [&](const std::string& name) { return data_dir + "/" + name; };
@@ -63,8 +52,7 @@ CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& dat
   }
   for (const std::string& name : names) {
     if (!is_split_file_name(name) || std::ranges::count(wanted, name)) continue;
-    const auto status = file_system.status(path_of(name));
-    if (!status || status->kind != FileKind::directory) files.others.push_back(path_of(name));
+    if (!file_system.is_directory(path_of(name))) files.others.push_back(path_of(name));
   }
   return files;
 }
@@ -87,8 +75,7 @@ void note_source(FileSystem& file_system, const std::string& data_dir, const std
 
 std::string noted_source(FileSystem& file_system, const std::string& data_dir) {
   const std::string path = note_in(data_dir);
-  const auto status = file_system.status(path);
-  if (!status || status->kind != FileKind::regular) return {};
+  if (!regular_file_size(file_system, path)) return {};
   std::array<char, kMaxSize> text;
   const std::unique_ptr<ByteSource> file = file_system.open_source(path);
   const size_t size = read_fully(*file, std::as_writable_bytes(std::span(text)));
@@ -177,8 +164,7 @@ void ExtractedFolder::commit() {
 }
 
 void remove_abandoned_extraction(FileSystem& file_system, const std::string& folder) {
-  const auto status = file_system.status(folder);
-  if (!status || status->kind != FileKind::directory) return;
+  if (!file_system.is_directory(folder)) return;
   remove_abandoned_partials(file_system, folder, [](std::string_view) { return true; });
   file_system.remove_empty_directory(folder);
 }

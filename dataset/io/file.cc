@@ -53,6 +53,12 @@ std::span<const std::byte> MappedFile::read(uint64_t offset, size_t size,
   return rest.first(std::min(rest.size(), size));
 }
 
+std::vector<std::string> FileSystem::list(const std::string& directory) {
+  std::vector<std::string> names;
+  for (DirectoryEntry& entry : list_entries(directory)) names.push_back(std::move(entry.name));
+  return names;
+}
+
 std::vector<DirectoryEntry> FileSystem::list_entries(const std::string& directory) {
   const std::string prefix = directory.ends_with('/') ? directory : directory + "/";
   std::vector<DirectoryEntry> entries;
@@ -96,6 +102,11 @@ std::vector<DirectoryEntry> FileSystem::list_entries_with_prefix(const std::stri
   std::erase_if(entries,
                 [&](const DirectoryEntry& entry) { return !entry.name.starts_with(prefix); });
   return entries;
+}
+
+std::optional<uint64_t> regular_file_size(FileSystem& file_system, const std::string& path) {
+  const auto status = file_system.status(path);
+  return status && status->kind == FileKind::regular ? std::optional(status->size) : std::nullopt;
 }
 
 void require_replaceable(FileSystem& file_system, const std::string& path) {

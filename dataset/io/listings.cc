@@ -34,4 +34,14 @@ const DirectoryEntry* find_entry(const std::vector<DirectoryEntry>& entries,
   return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
+std::vector<DirectoryEntry> checked_entries(std::vector<DirectoryEntry> listed,
+                                            std::string_view prefix) {
+  std::erase_if(listed, [&](const DirectoryEntry& entry) {
+    const std::string& name = entry.name;
+    return name.empty() || name.find('/') != name.npos || !name.starts_with(prefix);
+  });
+  std::ranges::sort(listed, {}, &DirectoryEntry::name);
+  return listed;
+}
+
 }  // namespace recordpipe

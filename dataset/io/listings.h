@@ -38,4 +38,8 @@ class Listings {
 // Returns the entry with this name; null if there is none.
 const DirectoryEntry* find_entry(const std::vector<DirectoryEntry>& entries, std::string_view name);
 
+// Returns the entries with valid names that start with `prefix`, sorted: a server may send others.
+std::vector<DirectoryEntry> checked_entries(std::vector<DirectoryEntry> listed,
+                                            std::string_view prefix);
+
 }  // namespace recordpipe

@@ -1,10 +1,8 @@
 #include "recordpipe/object_store/file_system.h"
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "dataset/http/call_options.h"
 #include "dataset/http/files/range_request.h"
 #include "dataset/http/files/size.h"
+#include "dataset/io/listings.h"
 #include "dataset/io/range_source.h"
 #include "dataset/io/uploaded_file.h"
 #include "dataset/io/windowed_file.h"
@@ -121,12 +120,6 @@ class ObjectFiles final : public FileSystem {
     return status_at(object_target(store_for(path), object), for_this_call(options_.http),
                      *client_);
   }
-  std::string resolve_link(const std::string& path) override { return path; }
-  std::vector<std::string> list(const std::string& directory) override {
-    std::vector<std::string> names;
-    for (DirectoryEntry& entry : list_entries(directory)) names.push_back(std::move(entry.name));
-    return names;
-  }
   std::vector<DirectoryEntry> list_entries(const std::string& directory) override {
     return list_entries_with_prefix(directory, "");
   }
@@ -140,10 +133,8 @@ class ObjectFiles final : public FileSystem {
                                                for_this_call(options_.http), *client_);
     std::vector<DirectoryEntry> entries;
     const auto add = [&](std::string_view key, FileKind kind, std::optional<uint64_t> size) {
-      // A server may send other keys than it was asked for.
-      if (!key.starts_with(listed.key)) return;
+      if (!key.starts_with(folder.key)) return;
       key.remove_prefix(folder.key.size());
-      if (key.empty() || key.find('/') != key.npos) return;
       entries.push_back({.name = std::string(key), .kind = kind, .size = size});
     };
     for (const ListedObject& object : listing.objects) {
@@ -153,8 +144,7 @@ class ObjectFiles final : public FileSystem {
       if (name.ends_with('/')) name.remove_suffix(1);
       add(name, FileKind::directory, std::nullopt);
     }
-    std::ranges::sort(entries, {}, &DirectoryEntry::name);
-    return entries;
+    return checked_entries(std::move(entries), prefix);
   }
   bool is_directory(const std::string& path) override { return parse_object_url(path).is_folder(); }
   void make_directories(const std::string&) override {}

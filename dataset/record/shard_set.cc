@@ -4,24 +4,25 @@
 #include <system_error>
 
 namespace recordpipe {
-namespace {
 
-// As printf's %05lu.
-std::string at_least_five_digits(uint64_t number) {
+std::string shard_number(uint64_t number) {
   constexpr size_t kDigits = 5;
   std::string text = std::to_string(number);
   if (text.size() < kDigits) text.insert(0, kDigits - text.size(), '0');
   return text;
 }
 
-}  // namespace
+std::string shard_name(std::string_view stem, uint64_t shard, uint64_t shards,
+                       std::string_view ending) {
+  return std::string(stem) + '-' + shard_number(shard) + "-of-" + shard_number(shards) +
+         std::string(ending);
+}
 
 std::vector<std::string> ShardSet::names() const {
-  const std::string end = "-of-" + at_least_five_digits(shards) + std::string(ending);
   std::vector<std::string> names;
   names.reserve(shards);
   for (uint64_t shard = 0; shard < shards; ++shard) {
-    names.push_back(std::string(stem) + "-" + at_least_five_digits(shard) + end);
+    names.push_back(shard_name(stem, shard, shards, ending));
   }
   return names;
 }

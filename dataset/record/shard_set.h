@@ -1,4 +1,5 @@
-// Names of sets of shards: train@64 stands for train-00000-of-00064 to train-00063-of-00064.
+// Names of shards, and of sets of them: train@64 stands for train-00000-of-00064 to
+// train-00063-of-00064.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,12 @@
 #include <vector>
 
 namespace recordpipe {
+
+// At least five digits: "00064".
+std::string shard_number(uint64_t number);
+// "train-00000-of-00064.gz" for "train", 0, 64 and ".gz".
+std::string shard_name(std::string_view stem, uint64_t shard, uint64_t shards,
+                       std::string_view ending = {});
 
 struct ShardSet {
   std::string_view stem = {};

@@ -143,8 +143,7 @@ std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const 
                                                  uint64_t hash) {
   for (const std::string& place : kept_paths(path_of(reader, hash))) {
     try {
-      const auto status = file_system.status(place);
-      if (!status || status->kind != FileKind::regular) continue;
+      if (!regular_file_size(file_system, place)) continue;
       const auto source = file_system.open_source(place);
       const std::vector<std::byte> bytes = read_all(*source, kLargestFile);
       const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -138,8 +138,7 @@ std::optional<StepIndex> StepIndex::load(FileSystem& file_system, const std::str
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
   try {
-    const auto status = file_system.status(path);
-    if (!status || status->kind != FileKind::regular) return std::nullopt;
+    if (!regular_file_size(file_system, path)) return std::nullopt;
     std::shared_ptr<const MappedFile> mapped = file_system.map(path);
     bytes = mapped->bytes();
     if (bytes.size() <= kCopied) {

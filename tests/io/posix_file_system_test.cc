@@ -290,6 +290,7 @@ TEST_F(PosixFileSystem, PathsWithANewlineOrThatAreNotUtf8Work) {
 TEST_F(PosixFileSystem, ListsFoldersSorted) {
   for (const char* name : {"b", ".hidden", "a", "c"}) write_file(directory / name, "");
   EXPECT_THAT(files.list(directory.path()), ElementsAre(".hidden", "a", "b", "c"));
+  EXPECT_EQ(files.FileSystem::list(directory.path()), files.list(directory.path()));  // the default
   EXPECT_EQ(error_of([&] { files.list(directory / "missing"); }).kind(), ErrorKind::not_found);
   EXPECT_EQ(error_of([&] { files.list_entries(directory / "missing"); }).kind(),
             ErrorKind::not_found);
@@ -340,6 +341,9 @@ TEST_F(PosixFileSystem, ListsEntriesWithTheirKinds) {
         EXPECT_EQ(*entries[i].size, 3U) << expected[i].name;
       }
     }
+    EXPECT_EQ(regular_file_size(file_system, path), 3u);
+    EXPECT_EQ(regular_file_size(file_system, directory / "fifo"), std::nullopt);
+    EXPECT_EQ(regular_file_size(file_system, directory / "missing"), std::nullopt);
     EXPECT_TRUE(file_system.is_directory(directory / "link_folder"));
     EXPECT_FALSE(file_system.is_directory(path));
     EXPECT_FALSE(file_system.is_directory(directory / "missing"));

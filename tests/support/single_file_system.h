@@ -28,7 +28,6 @@ class SingleFileSystem : public FileSystem {
 
   std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override { refuse(path); }
   std::unique_ptr<OutputFile> create(const std::string& path, CreateMode) override { refuse(path); }
-  std::string resolve_link(const std::string& path) override { return path; }
   std::vector<std::string> list(const std::string& path) override { refuse(path); }
   void make_directories(const std::string& path) override { refuse(path); }
   void rename(const std::string& path, const std::string&) override { refuse(path); }

@@ -54,7 +54,6 @@ class UrlFiles final : public FileSystem {
   std::optional<FileStatus> status(const std::string& url) override {
     return status_at({.url = HttpUrl(url)}, for_this_call(options_), *client_);
   }
-  std::string resolve_link(const std::string& url) override { return url; }
   std::vector<std::string> list(const std::string& url) override {
     throw unsupported(url, "a URL can't be listed", "name each file");
   }

@@ -32,12 +32,11 @@ FileFingerprint fingerprint_of_name(const std::string& path) {
 // Returns the size of a regular file; empty for other files, and if the server sends no size.
 std::optional<uint64_t> size_of(FileSystem& file_system, const std::string& path) {
   try {
-    const auto status = file_system.status(path);
-    if (status && status->kind == FileKind::regular) return status->size;
+    return regular_file_size(file_system, path);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace

@@ -20,9 +20,8 @@ InputFacts facts_of(const FileWork& work, const std::string& path, const RecordR
   if (known.is_stream) return facts;
   if (known.is_local_regular) {
     facts.bytes = known.size;
-  } else if (const auto status = work.files.status(path);
-             status && status->kind == FileKind::regular) {
-    facts.bytes = status->size;
+  } else if (const auto size = regular_file_size(work.files, path)) {
+    facts.bytes = *size;
   } else if (!is_url(path)) {
     open_uncounted(work, path);  // reports what it is
   }

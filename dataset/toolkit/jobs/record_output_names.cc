@@ -4,16 +4,12 @@
 
 #include <fnmatch.h>
 
+#include "dataset/record/shard_set.h"
 #include "dataset/toolkit/files/file_name.h"
 #include "dataset/toolkit/jobs/record_output.h"
 
 namespace recordpipe {
 namespace {
-
-std::string five_digits(size_t number) {
-  const std::string digits = std::to_string(number);
-  return std::string(5 - std::min<size_t>(5, digits.size()), '0') + digits;
-}
 
 // The path of the set of files of a split.
 std::string split_path(const std::string& path, const std::string& split) {
@@ -35,7 +31,7 @@ std::string set_path(const RecordOutputOptions& options, size_t split) {
 void find_replaced(FileSystem& files, const std::string& path, size_t shards,
                    std::vector<std::string>& found) {
   const std::string number = "[0-9][0-9][0-9][0-9][0-9]";
-  const std::string pattern = '-' + number + "-of-" + (shards > 0 ? five_digits(shards) : number);
+  const std::string pattern = '-' + number + "-of-" + (shards > 0 ? shard_number(shards) : number);
   const size_t name = path.find_last_of('/') + 1;  // npos + 1 is 0
   const std::string_view start = std::string_view(path).substr(name);
   const std::string folder = parent_directory(path);
@@ -66,7 +62,7 @@ Compression compression_for(std::string_view path, std::optional<Compression> gi
 std::string output_path(const RecordOutputOptions& options, size_t split, size_t file,
                         size_t files) {
   const std::string path = set_path(options, split);
-  return options.many() ? path + '-' + five_digits(file) + "-of-" + five_digits(files) : path;
+  return options.many() ? shard_name(path, file, files) : path;
 }
 
 std::vector<std::string> output_paths(const RecordOutputOptions& options) {

@@ -181,9 +181,7 @@ const ShardRecord* ShardFolder::earlier(const ShardRecord& wanted) const {
   // As lines, in which bytes of an input's path that are not UTF-8 are replaced.
   if (to_json_line(same) != to_json_line(earlier)) return nullptr;
   if (!earlier.error.empty()) return &earlier;
-  const auto status = files_.status(folder_ + "/" + wanted.output);
-  const bool is_there =
-      status && status->kind == FileKind::regular && status->size == earlier.bytes;
+  const bool is_there = regular_file_size(files_, folder_ + "/" + wanted.output) == earlier.bytes;
   return is_there ? &earlier : nullptr;
 }
 

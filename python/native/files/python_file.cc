@@ -1,9 +1,7 @@
 #include "python/native/files/python_file.h"
 
 #include <algorithm>
-#include <exception>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -15,7 +13,6 @@
 #include "python/native/files/file_path.h"
 #include "python/native/interpreter/abandonable_call.h"
 #include "python/native/interpreter/errors.h"
-#include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interpreter_exit.h"
 #include "python/native/interpreter/interrupt.h"
 #include "recordpipe/base/error.h"
@@ -222,13 +219,11 @@ std::unique_ptr<RequestedRange> PythonRanges::request(uint64_t offset, size_t si
 
 void PythonRanges::check_unchanged() const {
   if (file_->files.conditional || file_->version.empty()) return;
-  const GilScope gil;
-  try {
+  const bool is_same = call(file_->path, [&] {
     const nb::object status = file_->files.object->get().attr("status")(FilePath{file_->path});
-    if (!status.is_none() && nb::cast<std::string>(status[2]) == file_->version) return;
-  } catch (nb::python_error& error) {
-    throw_file_error(error, file_->path);
-  }
+    return !status.is_none() && nb::cast<std::string>(status[2]) == file_->version;
+  });
+  if (is_same) return;
   throw Error(
       {.kind = ErrorKind::network, .path = file_->path, .reason = kReplaced, .hint = kReadAgain});
 }

@@ -11,6 +11,7 @@
 #include <nanobind/nanobind.h>
 
 #include "dataset/io/ranged_file.h"
+#include "python/native/interpreter/gil.h"
 #include "python/native/values/python_object.h"
 
 namespace recordpipe::python {
@@ -49,6 +50,17 @@ OpenedPythonFile open_python_file(const PythonFiles& files, const std::string& p
 // Throws the exception of a method of the file system, as a PythonFileError for `path`. Needs the
 // GIL.
 [[noreturn]] void throw_file_error(nb::python_error& error, const std::string& path);
+
+// Calls function() with the GIL. What it raises is a PythonFileError for `path`.
+template <class Function>
+auto call(const std::string& path, const Function& function) {
+  const GilScope gil;
+  try {
+    return function();
+  } catch (nb::python_error& error) {
+    throw_file_error(error, path);
+  }
+}
 
 // The ranges of a file, each read on a thread of its own. After a stop request of the thread that
 // opened it (call_stop.h), they throw Error{cancelled}; Error{network} if the file is shorter than

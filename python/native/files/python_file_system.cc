@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,18 +15,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/io/listings.h"
 #include "dataset/io/range_source.h"
-#include "dataset/io/uploaded_file.h"
 #include "dataset/io/windowed_file.h"
 #include "python/native/files/file_path.h"
+#include "python/native/files/interruptible_files.h"
 #include "python/native/files/python_file.h"
+#include "python/native/files/upload_in_parts.h"
 #include "python/native/interpreter/abandonable_call.h"
-#include "python/native/interpreter/errors.h"
-#include "python/native/interpreter/gil.h"
-#include "python/native/interpreter/interrupt.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/call_stop.h"
-#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/io/routed_file_system.h"
 #include "recordpipe/object_store/file_system.h"
@@ -36,7 +32,6 @@
 namespace recordpipe::python {
 namespace {
 
-constexpr size_t kPartSize = size_t{8} << 20;
 constexpr uint64_t kBytesInFlight = uint64_t{128} << 20;
 
 // The files of this machine and of URLs. Never destroyed: threads may use it when the process ends.
@@ -58,42 +53,14 @@ FileKind kind_named(const std::string& name) {
   return name == "directory" ? FileKind::directory : FileKind::other;
 }
 
-// Calls function() with the GIL. What it raises is a PythonFileError for `path`.
-template <class Function>
-auto call(const std::string& path, const Function& function) {
-  const GilScope gil;
-  try {
-    return function();
-  } catch (nb::python_error& error) {
-    throw_file_error(error, path);
-  }
-}
-
-// The same for a function that owns what it uses; ends when the caller is stopped (call_stop.h),
-// even if the function hangs.
+// Like call(), for a function that owns what it uses; ends when the caller is stopped
+// (call_stop.h), even if the function hangs.
 template <class Function>
 auto call_until_stopped(const std::string& path, Function function) {
   const std::stop_token stop = internal::call_stop;
   if (!stop.stop_possible()) return call(path, function);
   const auto called = [path, function = std::move(function)] { return call(path, function); };
   return std::move(AbandonableCall<decltype(called())>(called).wait(stop));
-}
-
-// Calls function(), which may wait for a server, without the GIL. On the main thread, what the
-// handler of a signal raises ends it, and is thrown as a PythonFileError.
-template <class Function>
-auto ask(const std::string& path, const Function& function) {
-  if (is_url(path) && on_main_thread() && !internal::call_stop.stop_possible()) {
-    return call(path, [&] {
-      return interruptible([&](std::stop_token stop) {
-        const internal::CallStopScope scope(std::move(stop));
-        return function();
-      });
-    });
-  }
-  std::optional<GilRelease> no_gil;
-  if (holds_gil()) no_gil.emplace();
-  return function();
 }
 
 bool attribute(const nb::object& object, const char* name) {
@@ -106,35 +73,6 @@ PythonFiles files_of(nb::object object) {
           .conditional = attribute(object, "reads_are_conditional"),
           .reads_heads = nb::hasattr(object, "read_head")};
 }
-
-// Collects what is written, and passes it on in large parts.
-class UploadInParts : public Upload {
- public:
-  void write(std::span<const std::byte> data) override {
-    while (!data.empty()) {
-      const auto piece = data.first(std::min(data.size(), kPartSize - part_.size()));
-      part_.insert(part_.end(), piece.begin(), piece.end());
-      data = data.subspan(piece.size());
-      if (part_.size() == kPartSize) send();
-    }
-  }
-
- protected:
-  UploadInParts() { part_.reserve(kPartSize); }
-  void send_rest() {
-    if (!part_.empty()) send();
-    std::vector<std::byte>().swap(part_);  // frees its memory
-  }
-
- private:
-  virtual void pass_on(std::span<const std::byte> part) = 0;
-  void send() {
-    pass_on(part_);
-    part_.clear();
-  }
-
-  std::vector<std::byte> part_;
-};
 
 class PythonUpload final : public UploadInParts {
  public:
@@ -164,103 +102,6 @@ class PythonUpload final : public UploadInParts {
   const SharedObject writer_;
   const std::string path_;
   bool is_committed_ = false;
-};
-
-// Calls function(), which waits for a server, so that the main thread runs the handlers of signals
-// meanwhile. What a handler raises stops `stop`, and is thrown as a PythonFileError.
-template <class Function>
-void call_beside_signals(const std::string& path, std::stop_source& stop,
-                         const Function& function) {
-  call(path, [&] {
-    call_in_background([&](const std::stop_token& raised) {
-      const std::stop_callback relay(raised, [&] { stop.request_stop(); });
-      function();
-    });
-  });
-}
-
-// An upload to a URL that the main thread writes.
-class InterruptibleUpload final : public UploadInParts {
- public:
-  InterruptibleUpload(FileSystem& files, std::string path) : path_(std::move(path)) {
-    call_beside_signals(path_, stop_, [&] {
-      const internal::CallStopScope scope(stop_.get_token());
-      upload_ = files.begin_upload(path_);
-    });
-  }
-  ~InterruptibleUpload() override {
-    std::optional<GilRelease> no_gil;
-    if (holds_gil()) no_gil.emplace();
-    upload_.reset();
-  }
-
-  void finish() override {
-    send_rest();
-    call_beside_signals(path_, stop_, [this] { upload_->finish(); });
-  }
-  void commit() override {
-    send_rest();
-    call_beside_signals(path_, stop_, [this] { upload_->commit(); });
-  }
-
- private:
-  void pass_on(std::span<const std::byte> part) override {
-    call_beside_signals(path_, stop_, [&] { upload_->write(part); });
-  }
-
-  const std::string path_;
-  std::stop_source stop_;
-  std::unique_ptr<Upload> upload_;
-};
-
-std::unique_ptr<OutputFile> upload_of(FileSystem& files, const std::string& path, CreateMode mode) {
-  if (mode == CreateMode::append) {
-    refuse(path, "only whole files can be written here", "name a file on this machine");
-  }
-  return std::make_unique<UploadedFile>(path, files.begin_upload(path));
-}
-
-// Files of this machine and at URLs. What may wait for a server ends when the handler of a signal
-// raises, and doesn't hold the GIL.
-class InterruptibleFiles final : public RoutedFileSystem {
- public:
-  explicit InterruptibleFiles(FileSystem& files) : RoutedFileSystem(files), files_(files) {}
-
-  std::unique_ptr<ByteSource> open_source(const std::string& path) override {
-    return ask(path, [&] { return files_.open_source(path); });
-  }
-  std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override {
-    return ask(path, [&] { return files_.open_random(path); });
-  }
-  std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override {
-    if (!is_object_url(path)) return files_.create(path, mode);
-    return upload_of(*this, path, mode);
-  }
-  std::unique_ptr<Upload> begin_upload(const std::string& path) override {
-    if (is_object_url(path) && on_main_thread()) {
-      return std::make_unique<InterruptibleUpload>(files_, path);
-    }
-    return ask(path, [&] { return files_.begin_upload(path); });
-  }
-  std::optional<FileStatus> status(const std::string& path) override {
-    return ask(path, [&] { return files_.status(path); });
-  }
-  std::vector<std::string> list(const std::string& directory) override {
-    return ask(directory, [&] { return files_.list(directory); });
-  }
-  std::vector<DirectoryEntry> list_entries(const std::string& directory) override {
-    return ask(directory, [&] { return files_.list_entries(directory); });
-  }
-  std::vector<DirectoryEntry> list_entries_with_prefix(const std::string& directory,
-                                                       std::string_view prefix) override {
-    return ask(directory, [&] { return files_.list_entries_with_prefix(directory, prefix); });
-  }
-  void remove(const std::string& path) override {
-    ask(path, [&] { files_.remove(path); });
-  }
-
- private:
-  FileSystem& files_;
 };
 
 class NoLock final : public FileLock {};
@@ -317,13 +158,7 @@ class ObjectFiles final : public FileSystem {
     if (found && found->kind == FileKind::regular) remember_file(path);
     return found;
   }
-  std::string resolve_link(const std::string& path) override { return path; }
 
-  std::vector<std::string> list(const std::string& directory) override {
-    std::vector<std::string> names;
-    for (DirectoryEntry& entry : list_entries(directory)) names.push_back(std::move(entry.name));
-    return names;
-  }
   std::vector<DirectoryEntry> list_entries(const std::string& directory) override {
     return list_entries_with_prefix(directory, "");
   }
@@ -335,14 +170,12 @@ class ObjectFiles final : public FileSystem {
       for (const nb::handle item : listed) {
         const auto [name, kind, size] =
             nb::cast<std::tuple<FilePath, std::string, std::optional<uint64_t>>>(item);
-        if (name.bytes.empty() || name.bytes.find('/') != std::string::npos) continue;
-        if (!name.bytes.starts_with(prefix)) continue;
         entries.push_back({.name = name.bytes, .kind = kind_named(kind), .size = size});
       }
       return entries;
     };
-    std::vector<DirectoryEntry> entries = call_until_stopped(directory, ask);
-    std::ranges::sort(entries, {}, &DirectoryEntry::name);
+    std::vector<DirectoryEntry> entries =
+        checked_entries(call_until_stopped(directory, ask), prefix);
     const auto [first, last] = std::ranges::unique(entries, {}, &DirectoryEntry::name);
     entries.erase(first, last);
     const std::string folder = directory.ends_with('/') ? directory : directory + "/";
@@ -415,9 +248,6 @@ class ObjectFiles final : public FileSystem {
 };
 
 bool is_not_file_url(const std::string& path) { return !path.starts_with(kFileUrl); }
-
-// Never destroyed: threads may use it when the process ends.
-FileSystem& interruptible_files(FileSystem& files) { return *new InterruptibleFiles(files); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/tar.h"
+#include "dataset/record/shard_set.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/io/atomic_file_set.h"
@@ -30,7 +31,7 @@ uint64_t size_in_tar(uint64_t content) {
 std::string archive_name(std::string_view output, size_t number, size_t count) {
   const bool ends = output.ends_with(kEnding);
   const std::string_view stem = output.substr(0, output.size() - (ends ? kEnding.size() : 0));
-  return fmt::format("{}-{:05}-of-{:05}{}", stem, number, count, ends ? kEnding : "");
+  return shard_name(stem, number, count, ends ? kEnding : "");
 }
 
 struct Member {

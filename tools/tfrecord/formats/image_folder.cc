@@ -151,8 +151,7 @@ class ImageFolder final : public ExampleSource {
 
   void add_class(const std::string& name) {
     const std::string path = directory_ + "/" + name;
-    const auto status = context_.files.status(path);
-    if (name.starts_with('.') || !status || status->kind != FileKind::directory) {
+    if (name.starts_with('.') || !context_.files.is_directory(path)) {
       left_out_.add(name);
       return;
     }

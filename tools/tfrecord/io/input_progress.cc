@@ -25,9 +25,9 @@ std::optional<uint64_t> size_of_all(const CommandContext& context,
   for (const std::string& path : paths) {
     if (is_standard_input(path)) return std::nullopt;
     try {
-      const auto status = context.files.status(path);
-      if (!status || status->kind != FileKind::regular) return std::nullopt;
-      sum += status->size;
+      const auto size = regular_file_size(context.files, path);
+      if (!size) return std::nullopt;
+      sum += *size;
     } catch (const Error& error) {
       // If the file can't be read either, opening it reports the error.
       if (error.kind() == ErrorKind::cancelled) throw;

@@ -204,10 +204,12 @@ class FileSystem {
   // Follows symbolic links. Returns nullopt if there is no such file.
   virtual std::optional<FileStatus> status(const std::string& path) = 0;
   // Returns the path that a write to `path` reaches. This is the target of a symbolic link, through
-  // any number of links, even if the target does not exist; `path` itself if it is not a link.
-  virtual std::string resolve_link(const std::string& path) = 0;
-  // Lists the names in a directory, sorted, without "." and "..".
-  virtual std::vector<std::string> list(const std::string& directory) = 0;
+  // any number of links, even if the target does not exist; `path` itself if it is not a link, as
+  // by default.
+  virtual std::string resolve_link(const std::string& path) { return path; }
+  // Lists the names in a directory, sorted, without "." and "..". The default has the names of
+  // list_entries(): override one of the two, or both.
+  virtual std::vector<std::string> list(const std::string& directory);
   // The same names with their kinds, from one listing. The default calls status() for each name;
   // file systems whose listings contain the kinds (readdir, object stores) override it. Leaves out
   // names that were removed meanwhile.
@@ -248,6 +250,10 @@ FileSystem& posix_file_system();
 
 // Returns the directory of `path` ("." for a path without a slash).
 std::string parent_directory(const std::string& path);
+
+// The size of a regular file; nullopt for any other file, and if there is none. Opening a FIFO, for
+// example, would wait for its writer.
+std::optional<uint64_t> regular_file_size(FileSystem& file_system, const std::string& path);
 
 // Throws Error{invalid_argument} if `path` exists and is not a regular file: otherwise, renaming a
 // file to `path` would fail late, or replace a device.

@@ -19,9 +19,7 @@ std::string loss_of(const std::string& amount) {
 // The size of a local regular file. Other inputs may wait for their writer or for the network.
 std::optional<uint64_t> size_of_local(FileSystem& file_system, const std::string& path) {
   if (file_system.reads_ahead(path) || !file_system.can_map(path)) return std::nullopt;
-  const auto status = file_system.status(path);
-  if (!status || status->kind != FileKind::regular) return std::nullopt;
-  return status->size;
+  return regular_file_size(file_system, path);
 }
 
 std::string loss_in_words(FileSystem& file_system, RecordReader& stream, const Error& error) {
