@@ -1,6 +1,5 @@
 // Implements MappedRecordFile (record_reader.h) and RecordFileOpening.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -16,7 +15,6 @@
 #include "recordpipe/record/record_format.h"
 #include "recordpipe/record/record_index.h"
 #include "recordpipe/record/record_reader.h"
-#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe {
 
@@ -36,8 +34,7 @@ constexpr size_t kPrefetchedAtADistance = 32;
 // Opens the index of the file at `path`; null if there is none.
 std::unique_ptr<ByteSource> open_index(FileSystem& file_system, const std::string& path) {
   const std::string index_path = record_index_path(path);
-  const auto status = file_system.status(index_path);
-  if (!status || status->kind != FileKind::regular) return nullptr;  // opening a FIFO would block
+  if (!regular_file_size(file_system, index_path)) return nullptr;
   return file_system.open_source(index_path);
 }
 
@@ -88,9 +85,7 @@ struct MappedRecordFile::State {
     if (stable) bytes = file->read(0, file->size(), {});
     // The file may change between reads, so each read is checked.
     if (!stable && crc == CrcCheck::once) crc = CrcCheck::always;
-    std::array<std::byte, kRecordHeaderSize> head;
-    const auto start = file->read(0, head.size(), scratch_for(head));
-    const Compression compression = detect_record_compression(start, options);
+    const Compression compression = detect_compression(*file, options);
     if (compression != Compression::none) {
       throw Error({.kind = ErrorKind::unsupported,
                    .path = file->path(),
@@ -98,11 +93,6 @@ struct MappedRecordFile::State {
                              ", which can't be mapped",
                    .hint = "read it as a stream, or decompress it first"});
     }
-  }
-
-  // Empty for a mapped file: reading its bytes into `memory` would open a descriptor.
-  std::span<std::byte> scratch_for(std::span<std::byte> memory) const {
-    return stable ? std::span<std::byte>() : memory;
   }
 
   bool uses_index(const RecordMapOptions& options) const {

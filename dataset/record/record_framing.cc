@@ -6,9 +6,6 @@
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/record/other_format.h"
-#include "recordpipe/base/internal/endian.h"
-#include "recordpipe/checksum/crc32c.h"
-#include "recordpipe/io/compression.h"
 
 namespace recordpipe {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "dataset/record/record_framing.h"
 #include "recordpipe/record/record_format.h"
 
 namespace recordpipe {

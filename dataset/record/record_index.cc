@@ -1,11 +1,10 @@
 #include "recordpipe/record/record_index.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/base/error.h"
@@ -24,12 +23,8 @@ constexpr std::string_view kMakeAnew =
 
 // Parses all of `text` as a decimal number without a sign or leading zeros.
 std::optional<uint64_t> parse_decimal(std::string_view text) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
   const bool leading_zero = text.size() > 1 && text.front() == '0';
-  if (error != std::errc() || stopped != end || leading_zero) return std::nullopt;
-  return number;
+  return leading_zero ? std::nullopt : parse_number<uint64_t>(text);
 }
 
 std::optional<RecordIndexEntry> parse_line(std::string_view line) {

@@ -158,4 +158,17 @@ Compression detect_compression(FileSystem& file_system, const std::string& path,
   return detect_record_compression(std::span(head).first(size), options);
 }
 
+Compression detect_compression(const RandomAccessFile& file, const RecordReadOptions& options) {
+  std::array<std::byte, kRecordHeaderSize> head;
+  // Reading bytes of a mapped file into memory would open a descriptor.
+  const auto scratch = file.stable() ? std::span<std::byte>() : std::span(head);
+  return detect_record_compression(file.read(0, head.size(), scratch), options);
+}
+
+std::unique_ptr<MappedFile> map_plain_file(FileSystem& file_system, const std::string& path,
+                                           const RecordReadOptions& options) {
+  auto file = file_system.map(path);
+  return detect_compression(*file, options) == Compression::none ? std::move(file) : nullptr;
+}
+
 }  // namespace recordpipe

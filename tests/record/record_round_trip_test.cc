@@ -57,6 +57,9 @@ class RecordRoundTrip : public testing::TestWithParam<Compression> {
 TEST_P(RecordRoundTrip, FoundOutFromTheFile) {
   write_sample();
   EXPECT_EQ(detect_compression(files, path), GetParam());
+  EXPECT_EQ(detect_compression(*files.map(path)), GetParam());
+  EXPECT_EQ(detect_compression(*files.open_random(path)), GetParam());
+  EXPECT_EQ(map_plain_file(files, path) != nullptr, GetParam() == Compression::none);
   RecordReader reader(files, path);
   EXPECT_EQ(reader.compression(), GetParam());
   EXPECT_EQ(read_records(std::move(reader)), sample_records());

@@ -391,6 +391,21 @@ TEST(RecordScan, AFileThatWasCutIsDamagedBehindTheCut) {
   }
 }
 
+TEST(RecordScan, AFileThatWasCutIsAnErrorIfTheScannerOwnsIt) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+  write_file(path, framed(std::vector<std::string>(100, std::string(1000, 'x'))));
+  RecordScanner scanner(posix_file_system().map(path));
+  EXPECT_TRUE(scanner.next());
+  std::filesystem::resize_file(path, 50 * 1016);
+  const auto scan_rest = [&] {
+    while (scanner.next()) {
+    }
+  };
+  EXPECT_EQ(error_of(scan_rest).kind(), ErrorKind::truncated);
+  EXPECT_EQ(error_of(scan_rest).kind(), ErrorKind::truncated);
+}
+
 std::optional<ErrorKind> scan_error(const RandomAccessFile& file) {
   try {
     scan_serially(file);

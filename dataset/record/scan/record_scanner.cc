@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/record/record_framing.h"
 #include "dataset/record/scan/record_walk.h"
 #include "dataset/record/scan/scan_input.h"
 #include "recordpipe/base/error.h"
@@ -21,6 +22,7 @@ DetectedSource detect(std::unique_ptr<ByteSource> source, const RecordReadOption
 }  // namespace
 
 struct RecordScanner::State {
+  std::unique_ptr<MappedFile> owned;
   std::unique_ptr<ScanInput> input;
   Compression compression = Compression::none;
   RecordWalk walk;
@@ -38,6 +40,11 @@ struct RecordScanner::State {
   State(const RandomAccessFile& file, std::stop_token stop, OnDamage on_damage)
       : input(std::make_unique<FileScanInput>(file)),
         walk(*input, 0, {.on_damage = on_damage}, std::move(stop)) {}
+
+  State(std::unique_ptr<MappedFile> file, std::stop_token stop, OnDamage on_damage)
+      : State(*file, std::move(stop), on_damage) {
+    owned = std::move(file);
+  }
 };
 
 RecordScanner::RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading,
@@ -53,13 +60,20 @@ RecordScanner::RecordScanner(DetectedSource detected, uint64_t max_record_size,
 RecordScanner::RecordScanner(const RandomAccessFile& file, std::stop_token stop, OnDamage on_damage)
     : state_(std::make_unique<State>(file, std::move(stop), on_damage)) {}
 
+RecordScanner::RecordScanner(std::unique_ptr<MappedFile> file, std::stop_token stop,
+                             OnDamage on_damage)
+    : state_(std::make_unique<State>(std::move(file), std::move(stop), on_damage)) {}
+
 RecordScanner::~RecordScanner() = default;
 RecordScanner::RecordScanner(RecordScanner&&) noexcept = default;
 RecordScanner& RecordScanner::operator=(RecordScanner&&) noexcept = default;
 
 std::optional<RecordScanner::Step> RecordScanner::next() {
   auto step = state_->walk.next();
-  if (!step) return std::nullopt;
+  if (!step) {
+    if (state_->owned && state_->owned->damaged()) throw cut_while_mapped(path(), offset());
+    return std::nullopt;
+  }
   if (const auto* found = std::get_if<IntactRecords>(&*step)) return state_->walk.record(*found);
   return std::get<DamagedRegion>(*std::move(step));
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "dataset/record/record_framing.h"
-#include "dataset/record/scan/damage_reason.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/checksum/crc32c.h"

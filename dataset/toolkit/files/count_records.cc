@@ -27,7 +27,7 @@ bool pass_record(RecordReader& reader) {
 std::optional<uint64_t> count_without_reading(const FileWork& work, const std::string& path,
                                               const RecordReadOptions& reading, UrlHeaders urls) {
   const auto file = open_random_input(work, path);
-  if (!file || compression_of(*file, reading) != Compression::none) return std::nullopt;
+  if (!file || detect_compression(*file, reading) != Compression::none) return std::nullopt;
   if (const auto records = count_by_index(work.files, path, *file)) {
     work.add(file->size());
     return records;

@@ -15,9 +15,6 @@
 namespace recordpipe {
 namespace {
 
-// The interval of checks for a stop request, in records.
-constexpr uint64_t kFactsStopInterval = 4096;
-
 class FactFinder {
  public:
   FactFinder(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
@@ -30,7 +27,7 @@ class FactFinder {
     try {
       if (const auto file = open()) {
         facts_.bytes = file->size();
-        facts_.compression = compression_of(*file, reading_);
+        facts_.compression = detect_compression(*file, reading_);
         facts_.was_read = true;
         if (facts_.compression == Compression::none) {
           read_plain(*file);
@@ -57,7 +54,6 @@ class FactFinder {
     ++facts_.records;
     facts_.content_bytes += kRecordOverhead + size;
     facts_.sizes.add(static_cast<double>(size));
-    if (facts_.records % kFactsStopInterval != 0) return;
     throw_if_stopped(work_.stop, facts_.path);
   }
 

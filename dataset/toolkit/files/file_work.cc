@@ -1,6 +1,5 @@
 #include "dataset/toolkit/files/file_work.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -95,8 +94,7 @@ std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const 
   if (known.is_local_regular) return work.files.open_random(path);
   if (known.is_stream || work.files.can_map(path)) return nullptr;
   try {
-    const auto remote = work.files.status(path);
-    if (!remote || remote->kind != FileKind::regular) return nullptr;
+    if (!regular_file_size(work.files, path)) return nullptr;
     const internal::CallStopScope scope(work.stop);
     return work.files.open_random(path);
   } catch (const Error& error) {
@@ -106,20 +104,11 @@ std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const 
   }
 }
 
-Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading) {
-  std::array<std::byte, kRecordHeaderSize> head;
-  const size_t size = file.read_at(0, head);
-  return detect_record_compression(std::span(head).first(size), reading);
-}
-
 std::optional<uint64_t> count_by_index(FileSystem& files, const std::string& path,
                                        const RandomAccessFile& file) {
   const std::string index_path = record_index_path(path);
   try {
-    const auto status = files.status(index_path);
-    if (!status || status->kind != FileKind::regular) {
-      return std::nullopt;  // opening a FIFO would block
-    }
+    if (!regular_file_size(files, index_path)) return std::nullopt;
     RecordIndexReader index(files, index_path);
     return check_record_index(index, file, IndexedHeaders::some);
   } catch (const Error& error) {

@@ -75,9 +75,6 @@ std::unique_ptr<ByteSource> open_counted(const FileWork& work, const std::string
 std::unique_ptr<RandomAccessFile> open_random_input(const FileWork& work, const std::string& path,
                                                     const std::optional<InputStatus>& status = {});
 
-// Returns the given compression, or else detects it from the first bytes.
-Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
-
 // Returns the number of records of `file` if a regular file PATH.idx exists and matches it; checks
 // only a few headers.
 std::optional<uint64_t> count_by_index(FileSystem& files, const std::string& path,

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/record/record_framing.h"
 
 namespace recordpipe {
 
@@ -24,30 +23,22 @@ std::optional<Record> InputRecords::next_intact() {
       record->path = path();
       return record;
     }
-    close();
+    scanner_.reset();
   }
   return std::nullopt;
 }
 
 void InputRecords::open() {
   const InputStatus status = input_status(work_, path());
-  if (status.is_local_regular) {
-    mapped_ = work_.files.map(path());
-    if (compression_of(*mapped_, input_.reading) == Compression::none) {
-      scanner_.emplace(*mapped_, work_.stop, input_.on_damage);
-      return;
-    }
-    mapped_.reset();
+  auto plain =
+      status.is_local_regular ? map_plain_file(work_.files, path(), input_.reading) : nullptr;
+  is_mapped_ = plain != nullptr;
+  if (is_mapped_) {
+    scanner_.emplace(std::move(plain), work_.stop, input_.on_damage);
+  } else {
+    scanner_.emplace(open_counted(work_, path(), status), input_.reading, work_.stop,
+                     input_.on_damage);
   }
-  scanner_.emplace(open_counted(work_, path(), status), input_.reading, work_.stop,
-                   input_.on_damage);
-}
-
-void InputRecords::close() {
-  // A returned record may have contained zeros in place of the truncated part.
-  if (mapped_ && mapped_->damaged()) throw cut_while_mapped(path(), scanner_->offset());
-  scanner_.reset();
-  mapped_.reset();
 }
 
 std::optional<Record> InputRecords::scan() {
@@ -55,7 +46,7 @@ std::optional<Record> InputRecords::scan() {
     const uint64_t begin = scanner_->offset();
     const auto step = scanner_->next();
     if (!step) return std::nullopt;
-    if (mapped_) work_.add(scanner_->offset() - begin);
+    if (is_mapped_) work_.add(scanner_->offset() - begin);
     if (const auto* record = std::get_if<Record>(&*step)) return *record;
     if (input_.damaged) input_.damaged(path(), std::get<DamagedRegion>(*step));
   }

@@ -66,15 +66,14 @@ class InputRecords {
   const std::string& path() const { return input_.paths[file_]; }
   std::optional<Record> next_intact();
   void open();
-  void close();
   std::optional<Record> scan();
 
   const FileWork& work_;
   const InputReading& input_;
   std::optional<RecordsOfFiles> records_;  // with OnDamage::raise
-  // The current input, mapped if possible, otherwise.
+  // The current input, otherwise.
   size_t file_ = 0;
-  std::unique_ptr<MappedFile> mapped_;
+  bool is_mapped_ = false;
   std::optional<RecordScanner> scanner_;
 };
 

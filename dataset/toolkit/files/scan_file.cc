@@ -78,13 +78,13 @@ bool scan_local(const FileWork& work, const std::string& path, const RecordReadO
     const auto opened = work.files.open_random(path);
     if (opened->size() <= kMaxLoaded) {
       const LoadedFile file(*opened);
-      if (compression_of(file, reading) != Compression::none) return false;
+      if (detect_compression(file, reading) != Compression::none) return false;
       scan_plain(work, file, file.bytes(), 1, sinks);
       return true;
     }
   }
-  const auto file = work.files.map(path);
-  if (compression_of(*file, reading) != Compression::none) return false;
+  const auto file = map_plain_file(work.files, path, reading);
+  if (!file) return false;
   scan_plain(work, *file, file->bytes(), threads, sinks);
   return true;
 }

@@ -20,9 +20,6 @@
 namespace recordpipe {
 namespace {
 
-// The interval of checks for a stop request, in records.
-constexpr uint64_t kConvertStopInterval = 65'536;
-
 class Conversion {
  public:
   Conversion(const FileWork& work, ConvertOptions options)
@@ -104,7 +101,7 @@ class Conversion {
     for (size_t file = 0; file < counts.size(); ++file) {
       const std::string& path = options_.input.paths[file];
       for (uint64_t number = 0; number < counts[file]; ++number, ++index) {
-        if (index % kConvertStopInterval == 0) throw_if_stopped(work_.stop, path);
+        throw_if_stopped(work_.stop, path);
         if (!is_in_sample(options_.selection, index)) continue;
         ++in_split_[draws_split() ? splitter_.drawn(path, number) : 0];
       }

@@ -6,12 +6,6 @@
 #include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {
-namespace {
-
-// The interval of checks for a stop request, in records.
-constexpr uint64_t kStopInterval = 4096;
-
-}  // namespace
 
 RecordCursor::RecordCursor(const CommandContext& context, InputReading input, RecordRange range,
                            InputProgress& progress)
@@ -35,7 +29,7 @@ std::optional<Record> RecordCursor::read_in_turn() {
 
 bool RecordCursor::open_random() {
   file_ = open_random_input(work_of(context_), path());
-  if (file_ && compression_of(*file_, input_.reading) != Compression::none) file_.reset();
+  if (file_ && detect_compression(*file_, input_.reading) != Compression::none) file_.reset();
   if (!file_) return false;
   if (count_by_index(context_.files, path(), *file_)) {
     index_.emplace(context_.files, record_index_path(path()));
@@ -51,7 +45,7 @@ std::optional<RecordIndexEntry> RecordCursor::read_entry() {
 
 void RecordCursor::skip_to_first() {
   for (; next_ < range_.first; ++next_) {
-    if (next_ % kStopInterval == 0) throw_if_stopped(context_.stop, "");
+    throw_if_stopped(context_.stop, "");
     const bool there = file_ ? read_entry().has_value() : read_in_turn().has_value();
     if (!there) return;
   }
@@ -59,7 +53,7 @@ void RecordCursor::skip_to_first() {
 
 std::optional<NumberedRecord> RecordCursor::read() {
   if (next_ < range_.first || next_ >= range_.end) return std::nullopt;
-  if (next_ % kStopInterval == 0) throw_if_stopped(context_.stop, "");
+  throw_if_stopped(context_.stop, "");
   std::optional<Record> record;
   if (!file_) {
     record = read_in_turn();

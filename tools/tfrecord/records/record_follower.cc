@@ -27,7 +27,7 @@ RecordFollower::RecordFollower(const CommandContext& context, const std::string&
   if (!file_ && !is_url(path) && !is_read_once(context.files, path)) {
     context.files.open_random(path);  // says what is wrong
   }
-  if (!file_ || compression_of(*file_, reading_) != Compression::none) {
+  if (!file_ || detect_compression(*file_, reading_) != Compression::none) {
     throw UsageError("--follow is for an uncompressed file of this machine");
   }
 }

@@ -144,5 +144,11 @@ class MappedRecordFile {
 // from its first 12 bytes (RecordReadOptions).
 Compression detect_compression(FileSystem& file_system, const std::string& path,
                                const RecordReadOptions& options = {});
+// The same for an open file.
+Compression detect_compression(const RandomAccessFile& file, const RecordReadOptions& options = {});
+
+// Maps a regular file. Returns null if it is compressed: such a file must be read as a stream.
+std::unique_ptr<MappedFile> map_plain_file(FileSystem& file_system, const std::string& path,
+                                           const RecordReadOptions& options = {});
 
 }  // namespace recordpipe

@@ -68,6 +68,10 @@ class RecordScanner {
   // exceed the memory. ParallelRecordScanner gives the same result with several threads.
   explicit RecordScanner(const RandomAccessFile& file, std::stop_token stop = {},
                          OnDamage on_damage = OnDamage::resync);
+  // The same for a file that the scanner owns. At the end, next() throws if the file was truncated
+  // meanwhile: a record may have had zeros in place of the lost part.
+  explicit RecordScanner(std::unique_ptr<MappedFile> file, std::stop_token stop = {},
+                         OnDamage on_damage = OnDamage::resync);
   ~RecordScanner();
   RecordScanner(RecordScanner&&) noexcept;
   RecordScanner& operator=(RecordScanner&&) noexcept;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "dataset/pipeline/operators/sources/record_plan.h"
@@ -7,8 +6,6 @@
 #include "dataset/pipeline/state/file_fingerprints.h"
 #include "dataset/record/record_file_opening.h"
 #include "recordpipe/base/internal/call_stop.h"
-#include "recordpipe/record/record_format.h"
-#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -23,8 +20,7 @@ constexpr uint64_t kMaxMapped = uint64_t{64} << 20;
 bool RecordFiles::is_mappable(size_t number) const {
   if (!file_system.can_map(paths[number])) return false;
   try {
-    const auto status = file_system.status(paths[number]);
-    return status && status->kind == FileKind::regular;
+    return regular_file_size(file_system, paths[number]).has_value();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     return false;  // it has no size
@@ -113,8 +109,7 @@ OpenRecordFilePtr RandomOpener::find_records(size_t number,
 OpenRecordFilePtr RandomOpener::map(size_t number) const {
   const std::string& path = files_.paths[number];
   std::shared_ptr<const MappedFile> mapped = files_.file_system.map(path);
-  const auto head = mapped->read(0, kRecordHeaderSize, {});
-  const bool is_plain = detect_record_compression(head, files_.options) == Compression::none;
+  const bool is_plain = detect_compression(*mapped, files_.options) == Compression::none;
   const auto& open_files = files_.context.open_files;
   if (open_files && is_plain) {
     std::string version = version_of(path, *mapped);

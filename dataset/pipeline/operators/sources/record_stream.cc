@@ -5,10 +5,7 @@
 #include "dataset/pipeline/operators/sources/lost_rest.h"
 #include "dataset/pipeline/operators/sources/record_producer.h"
 #include "dataset/pipeline/plan/skip_log.h"
-#include "dataset/record/record_framing.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/record/record_format.h"
-#include "recordpipe/record/stream_compression.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -26,10 +23,7 @@ Records records_of(const RecordFiles& files, std::unique_ptr<ByteSource> source)
 std::unique_ptr<MappedFile> map_for_scan(const RecordFiles& files, size_t number) {
   if (files.damage.on_damage == OnDamage::raise || !files.is_mappable(number)) return nullptr;
   try {
-    auto file = files.file_system.map(files.paths[number]);
-    const auto head = file->read(0, kRecordHeaderSize, {});
-    const bool is_plain = detect_record_compression(head, files.options) == Compression::none;
-    return is_plain ? std::move(file) : nullptr;
+    return map_plain_file(files.file_system, files.paths[number], files.options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     return nullptr;
@@ -41,8 +35,8 @@ RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<ByteSource>
 
 RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<MappedFile> plain)
     : files_(files),
-      plain_(std::move(plain)),
-      records_(RecordScanner(*plain_, files.opened->stop.token(), files.damage.on_damage)) {}
+      records_(
+          RecordScanner(std::move(plain), files.opened->stop.token(), files.damage.on_damage)) {}
 
 std::optional<Record> RecordStream::read() {
   if (auto* const reader = std::get_if<RecordReader>(&records_)) return read_with_damage(*reader);
@@ -66,8 +60,6 @@ std::optional<Record> RecordStream::read_intact(RecordScanner& scanner) {
     skipped_.add(std::get<DamagedRegion>(*step));
     if (files_.context.skipped) files_.context.skipped->keep_damage(path(), skipped_);
   }
-  // A record that was read may have contained zeros in place of the truncated part.
-  if (plain_ && plain_->damaged()) throw cut_while_mapped(path(), scanner.offset());
   return std::nullopt;
 }
 

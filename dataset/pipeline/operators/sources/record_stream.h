@@ -38,7 +38,6 @@ class RecordStream {
   std::optional<Record> read_intact(RecordScanner& scanner);
 
   const RecordFiles& files_;
-  const std::unique_ptr<MappedFile> plain_;
   std::variant<RecordReader, RecordScanner> records_;
   DamageSkipped skipped_;
 };

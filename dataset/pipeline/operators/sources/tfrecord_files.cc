@@ -1,11 +1,11 @@
 // tfrecord_files: the records of TFRecord files.
 #include "recordpipe/pipeline/tfrecord_files.h"
 
-#include <memory>
 #include <numeric>
 #include <stop_token>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/operators/sources/record_plan.h"
 #include "dataset/pipeline/operators/sources/record_producer.h"
 #include "dataset/pipeline/plan/node.h"
@@ -80,9 +80,9 @@ class RecordNode final : public Node {
   // None for a file that can't be mapped, or can't be read: it is looked at when it is opened.
   Compression compression_of_local(const std::string& path) const {
     try {
-      if (!file_system_->can_map(path)) return Compression::none;
-      const auto status = file_system_->status(path);
-      if (!status || status->kind != FileKind::regular) return Compression::none;
+      if (!file_system_->can_map(path) || !regular_file_size(*file_system_, path)) {
+        return Compression::none;
+      }
       return detect_compression(*file_system_, path, options_);
     } catch (const Error&) {
       return Compression::none;
@@ -108,18 +108,13 @@ Dataset<Record> record_files(std::shared_ptr<FileSystem> file_system,
                              std::vector<std::string> paths, std::vector<uint64_t> counts,
                              RecordReadOptions options, DamageOptions damage) {
   if (options.crc == CrcCheck::never) {
-    if (damage.on_damage != OnDamage::raise) {
-      throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "tfrecord_files: on_damage finds damage by the CRCs, which "
-                             "CrcCheck::never doesn't check"});
-    }
+    require(damage.on_damage == OnDamage::raise,
+            "tfrecord_files: on_damage finds damage by the CRCs, which "
+            "CrcCheck::never doesn't check");
     damage.remedy.clear();
   }
-  if (paths.size() > RecordRef::kMaxFiles) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
-  }
+  require(paths.size() <= RecordRef::kMaxFiles,
+          "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files");
   return DatasetNode::source<Record>(
       std::make_shared<RecordNode>(std::move(file_system), std::move(paths), std::move(counts),
                                    std::move(options), std::move(damage)));
