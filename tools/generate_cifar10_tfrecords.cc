@@ -125,13 +125,6 @@ void define_options(ArgumentParser& app, Arguments& arguments) {
   app.set_footer(kExamples);
 }
 
-Compression compression_named(const std::string& name) {
-  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
-    if (name == to_string(compression)) return compression;
-  }
-  return Compression::none;
-}
-
 [[noreturn]] void fail_other(const std::string& path, const std::string& what) {
   throw Error({.kind = ErrorKind::already_exists,
                .path = path,
@@ -254,7 +247,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
       files, arguments.data_dir, request_beside(files, arguments), progress, stop);
   if (source.path.empty()) return print_present(files, arguments, " of synthetic images");
   CifarConvertOptions options{
-      .compression = compression_named(arguments.compression),
+      .compression = *compression_named(arguments.compression),
       .shards = arguments.shards,
       .keep_extracted = arguments.keep_extracted,
       .synthetic = source.synthetic,

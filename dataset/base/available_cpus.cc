@@ -2,19 +2,18 @@
 // cgroups of this process. A quota may be set at any level up to the mount point.
 #include "dataset/base/available_cpus.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <sched.h>
+
+#include "dataset/base/parse_number.h"
 
 namespace recordpipe {
 namespace {
@@ -72,10 +71,8 @@ std::string without_octal_escapes(std::string_view text) {
 std::optional<uint64_t> positive_number(std::string_view text) {
   const size_t end = text.find_last_not_of(" \n");
   text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  uint64_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || rest != text.data() + text.size() || number == 0) return std::nullopt;
-  return number;
+  const auto number = parse_number<uint64_t>(text);
+  return number == 0 ? std::nullopt : number;
 }
 
 std::optional<size_t> cpus(std::optional<uint64_t> quota, std::optional<uint64_t> period) {

@@ -1,8 +1,6 @@
 #include "recordpipe/base/internal/fork.h"
 
 #include <atomic>
-#include <new>
-#include <string>
 #include <utility>
 
 #include <pthread.h>

@@ -2,13 +2,9 @@
 #include "recordpipe/cifar/archive.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "dataset/cifar/binary_batch.h"

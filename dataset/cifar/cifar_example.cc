@@ -1,7 +1,6 @@
 #include "dataset/cifar/cifar_example.h"
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 

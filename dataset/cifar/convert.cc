@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/require.h"
 #include "dataset/cifar/split_writer.h"
 #include "dataset/parallel/jobs.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/base/progress.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/io/atomic_file.h"
-#include "recordpipe/io/file.h"
 #include "recordpipe/io/sha256.h"
 
 namespace recordpipe {
@@ -53,8 +48,7 @@ ArchiveFile::ArchiveFile(FileSystem& file_system, const std::string& path,
       progress_(std::move(progress)),
       stop_(std::move(stop)),
       state_{.activity = activity} {
-  const auto status = file_system.status(path);
-  if (status && status->kind == FileKind::regular) state_.total = status->size;
+  state_.total = regular_file_size(file_system, path);
 }
 
 size_t ArchiveFile::read(std::span<std::byte> out) {
@@ -208,10 +202,8 @@ void check_sha256(const std::string& archive, const std::string& actual,
 
 CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& archive,
                                  const std::string& data_dir, const CifarConvertOptions& options) {
-  if (options.shards < 1 || options.shards > kMaxCifarShards) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "shards must be from 1 to " + std::to_string(kMaxCifarShards)});
-  }
+  require(options.shards >= 1 && options.shards <= kMaxCifarShards,
+          "shards must be from 1 to " + std::to_string(kMaxCifarShards));
   std::optional<std::string> expected;
   if (options.sha256) expected = parse_sha256(*options.sha256);
   clean_up(file_system, data_dir);

@@ -3,10 +3,8 @@
 #include "dataset/cifar/pickle_machine.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 namespace recordpipe {
 namespace {

@@ -1,19 +1,17 @@
 #include "recordpipe/cifar/synthetic.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/require.h"
 #include "dataset/cifar/pickle_writer.h"
 #include "dataset/cifar/synthetic_image.h"
 #include "dataset/cifar/tar.h"
 #include "dataset/parallel/for_each.h"
 #include "dataset/parallel/jobs.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/cifar/cifar_batch.h"
@@ -93,10 +91,8 @@ class Progressing {
 
 void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
                            const SyntheticCifarOptions& options) {
-  if (options.images_per_batch < 1 || options.images_per_batch > 10'000) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "images_per_batch must be from 1 to 10000"});
-  }
+  require(options.images_per_batch >= 1 && options.images_per_batch <= 10'000,
+          "images_per_batch must be from 1 to 10000");
   AtomicFile file(file_system, path);
   // Level 0 (stored), because noise is incompressible.
   const auto compressed = deflate(file, {.format = Compression::gzip, .level = 0});

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/cifar/cifar_example.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/pipeline/tfrecord_files.h"
 
@@ -40,11 +40,8 @@ struct DrawDistortion {
 
 Dataset<ImageBatch> cifar10_tutorial_batches(const std::vector<std::string>& files,
                                              const Cifar10TutorialOptions& options) {
-  if (options.dtype == DType::uint8) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "standardised images don't fit uint8 values",
-                 .hint = "use a floating-point dtype"});
-  }
+  require(options.dtype != DType::uint8, "standardised images don't fit uint8 values",
+          "use a floating-point dtype");
   Dataset<Record> records = tfrecord_files(files, {}, {.remedy = {}});
   if (options.shuffle_buffer > 0) records = records.shuffle(options.shuffle_buffer, options.seed);
   records = records.repeat(options.epochs);

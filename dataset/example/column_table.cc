@@ -1,5 +1,6 @@
 #include <string>
 
+#include "dataset/base/require.h"
 #include "dataset/example/column_helpers.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/internal/feature_columns.h"
@@ -31,10 +32,8 @@ size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fi
 
 size_t ColumnTable::find_tensor(std::string_view name) const {
   const size_t i = wanted_ ? wanted_->find(name) : 0;
-  if (i == columns_.size() || !(*wanted_)[i].tensor) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the schema has no SerializedTensor '" + printable(name) + "'"});
-  }
+  require(i != columns_.size() && (*wanted_)[i].tensor,
+          "the schema has no SerializedTensor '" + printable(name) + "'");
   return i;
 }
 

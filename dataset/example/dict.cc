@@ -1,7 +1,5 @@
 #include "recordpipe/example/dict.h"
 
-#include <limits>
-
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {

@@ -2,8 +2,6 @@
 
 #include <cstring>
 #include <span>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "recordpipe/base/error.h"

@@ -5,14 +5,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include <fnmatch.h>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/endian.h"
 #include "recordpipe/example/internal/feature_reader.h"
-#include "recordpipe/example/tensor_proto.h"
 
 namespace recordpipe {
 namespace {

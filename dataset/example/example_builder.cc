@@ -4,7 +4,6 @@
 
 #include "dataset/example/feature_name.h"
 #include "dataset/example/wire_writer.h"
-#include "recordpipe/example/internal/feature_writer.h"
 #include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {

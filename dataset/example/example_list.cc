@@ -1,13 +1,10 @@
 #include "dataset/example/example_list.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/base/error.h"

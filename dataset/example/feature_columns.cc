@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <string>
-#include <utility>
 
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "dataset/example/tensor_values.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/utf8.h"
-#include "recordpipe/example/columns.h"
-#include "recordpipe/example/internal/feature_reader.h"
 
 namespace recordpipe {
 namespace {

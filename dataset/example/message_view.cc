@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "dataset/example/event_view.h"
 #include "dataset/example/example_list.h"

@@ -1,11 +1,9 @@
 #include "recordpipe/example/parse_example.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/base/in_record.h"
 #include "dataset/base/names_in_words.h"
@@ -16,7 +14,6 @@
 #include "recordpipe/example/internal/feature_reader.h"
 #include "recordpipe/example/message_view.h"
 #include "recordpipe/example/parse_sequence_example.h"
-#include "recordpipe/record/record.h"
 
 namespace recordpipe {
 namespace {

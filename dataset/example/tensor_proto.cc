@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "recordpipe/base/error.h"

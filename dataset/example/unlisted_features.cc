@@ -1,7 +1,5 @@
 #include "recordpipe/example/unlisted_features.h"
 
-#include <utility>
-
 #include "dataset/base/names_in_words.h"
 #include "recordpipe/base/error.h"
 

@@ -1,14 +1,8 @@
 #include "recordpipe/http/client.h"
 
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <iterator>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "dataset/base/lower_case.h"
 #include "dataset/http/client_state.h"

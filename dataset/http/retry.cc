@@ -1,10 +1,8 @@
 #include "recordpipe/http/retry.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <random>
 #include <thread>

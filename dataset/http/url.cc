@@ -9,7 +9,6 @@
 
 #include "dataset/base/lower_case.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/base/internal/url_path.h"
 
 namespace recordpipe {
 namespace {

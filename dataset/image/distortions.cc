@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/image/channel_sums.h"
 #include "dataset/image/crop_implementations.h"
 #include "dataset/image/size_text.h"
@@ -62,10 +63,6 @@ std::vector<Parameter> ImageCollator::parameters() const {
 }
 
 namespace {
-
-void require(bool condition, const std::string& reason) {
-  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-}
 
 // Returns the offset of the central `crop` of `image` pixels, rounded towards zero.
 int central_offset(size_t image, size_t crop) {

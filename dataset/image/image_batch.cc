@@ -2,8 +2,6 @@
 #include "recordpipe/image/image_batch.h"
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "recordpipe/base/error.h"
 

@@ -5,17 +5,12 @@
 #include <cmath>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/image/channel_sums.h"
-#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {
-
-void require_valid(bool condition, const char* reason) {
-  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-}
 
 // Of `n` values.
 ChannelMap standardization(double mean, double variance, double n) {
@@ -85,20 +80,20 @@ std::vector<Parameter> Normalization::parameters() const {
 
 void check(const Normalization& normalization, const ImageFormat& format) {
   if (normalization == Normalization{}) return;
-  require_valid(format.dtype != DType::uint8 && format.dtype != DType::uint16,
-                "a batch of uint8 or uint16 values can't be normalised");
-  require_valid(format.channels <= Normalization::kMaxChannels,
-                "images of more than 4 channels can't be normalised");
+  require(format.dtype != DType::uint8 && format.dtype != DType::uint16,
+          "a batch of uint8 or uint16 values can't be normalised");
+  require(format.channels <= Normalization::kMaxChannels,
+          "images of more than 4 channels can't be normalised");
   if (normalization.per_image) {
-    require_valid(normalization == Normalization{.per_image = true},
-                  "per_image can't be combined with scale, mean or stddev");
+    require(normalization == Normalization{.per_image = true},
+            "per_image can't be combined with scale, mean or stddev");
     return;
   }
-  require_valid(std::isfinite(normalization.scale), "the scale is not a finite number");
+  require(std::isfinite(normalization.scale), "the scale is not a finite number");
   for (size_t c = 0; c < format.channels; ++c) {
-    require_valid(std::isfinite(normalization.mean[c]), "a mean is not a finite number");
-    require_valid(std::isfinite(normalization.stddev[c]) && normalization.stddev[c] > 0,
-                  "a stddev is not a finite number above 0");
+    require(std::isfinite(normalization.mean[c]), "a mean is not a finite number");
+    require(std::isfinite(normalization.stddev[c]) && normalization.stddev[c] > 0,
+            "a stddev is not a finite number above 0");
   }
 }
 

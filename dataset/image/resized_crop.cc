@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "dataset/base/require.h"
 #include "dataset/image/size_text.h"
 #include "recordpipe/base/error.h"
 
@@ -62,9 +63,6 @@ size_t central_place(size_t image, size_t crop) {
 }  // namespace
 
 void check(const CropRanges& ranges) {
-  const auto require = [](bool holds, const char* reason) {
-    if (!holds) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-  };
   require(ranges.min_scale > 0 && ranges.min_scale <= ranges.max_scale && ranges.max_scale <= 1,
           "the scales of a crop must be above 0, in order, and at most 1");
   require(ranges.min_ratio > 0 && ranges.min_ratio <= ranges.max_ratio &&

@@ -1,7 +1,6 @@
 #include "recordpipe/io/atomic_file_set.h"
 
 #include <algorithm>
-#include <string>
 
 #include "recordpipe/base/error.h"
 

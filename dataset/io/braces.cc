@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <iterator>
 #include <optional>
-#include <system_error>
 #include <utility>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
@@ -96,14 +95,9 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-std::optional<int64_t> parse_number(std::string_view text) {
+std::optional<int64_t> parse_bound(std::string_view text) {
   const bool has_plus = text.starts_with('+') && !text.starts_with("+-");
-  const std::string_view digits = text.substr(has_plus ? 1 : 0);
-  int64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stopped, error] = std::from_chars(digits.data(), end, number);
-  if (digits.empty() || error != std::errc() || stopped != end) return std::nullopt;
-  return number;
+  return parse_number<int64_t>(text.substr(has_plus ? 1 : 0));
 }
 
 // Whether a number is written with zeros on the left: 007, -07.
@@ -196,7 +190,7 @@ bool BracePattern::parse_range(std::string_view text, Range& range) {
   const size_t more = rest.find("..");
   const std::string_view last = rest.substr(0, more);
   if (more != npos) {
-    const auto step = parse_number(rest.substr(more + 2));
+    const auto step = parse_bound(rest.substr(more + 2));
     if (!step) return false;
     range.step = std::max<uint64_t>(distance(*step, 0), 1);
   }
@@ -206,8 +200,8 @@ bool BracePattern::parse_range(std::string_view text, Range& range) {
     range.last = last[0];
     return true;
   }
-  const auto from = parse_number(first);
-  const auto to = parse_number(last);
+  const auto from = parse_bound(first);
+  const auto to = parse_bound(last);
   if (!from || !to) return false;
   range.first = *from;
   range.last = *to;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <utility>
-#include <vector>
 
 namespace recordpipe {
 namespace {

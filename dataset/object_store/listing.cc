@@ -1,9 +1,9 @@
 #include "dataset/object_store/listing.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/object_store/requests/small_request.h"
 #include "dataset/object_store/requests/uri_encode.h"
 #include "dataset/object_store/requests/xml.h"
@@ -22,10 +22,8 @@ Error bad_listing(const std::string& reason) {
 }
 
 uint64_t parse_size(const std::string& text) {
-  uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size()) throw bad_listing("a size");
-  return size;
+  if (const auto size = parse_number<uint64_t>(text)) return *size;
+  throw bad_listing("a size");
 }
 
 }  // namespace

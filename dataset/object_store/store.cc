@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
-#include <string>
-#include <utility>
 
 #include "dataset/base/base64.h"
 #include "dataset/object_store/requests/fetch.h"

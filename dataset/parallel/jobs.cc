@@ -1,7 +1,6 @@
 #include "dataset/parallel/jobs.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace recordpipe::parallel {
 void JobQueue::push(std::shared_ptr<Entry> entry) {

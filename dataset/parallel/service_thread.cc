@@ -4,8 +4,6 @@
 #include <system_error>
 #include <utility>
 
-#include <pthread.h>
-
 #include "dataset/parallel/task_context.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/fork_block.h"

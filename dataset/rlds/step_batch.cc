@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "dataset/base/require.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe::rlds {
@@ -100,12 +101,9 @@ StepCollator::StepCollator(std::shared_ptr<const StepReader> reader,
                    .reason = "'" + printable(spec.feature) + "' is not an image of the steps",
                    .hint = known});
     }
-    if (spec.sizes != ImageSizes::equal) {
-      throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "image '" + printable(spec.feature) +
-                             "': images of steps are not of different size",
-                   .hint = "resize or crop it"});
-    }
+    require(spec.sizes == ImageSizes::equal,
+            "image '" + printable(spec.feature) + "': images of steps are not of different size",
+            "resize or crop it");
     const auto column = static_cast<size_t>(at - columns.begin());
     images_.emplace_back(spec);
     image_of_[column] = image_columns_.size();
@@ -216,10 +214,8 @@ void StepCollator::set_images(StepBatch& batch, size_t row, const StepReader::Ro
 template <class Read>
 void StepCollator::with_row(const Step& step, const Read& read) const {
   const StepReader& reader = *step.reader;
-  if (!reader.fits(*reader_)) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "steps of other features, shapes or windows don't fit in one batch"});
-  }
+  require(reader.fits(*reader_),
+          "steps of other features, shapes or windows don't fit in one batch");
   const StepReader::Row at = reader.row(step.number);
   try {
     read(reader, at);

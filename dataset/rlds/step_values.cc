@@ -4,9 +4,8 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <string>
-#include <type_traits>
 
+#include "dataset/io/span_source.h"
 #include "dataset/rlds/ragged_steps.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/endian.h"
@@ -28,22 +27,6 @@ namespace {
                .reason = "feature '" + printable(leaf.key) +
                          "' has values of another type or number than features.json says"});
 }
-
-class SpanSource final : public ByteSource {
- public:
-  explicit SpanSource(std::span<const std::byte> bytes) : left_(bytes) {}
-  size_t read(std::span<std::byte> out) override {
-    const size_t count = std::min(out.size(), left_.size());
-    if (count > 0) std::memcpy(out.data(), left_.data(), count);
-    left_ = left_.subspan(count);
-    return count;
-  }
-  const std::string& path() const override { return path_; }
-
- private:
-  std::span<const std::byte> left_;
-  std::string path_;
-};
 
 void inflate_into(std::span<const std::byte> zlib, std::span<std::byte> out) {
   const auto content = inflate(std::make_unique<SpanSource>(zlib), Compression::zlib);

@@ -1,8 +1,6 @@
 #include "recordpipe/tfds/batch.h"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/plain_columns.h"

@@ -2,7 +2,6 @@
 #include "recordpipe/tfds/features.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "dataset/tfds/feature_parser.h"
 #include "dataset/tfds/trimmed.h"

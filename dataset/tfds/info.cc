@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
 
 #include "dataset/tfds/json.h"
 #include "recordpipe/base/error.h"

@@ -1,7 +1,8 @@
 #include "dataset/tfds/json.h"
 
-#include <charconv>
 #include <utility>
+
+#include "dataset/base/parse_number.h"
 
 namespace recordpipe::tfds {
 namespace {
@@ -92,10 +93,8 @@ int64_t JsonObject::integer_of(const Json& value, std::string_view name) const {
   }
   if (value.is_number_integer() && !value.is_number_unsigned()) return value.get<int64_t>();
   if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    if (const auto number = parse_number<int64_t>(value.get_ref<const std::string&>()))
+      return *number;
   }
   fail("\"" + std::string(name) + "\" is not an integer");
 }

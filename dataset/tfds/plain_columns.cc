@@ -1,9 +1,7 @@
 #include "dataset/tfds/plain_columns.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "dataset/tfds/numbers.h"

@@ -3,11 +3,10 @@
 #include "recordpipe/tfds/splits.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/tfds/trimmed.h"
 #include "recordpipe/base/error.h"
 
@@ -62,20 +61,15 @@ End parse_end(std::string_view text, std::string_view split) {
 }
 
 double percent_of(const std::string& number, std::string_view split) {
-  double value = 0;
-  const char* const last = number.data() + number.size();
-  const auto [end, error] = std::from_chars(number.data(), last, value);
-  if (error != std::errc() || end != last) fail(split, "\"" + number + "\" is not a number");
-  if (std::abs(value) > 100) fail(split, number + "% is not between -100% and 100%");
-  return value;
+  const auto value = parse_number<double>(number);
+  if (!value) fail(split, "\"" + number + "\" is not a number");
+  if (std::abs(*value) > 100) fail(split, number + "% is not between -100% and 100%");
+  return *value;
 }
 
 int64_t integer_of(const std::string& number, std::string_view split) {
-  int64_t value = 0;
-  const char* const last = number.data() + number.size();
-  const auto [end, error] = std::from_chars(number.data(), last, value);
-  if (error != std::errc() || end != last) fail(split, "\"" + number + "\" is not an integer");
-  return value;
+  if (const auto value = parse_number<int64_t>(number)) return *value;
+  fail(split, "\"" + number + "\" is not an integer");
 }
 
 // Percent to Examples.

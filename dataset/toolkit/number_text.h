@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "dataset/base/parse_number.h"
+
 namespace recordpipe {
 
 // Parses a decimal integer without leading zeros or a plus sign, so that formatting the value gives
@@ -17,21 +19,15 @@ namespace recordpipe {
 inline std::optional<int64_t> parse_int64(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.starts_with('0') && text != "0") return std::nullopt;
-  int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && last == end ? std::optional(value) : std::nullopt;
+  return parse_number<int64_t>(text);
 }
 
 // Parses a whole number from 0 to 2^64 - 1, as parse_int64() does, and returns the int64 of the
 // same bits.
 inline std::optional<int64_t> parse_uint64_bits(std::string_view text) {
   if (text.starts_with('0') && text != "0") return std::nullopt;
-  uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || last != end) return std::nullopt;
-  return static_cast<int64_t>(value);
+  const auto value = parse_number<uint64_t>(text);
+  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
 
 // Returns whether float32 can't represent `value` exactly.

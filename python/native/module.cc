@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -141,8 +140,8 @@ void define_writer(nb::module_& module) {
       .def("__init__",
            [](RecordFileWriter* self, const SharedFiles& files, const FilePath& path,
               const std::string& compression, int level, bool index) {
-             new (self)
-                 RecordFileWriter(files, path.bytes, {compression_of(compression), level}, index);
+             new (self) RecordFileWriter(files, path.bytes,
+                                         {*compression_named(compression), level}, index);
            })
       .def("write",
            [](RecordFileWriter& self, const nb::bytes& record) {

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/checksum/crc32c.h"
 #include "recordpipe/trainer/checkpoint/safetensors.h"
-#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {

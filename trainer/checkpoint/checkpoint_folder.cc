@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/io/atomic_file.h"
-#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/version.h"
-#include "trainer/parse_number.h"
 
 namespace recordpipe {
 namespace {

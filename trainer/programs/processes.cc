@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 #include "tools/support/process/interrupt.h"
-#include "trainer/parse_number.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/usage_error.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "dataset/http/headers.h"
 #include "dataset/http/status.h"

@@ -5,12 +5,10 @@
 #include <exception>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "dataset/http/headers.h"
 #include "dataset/http/status.h"
 #include "dataset/http/target.h"
-#include "recordpipe/http/url.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "dataset/base/lower_case.h"
-#include "dataset/http/transfer/certificates.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {

@@ -1,7 +1,6 @@
 #include "recordpipe/image/batches/example_images.h"
 
 #include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -48,6 +48,14 @@ std::string_view to_string(Compression compression) {
   return "unknown";
 }
 
+std::optional<Compression> compression_named(std::string_view name) {
+  for (const Compression compression :
+       {Compression::none, Compression::gzip, Compression::zlib, Compression::zstd}) {
+    if (to_string(compression) == name) return compression;
+  }
+  return std::nullopt;
+}
+
 Compression sniff_compression(std::span<const std::byte> head) {
   if (head.size() < 2) return Compression::none;
   const auto first = std::to_integer<unsigned>(head[0]);

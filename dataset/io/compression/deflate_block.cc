@@ -1,11 +1,11 @@
 #include "dataset/io/compression/deflate_block.h"
 
 #include <new>
-#include <optional>
 #include <stdexcept>
 
 #include <zlib.h>
 
+#include "dataset/base/require.h"
 #include "dataset/io/compression/zlib_parameters.h"
 #include "dataset/io/compression/zstd_sink.h"
 #include "recordpipe/base/error.h"
@@ -89,10 +89,8 @@ uint32_t combined_adler(uint32_t first, uint32_t second, size_t size) {
 }
 
 void require_deflate_level(Compression format, int level) {
-  if (format >= Compression::bzip2) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::string(to_string(format)) + " is only read, not written"});
-  }
+  require(format < Compression::bzip2,
+          std::string(to_string(format)) + " is only read, not written");
   const bool is_zstd = format == Compression::zstd;
   const int least = is_zstd ? kMinZstdLevel : 0;
   const int most = is_zstd ? kMaxZstdLevel : 9;

@@ -2,7 +2,6 @@
 #include "dataset/io/compression/zstd_sink.h"
 
 #include <new>
-#include <string>
 #include <vector>
 
 #include <zstd.h>

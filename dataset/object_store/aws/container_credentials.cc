@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dataset/base/lower_case.h"
+#include "dataset/base/require.h"
 #include "dataset/object_store/aws/credentials.h"
 #include "dataset/object_store/requests/fetch.h"
 #include "dataset/object_store/requests/service_error.h"
@@ -55,11 +56,8 @@ std::optional<AwsCredentials> container_credentials(const AwsCredentialContext& 
   const std::string relative = context.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const std::string full = context.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (relative.empty() && full.empty()) return std::nullopt;
-  if (!relative.empty() && !relative.starts_with('/')) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not start with /",
-                 .hint = "check its value"});
-  }
+  require(relative.empty() || relative.starts_with('/'),
+          "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not start with /", "check its value");
   const std::string uri = relative.empty() ? full : kEcsHost + relative;
   if (!is_allowed_container_uri(uri)) {
     throw Error({.kind = ErrorKind::invalid_argument,

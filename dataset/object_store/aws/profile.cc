@@ -1,7 +1,6 @@
 #include "dataset/object_store/aws/profile.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "recordpipe/base/error.h"
 

@@ -1,8 +1,6 @@
 #include "dataset/object_store/aws/s3_store.h"
 
 #include <ctime>
-#include <span>
-#include <string_view>
 
 #include "dataset/object_store/aws/sigv4.h"
 #include "recordpipe/base/error.h"

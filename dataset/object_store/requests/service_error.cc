@@ -1,8 +1,8 @@
 #include "dataset/object_store/requests/service_error.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/object_store/requests/xml.h"
 #include "recordpipe/base/error.h"
 
@@ -50,9 +50,7 @@ void read_element(const XmlReader& xml, ServiceError& error) {
   } else if (path == "/Error/Region") {
     if (is_region(text)) error.region = text;
   } else if (path == "/Error/ActualObjectSize") {
-    uint64_t size = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (failure == std::errc() && end == text.data() + text.size()) error.object_size = size;
+    error.object_size = parse_number<uint64_t>(text);
   }
 }
 

@@ -1,11 +1,11 @@
 #include "dataset/object_store/requests/upload_requests.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <utility>
 
 #include "dataset/base/hex.h"
+#include "dataset/base/parse_number.h"
 #include "dataset/object_store/requests/md5.h"
 #include "dataset/object_store/requests/xml.h"
 #include "recordpipe/base/error.h"
@@ -21,10 +21,9 @@ std::string md5_of(std::string_view etag) {
   if (etag.size() != 34 || !etag.starts_with('"') || !etag.ends_with('"')) return "";
   std::string bytes;
   for (size_t at = 1; at < 33; at += 2) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(etag.data() + at, etag.data() + at + 2, value, 16);
-    if (error != std::errc() || end != etag.data() + at + 2) return "";
-    bytes += static_cast<char>(value);
+    const auto value = parse_number<unsigned>(etag.substr(at, 2), 16);
+    if (!value) return "";
+    bytes += static_cast<char>(*value);
   }
   return bytes;
 }

@@ -1,9 +1,9 @@
 #include "dataset/object_store/requests/xml.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
@@ -51,11 +51,8 @@ void append_reference(std::string& out, std::string_view name) {
   if (name.starts_with('#')) {
     const bool is_hex = name.starts_with("#x");
     name.remove_prefix(is_hex ? 2 : 1);
-    uint32_t code = 0;
-    const auto [end, error] =
-        std::from_chars(name.data(), name.data() + name.size(), code, is_hex ? 16 : 10);
-    const bool is_character = code != 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    if (error != std::errc() || end != name.data() + name.size() || !is_character) {
+    const uint32_t code = parse_number<uint32_t>(name, is_hex ? 16 : 10).value_or(0);
+    if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
       throw not_xml("a character reference");
     }
     return append_utf8(out, code);

@@ -2,14 +2,11 @@
 #include "recordpipe/pipeline/iterator.h"
 
 #include <atomic>
-#include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/require.h"
 #include "dataset/pipeline/execute/executor.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/observe/stage_monitor.h"
@@ -21,7 +18,6 @@
 #include "dataset/pipeline/state/plan_state.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
-#include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::internal {
 
@@ -72,16 +68,10 @@ uint64_t workers_of(std::span<const uint64_t> shards) {
 }  // namespace
 
 StageContext make_stage_context(const PipelineOptions& options) {
-  if (options.threads > PipelineOptions::kMaxThreads) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "threads must be at most " + std::to_string(PipelineOptions::kMaxThreads)});
-  }
-  if (options.chunk_size < 1 || options.chunk_size > PipelineOptions::kMaxChunkSize) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "chunk_size must be from 1 to " +
-                           std::to_string(PipelineOptions::kMaxChunkSize)});
-  }
+  require(options.threads <= PipelineOptions::kMaxThreads,
+          "threads must be at most " + std::to_string(PipelineOptions::kMaxThreads));
+  require(options.chunk_size >= 1 && options.chunk_size <= PipelineOptions::kMaxChunkSize,
+          "chunk_size must be from 1 to " + std::to_string(PipelineOptions::kMaxChunkSize));
   StageContext context;
   context.threads = options.threads > 0 ? options.threads : available_cpus();
   context.tune_threads = options.threads == 0;
@@ -206,21 +196,15 @@ bool AnyIterator::fetch() {
 }
 
 void AnyIterator::unread() {
-  if (!can_unread_) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "unread() must follow a call of next() that returned an element"});
-  }
+  require(can_unread_, "unread() must follow a call of next() that returned an element");
   can_unread_ = false;
   --at_;
 }
 
 std::string AnyIterator::state() const {
-  if (pass().has_failed) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "an iterator that has ended with an error has no state to save",
-                 .hint = "go on from a state saved before, or leave bad elements out by "
-                         "ignore_errors"});
-  }
+  require(!pass().has_failed, "an iterator that has ended with an error has no state to save",
+          "go on from a state saved before, or leave bad elements out by "
+          "ignore_errors");
   PlanDescription plan = pass_->node->describe();
   const std::vector<uint64_t> shards = plan.free_last_shards();
   const IteratorPlace place = pass_->place_at(pass_->executor.position() + at_, shards);

@@ -78,6 +78,10 @@ struct PlanDescription {
   void add(std::vector<Parameter> given) {
     for (Parameter& parameter : given) parameters.emplace_back(std::move(parameter));
   }
+  PlanDescription&& with(std::vector<Parameter> given) && {
+    add(std::move(given));
+    return std::move(*this);
+  }
 
   // Marks the parameters of shard operators as free if only shards and element-wise operators come
   // after them. Returns the number of workers that share the elements (the product of num_shards),

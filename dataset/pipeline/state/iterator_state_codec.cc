@@ -1,7 +1,6 @@
 #include "dataset/pipeline/state/iterator_state_codec.h"
 
 #include <span>
-#include <utility>
 
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/base/error.h"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/example_builder.h"
 #include "recordpipe/example/feature_values.h"
@@ -152,15 +153,10 @@ class ImageEdit {
 }  // namespace
 
 FeatureEdit resize_images(const ImageResizing& resizing) {
-  if (resizing.short_side == 0 || resizing.short_side > kMaxResizedSide) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "images are resized to a side of 1 to " +
-                           std::to_string(kMaxResizedSide) + " pixels"});
-  }
-  if (resizing.quality < 1 || resizing.quality > 100) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "the quality of a JPEG image is 1 to 100"});
-  }
+  require(resizing.short_side > 0 && resizing.short_side <= kMaxResizedSide,
+          "images are resized to a side of 1 to " + std::to_string(kMaxResizedSide) + " pixels");
+  require(resizing.quality >= 1 && resizing.quality <= 100,
+          "the quality of a JPEG image is 1 to 100");
   return {.replace = ImageEdit(resizing),
           .replaced = {resizing.features.begin(), resizing.features.end()}};
 }

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/io/compression/deflate_block.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/io/atomic_file_set.h"
@@ -92,9 +93,7 @@ class OpenFile {
 void check_level(const RecordOutputOptions& options) {
   if (!options.level && !options.fast) return;
   const ParallelDeflateOptions deflate = deflate_options(options);
-  if (deflate.format == Compression::none) {
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "a level without a compression"});
-  }
+  require(deflate.format != Compression::none, "a level without a compression");
   require_deflate_level(deflate.format, deflate.level);
 }
 

@@ -1,11 +1,11 @@
 #include "dataset/toolkit/jobs/shard_record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/checksum/crc32c.h"
@@ -49,9 +49,8 @@ ShardRecord from_json(const Json& json) {
     return record;
   }
   const auto crc_text = json.at("crc32c").get<std::string>();
-  const auto parsed =
-      std::from_chars(crc_text.data(), crc_text.data() + crc_text.size(), record.crc, 16);
-  if (parsed.ec != std::errc() || hexadecimal(record.crc) != crc_text) {
+  record.crc = parse_number<uint32_t>(crc_text, 16).value_or(0);
+  if (hexadecimal(record.crc) != crc_text) {
     throw std::invalid_argument("crc32c is not eight hexadecimal digits");
   }
   const auto count = [&](const char* name) {

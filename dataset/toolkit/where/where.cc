@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "dataset/base/require.h"
 #include "dataset/toolkit/names.h"
 #include "dataset/toolkit/where/where_evaluation.h"
 #include "dataset/toolkit/where/where_notes.h"
@@ -95,10 +96,8 @@ Where::Seen Where::seen() const {
 void Where::add_seen(const Seen& seen) {
   size_t count = 0;
   visit_conditions(state_->condition, [&](const Condition&) { ++count; });
-  if (seen.kinds.size() != count) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = state_->called + " is another expression than that of a part"});
-  }
+  require(seen.kinds.size() == count,
+          state_->called + " is another expression than that of a part");
   auto kinds = seen.kinds.begin();
   visit_conditions(state_->condition, [&](const Condition& condition) {
     condition.kinds = static_cast<uint8_t>(condition.kinds | *kinds++);

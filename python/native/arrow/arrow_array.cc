@@ -1,10 +1,8 @@
 #include "python/native/arrow/arrow_array.h"
 
 #include <bit>
-#include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace recordpipe::python {
 namespace {

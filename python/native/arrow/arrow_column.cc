@@ -1,11 +1,11 @@
 // The types of columns, and the checks of their arrays.
 #include "python/native/arrow/arrow_column.h"
 
-#include <charconv>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include "dataset/base/parse_number.h"
 #include "dataset/example/feature_name.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/utf8.h"
@@ -16,9 +16,7 @@ namespace {
 // The number in "+w:12"; -1 if there is none.
 int64_t width_of(std::string_view format) {
   format.remove_prefix(format.find(':') + 1);
-  int64_t width = -1;
-  const auto result = std::from_chars(format.data(), format.data() + format.size(), width);
-  return result.ec == std::errc() && result.ptr == format.data() + format.size() ? width : -1;
+  return parse_number<int64_t>(format).value_or(-1);
 }
 
 std::string described(std::string_view format) {

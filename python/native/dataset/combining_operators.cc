@@ -7,10 +7,10 @@
 
 #include <nanobind/stl/vector.h>
 
+#include "dataset/base/require.h"
 #include "python/native/dataset/operators.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/choose_from_datasets.h"
 #include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/sample_from_datasets.h"
@@ -57,10 +57,7 @@ StopOnEmptyDataset stop(bool on_empty) {
 // Calls merge() with the datasets; they become objects if their elements differ.
 template <class Merge>
 PythonDataset merged(const Datasets& datasets, const char* name, const Merge& merge) {
-  if (datasets.empty()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::string(name) + " needs at least one dataset"});
-  }
+  require(!datasets.empty(), std::string(name) + " needs at least one dataset");
   if (!have_same_elements(datasets)) {
     std::vector<Dataset<PythonObject>> inputs;
     for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects());
@@ -107,9 +104,7 @@ PythonDataset choose(const Datasets& datasets, const PythonDataset& choices, boo
 }
 
 PythonDataset zipped(const Datasets& datasets, nb::object collect) {
-  if (datasets.empty()) {
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "zip needs at least one dataset"});
-  }
+  require(!datasets.empty(), "zip needs at least one dataset");
   using Members = std::vector<PythonObject>;
   static const extension::TupleOps ops{extension::element_ops<Members>(),
                                        [](void* tuple, size_t index) -> void* {

@@ -1,8 +1,8 @@
 #include "python/native/dataset/dataset.h"
 
 #include <span>
-#include <utility>
 
+#include "dataset/base/require.h"
 #include "python/native/dataset/operators.h"
 #include "python/native/interpreter/python_function.h"
 #include "python/native/iterate/lease.h"
@@ -87,21 +87,15 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
                                   const internal::Ticket&) { out = to_record(std::move(in)); })),
         std::move(spec));
   }
-  if (!std::holds_alternative<Dataset<Record>>(elements_)) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "parse() needs the bytes of records",
-                 .hint = "call it before batch and other operators that change elements"});
-  }
+  require(std::holds_alternative<Dataset<Record>>(elements_), "parse() needs the bytes of records",
+          "call it before batch and other operators that change elements");
   return PythonDataset(elements_, std::move(spec));
 }
 
 const ParseSpec& PythonDataset::pending_spec() const {
-  if (!rows()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "image operators need the features of parse()",
-                 .hint = "call them after parse(), and before map, batch and other operators "
-                         "that change elements"});
-  }
+  require(rows(), "image operators need the features of parse()",
+          "call them after parse(), and before map, batch and other operators "
+          "that change elements");
   return *spec_;
 }
 

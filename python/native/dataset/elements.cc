@@ -9,7 +9,6 @@
 #include "dataset/pipeline/plan/stage_context.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interrupt.h"
-#include "recordpipe/pipeline/extension.h"
 #include "recordpipe/pipeline/options.h"
 
 namespace recordpipe::python {

@@ -11,9 +11,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/base/require.h"
 #include "python/native/dataset/operators.h"
 #include "python/native/dataset/sequence_sizes.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
@@ -112,12 +112,10 @@ PackOptions packing(size_t open_rows, bool truncate) {
 PythonDataset packed_features(Self self, const std::vector<std::string>& features,
                               const std::vector<size_t>& lengths, size_t open_rows, bool truncate) {
   const ParseSpec& all = self.pending_spec();
-  if (all.outputs.size() != features.size()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "pack_sequences: " + std::to_string(all.outputs.size()) +
-                           " features, and the lengths of " + std::to_string(features.size()),
-                 .hint = "parse() only the features that are packed"});
-  }
+  require(all.outputs.size() == features.size(),
+          "pack_sequences: " + std::to_string(all.outputs.size()) +
+              " features, and the lengths of " + std::to_string(features.size()),
+          "parse() only the features that are packed");
   auto spec = std::make_shared<const ParseSpec>(only_features(all, features));
   const auto& records = std::get<Dataset<Record>>(self.elements());
   return PythonDataset(records.pack_sequences(FeatureSizes(*spec, features), lengths,

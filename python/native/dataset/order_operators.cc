@@ -1,7 +1,5 @@
 // Operators that keep the elements: those of the C++ Dataset.
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -1,11 +1,8 @@
 #include "python/native/dataset/record_files.h"
 
 #include <algorithm>
-#include <memory>
 #include <stop_token>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/parallel/open_ahead.h"
 #include "dataset/record/record_file_opening.h"

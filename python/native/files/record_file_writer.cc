@@ -1,12 +1,12 @@
 #include "python/native/files/record_file_writer.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include "dataset/base/require.h"
 #include "dataset/example/nearest_float.h"
 #include "python/native/interpreter/interpreter_exit.h"
 #include "recordpipe/base/error.h"
@@ -97,9 +97,7 @@ RecordFileWriter::RecordFileWriter(SharedFiles files, const std::string& path,
 
 void RecordFileWriter::write(std::span<const std::byte> record) {
   const std::lock_guard lock(mutex_);
-  if (!writer_ || is_finished_) {
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "the writer is closed"});
-  }
+  require(writer_ && !is_finished_, "the writer is closed");
   writer_->write(record);
   if (index_) index_->writer.write(kRecordOverhead + record.size());
   ++records_;

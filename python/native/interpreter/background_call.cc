@@ -5,7 +5,6 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <utility>
 
 #include <nanobind/nanobind.h>

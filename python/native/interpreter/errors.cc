@@ -1,11 +1,6 @@
 #include "python/native/interpreter/errors.h"
 
 #include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include <nanobind/nanobind.h>
 
 #include "python/native/interpreter/interrupt.h"
 

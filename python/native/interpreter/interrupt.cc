@@ -6,18 +6,13 @@
 #include <csignal>
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include <fcntl.h>
-#include <nanobind/nanobind.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dataset/parallel/service_thread.h"
-#include "python/native/interpreter/gil.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/fork.h"
 #include "recordpipe/base/internal/work_owner.h"
 

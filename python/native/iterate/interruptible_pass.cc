@@ -1,9 +1,6 @@
 #include "python/native/iterate/interruptible_pass.h"
 
 #include <stop_token>
-#include <utility>
-
-#include <nanobind/nanobind.h>
 
 #include "python/native/dataset/parsed_batch.h"
 #include "python/native/interpreter/gil.h"

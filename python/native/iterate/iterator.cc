@@ -1,8 +1,5 @@
 #include "python/native/iterate/iterator.h"
 
-#include <atomic>
-#include <memory>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -11,10 +8,8 @@
 #include "python/native/dataset/dataset_files.h"
 #include "python/native/dataset/unlisted.h"
 #include "python/native/interpreter/gil.h"
-#include "python/native/interpreter/interpreter_exit.h"
 #include "python/native/interpreter/interrupt.h"
 #include "recordpipe/base/error.h"
-#include "recordpipe/pipeline/extension.h"
 
 namespace recordpipe::python {
 namespace {

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "python/native/values/arrays.h"
 #include "python/native/values/python_object.h"

@@ -156,7 +156,7 @@ void define_options(nb::module_& module) {
   define_option(options, "is_part", kSelection, &RecordSelection::is_part);
   define_option(options, "threads", kSelection, &RecordSelection::threads);
   options.def("set_compression", [](Self self, const std::string& name) {
-    self.output.compression = compression_of(name);
+    self.output.compression = compression_named(name);
   });
   options.def("set_tmp_dir", [](Self self, FilePath directory) {
     self.temporary_directory = std::move(directory.bytes);

@@ -206,7 +206,7 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
 RecordReadOptions read_options(bool check_crc, const std::string& compression) {
   RecordReadOptions options;
   if (!check_crc) options.crc = CrcCheck::never;
-  if (!compression.empty()) options.compression = compression_of(compression);
+  options.compression = compression_named(compression);
   return options;
 }
 
@@ -230,13 +230,6 @@ std::optional<MessageKind> kind_of(const Reading& reading) {
     if (name == std::get<3>(reading)) return kind;
   }
   return std::nullopt;
-}
-
-Compression compression_of(const std::string& name) {
-  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
-    if (to_string(compression) == name) return compression;
-  }
-  return Compression::none;
 }
 
 std::optional<Where> where_of(const std::optional<std::string>& where) {

@@ -51,8 +51,6 @@ void require_no_input(const SharedFiles& files, const std::vector<std::string>& 
 void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation);
 
-// "none", "gzip", "zlib" or "zstd".
-Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
 RecordReadOptions read_options(bool check_crc, const std::string& compression);
 // "raise", "skip_file" or "resync".

@@ -110,8 +110,7 @@ class PythonShardJob {
 };
 
 std::optional<Compression> wanted(const std::optional<std::string>& compression) {
-  if (!compression) return std::nullopt;
-  return compression_of(*compression);
+  return compression ? compression_named(*compression) : std::nullopt;
 }
 
 }  // namespace

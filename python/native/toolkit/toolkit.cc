@@ -179,7 +179,7 @@ nb::tuple salvage(const SharedFiles& files, const std::vector<FilePath>& given,
                   const std::optional<std::string>& compression, size_t threads,
                   const nb::object& progress) {
   std::optional<Compression> wanted;
-  if (compression) wanted = compression_of(*compression);
+  if (compression) wanted = compression_named(*compression);
   const Inputs inputs = find_inputs(files, given);
   require_no_input(files, inputs.paths, {target.bytes});
   std::vector<Damage> damages(inputs.paths.size());

@@ -1,7 +1,6 @@
 #include "python/native/values/arrays.h"
 
 #include <array>
-#include <cstdint>
 #include <string>
 
 #include "python/native/values/python_object.h"

@@ -1,7 +1,5 @@
 // parse_tensor(): the bytes of tf.io.serialize_tensor as a NumPy array.
 #include <cstddef>
-#include <span>
-#include <string>
 
 #include <nanobind/ndarray.h>
 

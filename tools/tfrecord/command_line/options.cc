@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/utf8.h"
 #include "recordpipe/toolkit/csv_examples.h"
@@ -46,12 +47,8 @@ Option::Check number_between(double least, double most) {
 
 Option::Check whole_number(uint64_t least, uint64_t most) {
   return [least, most](const std::string& text) {
-    uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [last, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && last == end && value >= least && value <= most) {
-      return std::string();
-    }
+    const auto value = parse_number<uint64_t>(text);
+    if (value && *value >= least && *value <= most) return std::string();
     return most == UINT64_MAX
                ? fmt::format("{} is not a whole number of at least {}", text, least)
                : fmt::format("{} is not a whole number from {} to {}", text, least, most);
@@ -236,13 +233,9 @@ char delimiter_of(const std::string& delimiter, const std::string& format) {
 }
 
 void add_compression(ArgumentParser& app, std::optional<Compression>& compression) {
-  static const std::map<std::string, Compression> kNames = {{"none", Compression::none},
-                                                            {"gzip", Compression::gzip},
-                                                            {"zlib", Compression::zlib},
-                                                            {"zstd", Compression::zstd}};
   app.add_option_function(
          "--compression",
-         [&compression](const std::string& name) { compression = kNames.at(name); },
+         [&compression](const std::string& name) { compression = compression_named(name); },
          "Compression (default: from the file name: .gz, .zlib, .zst)")
       .one_of({"none", "gzip", "zlib", "zstd"});
 }

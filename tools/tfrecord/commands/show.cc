@@ -1,14 +1,13 @@
 // tfrecord show: prints records as JSON, as text or unchanged.
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -62,10 +61,8 @@ RecordRange parse_range(std::string_view text) {
   const size_t colon = text.find(':');
   const auto number = [&](std::string_view digits, uint64_t otherwise) {
     if (digits.empty()) return otherwise;
-    uint64_t value = 0;
-    const char* const last = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), last, value);
-    if (read.ptr == last && read.ec == std::errc() && value <= INT64_MAX) return value;
+    const auto value = parse_number<uint64_t>(digits);
+    if (value && *value <= INT64_MAX) return *value;
     throw UsageError(
         fmt::format("invalid --range '{}': expected FIRST:END, numbers from 0 to {}, as in "
                     "100:200",

@@ -1,7 +1,5 @@
 #include "tools/tfrecord/io/inputs.h"
 
-#include <map>
-
 #include <fmt/format.h>
 
 #include "recordpipe/base/error.h"
@@ -24,15 +22,9 @@ void add_inputs(CommandApp& app, InputArguments& arguments) {
 }
 
 void add_format_options(ArgumentParser& app, RecordReadOptions& reading) {
-  static const std::map<std::string, std::optional<Compression>> kCompressions = {
-      {"auto", std::nullopt},
-      {"none", Compression::none},
-      {"gzip", Compression::gzip},
-      {"zlib", Compression::zlib},
-      {"zstd", Compression::zstd}};
   app.add_option_function(
          "--input-compression",
-         [&reading](const std::string& name) { reading.compression = kCompressions.at(name); },
+         [&reading](const std::string& name) { reading.compression = compression_named(name); },
          "Compression of the input (auto: detected from the first bytes)")
       .one_of({"auto", "none", "gzip", "zlib", "zstd"});
   app.add_option("--max-record-size", reading.max_record_size, "Maximum record size in a stream")

@@ -1,11 +1,11 @@
 #include "tools/tfrecord/records/event_arguments.h"
 
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "dataset/base/names_in_words.h"
+#include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "tools/tfrecord/command_line/command.h"
 
@@ -29,10 +29,8 @@ std::optional<EventFilter> event_filter_of(const EventArguments& arguments) {
   const std::string_view text = arguments.steps;
   const auto number = [&](std::string_view digits, int64_t otherwise) {
     if (digits.empty()) return otherwise;
-    int64_t value = 0;
-    const char* const last = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), last, value);
-    if (read.ptr == last && read.ec == std::errc() && value < INT64_MAX) return value;
+    const auto value = parse_number<int64_t>(digits);
+    if (value && *value < INT64_MAX) return *value;
     throw UsageError(fmt::format("invalid --step '{}': expected N or FIRST:END, as in 100:200",
                                  shown_word(text)));
   };

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "dataset/io/span_source.h"
 #include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/url_path.h"
@@ -25,24 +26,6 @@ constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file; stays in the 
 constexpr size_t kInMemory = size_t{8} << 20;      // bytes of the file, and of its content
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr size_t kMeasurements = 9;
-
-// A source that reads from memory.
-class MemorySource final : public ByteSource {
- public:
-  explicit MemorySource(std::span<const std::byte> bytes) : left_(bytes) {}
-
-  size_t read(std::span<std::byte> out) override {
-    const size_t count = std::min(out.size(), left_.size());
-    std::copy_n(left_.begin(), count, out.begin());
-    left_ = left_.subspan(count);
-    return count;
-  }
-  const std::string& path() const override { return path_; }
-
- private:
-  std::span<const std::byte> left_;
-  const std::string path_ = "memory";
-};
 
 // Asks the kernel to evict the file's pages, after writing back dirty ones. A failure is harmless:
 // the cache stays warm.
@@ -186,9 +169,9 @@ class Measurement {
 
   uint64_t inflate_into(std::span<const std::byte> head, std::span<std::byte> out) {
     inflated_ = 0;
-    const auto source =
-        detect_source(std::make_unique<MemorySource>(head), {.compression = rates_.compression})
-            .source;
+    const auto source = detect_source(std::make_unique<SpanSource>(head, "memory"),
+                                      {.compression = rates_.compression})
+                            .source;
     try {
       while (inflated_ < out.size()) {
         const size_t count = source->read(out.subspan(inflated_));
@@ -202,7 +185,7 @@ class Measurement {
   }
 
   static uint64_t frame(std::span<const std::byte> content) {
-    RecordReader reader(std::make_unique<MemorySource>(content),
+    RecordReader reader(std::make_unique<SpanSource>(content, "memory"),
                         {.compression = Compression::none, .crc = CrcCheck::never});
     try {
       while (reader.read()) {

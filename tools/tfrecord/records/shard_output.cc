@@ -8,7 +8,6 @@
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
-#include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"

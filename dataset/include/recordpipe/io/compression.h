@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,8 @@ enum class Compression { none, gzip, zlib, zstd, bzip2, xz, lz4, snappy };
 
 // "none", "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", "snappy"
 std::string_view to_string(Compression compression);
+// The compression of a name that can be written: none, gzip, zlib or zstd. Else nullopt.
+std::optional<Compression> compression_named(std::string_view name);
 
 // Detects the format from the first bytes of a stream: 1f 8b is gzip; a valid zlib header (CM 8,
 // window at most 32 KiB, no dictionary, FCHECK correct) is zlib; 28 b5 2f fd is zstd, and so are

@@ -1,7 +1,6 @@
 #include "dataset/pipeline/operators/buffering/cache_contents.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "recordpipe/base/error.h"

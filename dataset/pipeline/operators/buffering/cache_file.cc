@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <utility>
 
 #include "dataset/pipeline/state/iterator_state.h"
 #include "recordpipe/base/error.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/parallel/service_thread.h"
 #include "dataset/pipeline/execute/executor.h"
 #include "dataset/pipeline/execute/ring_buffer.h"
@@ -18,7 +19,6 @@
 #include "dataset/pipeline/observe/stage_monitor.h"
 #include "dataset/pipeline/operators/buffering/prefetch_depth.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -204,10 +204,7 @@ class PrefetchNode final : public UnaryNode {
 }  // namespace
 
 NodePtr prefetch(NodePtr input, size_t buffer_size) {
-  if (buffer_size == 0) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "prefetch: buffer_size must be at least 1"});
-  }
+  require(buffer_size > 0, "prefetch: buffer_size must be at least 1");
   return std::make_shared<PrefetchNode>(std::move(input), buffer_size);
 }
 

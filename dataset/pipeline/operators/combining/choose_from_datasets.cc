@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/operators/combining/merge.h"
@@ -151,10 +152,7 @@ class ChooseNode final : public MultiNode {
 }  // namespace
 
 NodePtr choose(std::vector<NodePtr> inputs, NodePtr choices, bool stop_on_empty) {
-  if (inputs.empty()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "choose_from_datasets: needs at least one dataset"});
-  }
+  require(!inputs.empty(), "choose_from_datasets: needs at least one dataset");
   const ElementOps& element = inputs.front()->element();
   inputs.push_back(std::move(choices));
   return std::make_shared<ChooseNode>(std::move(inputs), element, stop_on_empty);

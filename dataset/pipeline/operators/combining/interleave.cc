@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/execute/executor.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/task_queue.h"
@@ -19,7 +20,6 @@
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/open_files.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -357,9 +357,6 @@ class InterleaveNode final : public UnaryNode {
 NodePtr interleave(NodePtr input, std::unique_ptr<const MapFunction> function,
                    const ElementOps& element, std::string name, size_t cycle_length,
                    size_t block_length) {
-  const auto require = [](bool condition, const char* reason) {
-    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-  };
   require(cycle_length > 0 && cycle_length <= 65536, "interleave: cycle_length must be 1 to 65536");
   require(block_length > 0, "interleave: block_length must be at least 1");
   return std::make_shared<InterleaveNode>(std::move(input), std::move(function), element,

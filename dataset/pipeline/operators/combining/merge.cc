@@ -1,8 +1,5 @@
 #include "dataset/pipeline/operators/combining/merge.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "dataset/pipeline/execute/element_buffer.h"
 #include "dataset/pipeline/execute/producer.h"
 

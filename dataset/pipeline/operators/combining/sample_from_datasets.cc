@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/operators/combining/merge.h"
 #include "dataset/pipeline/plan/node.h"
 #include "recordpipe/base/error.h"
@@ -149,11 +150,9 @@ class SampleNode final : public MultiNode {
 NodePtr sample(std::vector<NodePtr> inputs, std::vector<double> weights, uint64_t seed,
                bool stop_on_empty) {
   if (weights.empty()) weights.assign(inputs.size(), 1);
-  if (inputs.empty() || weights.size() != inputs.size()) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "sample_from_datasets: needs at least one dataset, and a weight for "
-                           "each or none"});
-  }
+  require(!inputs.empty() && weights.size() == inputs.size(),
+          "sample_from_datasets: needs at least one dataset, and a weight for "
+          "each or none");
   const ElementOps& element = inputs.front()->element();
   return std::make_shared<SampleNode>(std::move(inputs), element, whole_weights(weights), seed,
                                       stop_on_empty);

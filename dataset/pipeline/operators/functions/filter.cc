@@ -4,7 +4,6 @@
 // fails, in the predicate or upstream, is kept as failed. Saved state: the input's position.
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -92,9 +91,7 @@ class FilterNode final : public UnaryNode {
 
  protected:
   PlanDescription describe_operator() const override {
-    PlanDescription plan{"filter"};
-    plan.add(predicate_->parameters());
-    return plan;
+    return PlanDescription{"filter"}.with(predicate_->parameters());
   }
   Stage build_stage(const StageContext& context) const override {
     Stage tested = input().make_stage(context);

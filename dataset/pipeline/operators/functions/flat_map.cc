@@ -10,9 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/memory_account.h"
@@ -196,9 +194,7 @@ class FlatMapNode final : public UnaryNode {
 
  protected:
   PlanDescription describe_operator() const override {
-    PlanDescription plan{"flat_map"};
-    plan.add(function_->parameters());
-    return plan;
+    return PlanDescription{"flat_map"}.with(function_->parameters());
   }
   Stage build_stage(const StageContext& context) const override {
     return flattened(mapped(input().make_stage(context), *function_, vector_), rest_of_, context);

@@ -4,10 +4,9 @@
 #include "recordpipe/pipeline/ignore_errors.h"
 
 #include <exception>
-#include <optional>
-#include <string>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/memory_account.h"
 #include "dataset/pipeline/execute/value_store.h"
@@ -151,10 +150,7 @@ class IgnoreErrorsNode final : public UnaryNode {
 }  // namespace
 
 NodePtr ignore_errors(NodePtr input, const IgnoreErrorsOptions& options) {
-  if (!(options.max_rate >= 0 && options.max_rate <= 1)) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "ignore_errors: max_rate must be 0 to 1"});
-  }
+  require(options.max_rate >= 0 && options.max_rate <= 1, "ignore_errors: max_rate must be 0 to 1");
   return std::make_shared<IgnoreErrorsNode>(std::move(input), options);
 }
 

@@ -5,7 +5,6 @@
 // saved, and the state is recomputed from the start.
 #include <algorithm>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "dataset/pipeline/execute/chunk_reader.h"
@@ -99,9 +98,7 @@ class ScanNode final : public UnaryNode {
 
  protected:
   PlanDescription describe_operator() const override {
-    PlanDescription plan{"scan"};
-    plan.add(function_->parameters());
-    return plan;
+    return PlanDescription{"scan"}.with(function_->parameters());
   }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);

@@ -5,14 +5,13 @@
 // number of batches, and the input's position.
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/operators/grouping/batching.h"
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
 #include "dataset/pipeline/plan/ref_store.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -190,10 +189,7 @@ class BatchNode final : public UnaryNode {
 
 NodePtr batch(NodePtr input, size_t batch_size, bool drop_remainder,
               std::unique_ptr<const BatchFunction> collator, const ElementOps& batch) {
-  if (batch_size == 0) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "batch: batch_size must be at least 1"});
-  }
+  require(batch_size > 0, "batch: batch_size must be at least 1");
   return std::make_shared<BatchNode>(std::move(input), batch_size, drop_remainder,
                                      std::move(collator), batch);
 }

@@ -5,11 +5,8 @@
 // group_plan.h.
 #include "recordpipe/pipeline/bucket_by_sequence_length.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "dataset/pipeline/operators/grouping/batching.h"
 #include "dataset/pipeline/operators/grouping/group_plan.h"

@@ -6,11 +6,8 @@
 // oldest first. Saved state: see group_plan.h.
 #include "recordpipe/pipeline/pack_sequences.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "dataset/pipeline/operators/grouping/batching.h"
 #include "dataset/pipeline/operators/grouping/group_plan.h"

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <string>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/execute/chunk_reader.h"
 #include "dataset/pipeline/execute/value_store.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -203,9 +202,6 @@ class WindowNode final : public UnaryNode {
 
 NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector) {
-  const auto require = [](bool condition, const char* reason) {
-    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-  };
   require(size > 0, "window: size must be at least 1");
   require(shift > 0, "window: shift must be at least 1");
   return std::make_shared<WindowNode>(std::move(input), size, shift, drop_remainder, copy, vector);

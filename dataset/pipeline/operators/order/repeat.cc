@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -110,10 +110,7 @@ class RepeatNode final : public UnaryNode {
 }  // namespace
 
 NodePtr repeat(NodePtr input, int64_t count) {
-  if (count < -1) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "repeat: count must be at least 0, or -1 for ever"});
-  }
+  require(count >= -1, "repeat: count must be at least 0, or -1 for ever");
   return std::make_shared<RepeatNode>(std::move(input), count);
 }
 

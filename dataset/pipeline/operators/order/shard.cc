@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/plan/lost_sources.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/dataset.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
@@ -204,9 +204,6 @@ class ShardNode final : public UnaryNode {
 }  // namespace
 
 NodePtr shard(NodePtr input, size_t num_shards, size_t index, bool drop_remainder) {
-  const auto require = [](bool condition, const char* reason) {
-    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-  };
   require(num_shards >= 1 && num_shards <= kMaxShards, "shard: num_shards must be 1 to 65536");
   require(index < num_shards, "shard: index must be below num_shards");
   return std::make_shared<ShardNode>(std::move(input), num_shards, index, drop_remainder);

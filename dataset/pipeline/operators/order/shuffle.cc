@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/require.h"
 #include "dataset/pipeline/operators/order/plan_places.h"
 #include "dataset/pipeline/plan/node.h"
-#include "recordpipe/base/error.h"
 #include "recordpipe/base/philox.h"
 #include "recordpipe/pipeline/internal/operators.h"
 
@@ -180,10 +180,7 @@ class ShuffleNode final : public UnaryNode {
 }  // namespace
 
 NodePtr shuffle(NodePtr input, size_t buffer_size, uint64_t seed) {
-  if (buffer_size == 0 || buffer_size > UINT32_MAX) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "shuffle: buffer_size must be 1 to 2^32-1"});
-  }
+  require(buffer_size > 0 && buffer_size <= UINT32_MAX, "shuffle: buffer_size must be 1 to 2^32-1");
   return std::make_shared<ShuffleNode>(std::move(input), buffer_size, seed);
 }
 

@@ -2,7 +2,6 @@
 //
 // Sequential, with a new generator for each pass. Saved state: the number of elements; to restore
 // it, a new generator is run up to there.
-#include <string>
 #include <utility>
 
 #include "dataset/pipeline/execute/value_store.h"
@@ -74,9 +73,7 @@ class GeneratorNode final : public Node {
 
  protected:
   PlanDescription describe_operator() const override {
-    PlanDescription plan{"from_generator"};
-    plan.add(function_->parameters());
-    return plan;
+    return PlanDescription{"from_generator"}.with(function_->parameters());
   }
   Stage build_stage(const StageContext& context) const override {
     return make_store_stage<GeneratorPlan>(element(), context.chunk_size, *function_);

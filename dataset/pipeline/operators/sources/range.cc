@@ -1,9 +1,8 @@
 #include "recordpipe/pipeline/range.h"
 
 #include <memory>
-#include <vector>
 
-#include "recordpipe/base/error.h"
+#include "dataset/base/require.h"
 
 namespace recordpipe {
 namespace {
@@ -23,9 +22,7 @@ struct Progression {
 }  // namespace
 
 Dataset<int64_t> range(int64_t begin, int64_t end, int64_t step) {
-  if (step == 0) {
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "range: step must not be 0"});
-  }
+  require(step != 0, "range: step must not be 0");
   // Unsigned, because distances may exceed INT64_MAX.
   const bool up = step > 0;
   const uint64_t stride = up ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <stop_token>
-#include <utility>
 
 #include "recordpipe/base/stop.h"
 
