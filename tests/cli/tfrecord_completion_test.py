@@ -166,6 +166,19 @@ class Help(CommandsTest):
                 self.assertIn("\n\nExamples:\n  ", text)
                 self.assertIn(f"tfrecord {name}", text.split("\nExamples:\n")[1])
 
+    def test_short_texts_begin_with_examples(self):
+        for name in ("", *self.commands()):
+            arguments = [name] if name else []
+            with self.subTest(name):
+                text = self.run_it(*arguments, "-h")
+                full = self.run_it(*arguments, "--help", "-h")  # the first counts
+                self.assertIn("--help", text.splitlines()[-1])
+                self.assertLessEqual(max(map(len, text.splitlines())), 80)
+                self.assertLess(text.index("\nExamples:\n") if name else 0, 400)
+                self.assertLessEqual(len(text), len(full))
+                self.assertEqual(full, self.run_it(*arguments, "--help"))
+        self.assertLess(len(self.run_it("convert", "-h").splitlines()), 90)
+
     def test_second_columns_stay_below_each_other(self):
         lines = self.run_it("create", "--help").splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("json        One object"))
@@ -199,7 +212,8 @@ Options:
       --all FOLDER            Write all pages into a folder instead
   -o, --output FILE           Output file (default: standard output)
       --no-clobber            Refuse to replace a file that exists
-  -h, --help                  Print this help
+  -h                          Print a short help
+      --help                  Print this help
 
 Examples:
   tfrecord man index | man -l -

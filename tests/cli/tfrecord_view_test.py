@@ -9,6 +9,7 @@ import pty
 import re
 import struct
 import subprocess
+import time
 import unittest
 import zlib
 
@@ -330,6 +331,33 @@ class Written(ViewTest):
                                       "page.html\n")
         self.assertTrue(self.page("a").startswith("<!doctype html>"))
         self.assertTrue(self.page("a").endswith("</html>\n"))
+
+    def view(self, *arguments):
+        """With only `bin` in the path."""
+        return subprocess.run([PROGRAM, "view", *arguments], capture_output=True, text=True,
+                              cwd=self.folder, timeout=60, check=False,
+                              env={"PATH": str(self.folder / "bin")})
+
+    def test_opens_it_in_the_browser(self):
+        self.write("a", named_example({"n": [1]}))
+        result = self.view("a", "-o", "page.html", "--open")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("page.html: the page is written, and there is no xdg-open", result.stderr)
+        self.assertTrue((self.folder / "page.html").exists())
+        browser = self.folder / "bin" / "xdg-open"
+        browser.parent.mkdir()
+        browser.write_text('#!/bin/sh\necho "$1" > shown.part; echo noise\n'
+                           '/bin/mv shown.part shown\n')
+        browser.chmod(0o755)
+        result = self.view("a", "-o", "-page.html", "--open")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        shown = self.folder / "shown"
+        for _ in range(600):  # it isn't waited for
+            if shown.exists():
+                break
+            time.sleep(0.1)
+        self.assertEqual(shown.read_text(), "./-page.html\n")
+        self.assertEqual(self.view("a", "--open").returncode, 2)
 
     def test_no_terminal_is_flooded(self):
         self.write("a", named_example({"n": [1]}))

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/example/example_builder.h"
+#include "recordpipe/image/decode_image.h"
+#include "recordpipe/image/encode_png.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {
@@ -79,6 +81,23 @@ TEST_F(FindsTest, NamesEveryFormatThatCame) {
   find(finder, file("\xff\xfe\xfd\xfc"));
   EXPECT_EQ(finder.how(),
             "gif, jpeg and webp files, as they are; raw pixels, 2 x 2 x 1; as --shape says");
+}
+
+TEST_F(FindsTest, ReducesLargeFiles) {
+  const auto png = [](size_t height, size_t width) {
+    const std::vector<std::byte> file =
+        encode_png(std::vector<uint8_t>(height * width, 9), height, width, 1);
+    return ExampleBuilder().set_bytes("image", std::as_bytes(std::span(file)));
+  };
+  ImageFinder finder({.thumbnail = 30});
+  const auto small = find(finder, png(30, 45));
+  EXPECT_EQ(image_info(small.value().file).width, 45u);
+  EXPECT_EQ(finder.how(), "png files, as they are");
+  const auto large = find(finder, png(60, 90));
+  EXPECT_EQ(image_info(large.value().file).height, 30u);
+  EXPECT_EQ(image_info(large.value().file).width, 45u);
+  EXPECT_EQ(large.value().width, 90u);  // that of the record
+  EXPECT_EQ(finder.how(), "png files, large ones reduced to 30 pixels");
 }
 
 TEST_F(FindsTest, TakesTextForNoImage) {

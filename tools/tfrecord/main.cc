@@ -79,14 +79,22 @@ constexpr size_t kMaxEdits = 2;
 
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : parser_("tfrecord") {
   parser_.set_version(fmt::format("tfrecord {}", RECORDPIPE_VERSION));
-  parser_.set_help([] { return help_text(all_command_texts()); });
+  // The first of both counts; what follows -- is a file.
+  const auto end = std::ranges::find(arguments, "--");
+  const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
+    return argument == "-h" || argument == "--help";
+  });
+  const HelpLength length = help != end && *help == "-h" ? HelpLength::brief : HelpLength::full;
+  parser_.set_help([length] { return help_text(all_command_texts(), length); });
   for (const Command& command : all_commands()) {
     auto app = std::make_unique<CommandApp>(command.name, command.summary);
     parser_.add_subcommand(*app);
     // The options of all commands would take a fifth of the time of a start.
     const bool may_run = std::ranges::find(arguments, command.name) != arguments.end();
     CommandAction run = may_run ? command.define(*app) : nullptr;
-    app->set_help([command, app = app.get()] { return help_text(command_text(command, *app)); });
+    app->set_help([command, app = app.get(), length] {
+      return help_text(command_text(command, *app), length);
+    });
     commands_.push_back({std::move(app), std::move(run)});
   }
 }

@@ -32,6 +32,32 @@ struct NewImages {
   bool changed = false;
 };
 
+Resizer& resizer() {
+  thread_local Resizer own;
+  return own;
+}
+
+std::vector<std::byte> resized(const DecodedImage& image, const ImageSize& from,
+                               const ImageSize& to, const ImageInfo& info, int quality) {
+  const auto pixels = resizer().resize(image.pixels, image.channels, Resized::whole(from, to));
+  if (info.format != ImageFileFormat::jpeg) {
+    return encode_png(pixels, to.height, to.width, image.channels);
+  }
+  return encode_jpeg(pixels, to.height, to.width, image.channels,
+                     {.quality = quality, .orientation = info.orientation});
+}
+
+std::vector<std::byte> resized_png16(const DecodedImage& image, const ImageSize& from,
+                                     const ImageSize& to) {
+  std::vector<uint16_t> pixels;
+  const auto values =
+      resizer().resize_to_floats(image.pixels16, image.channels, Resized::whole(from, to));
+  for (const float value : values) {
+    pixels.push_back(static_cast<uint16_t>(std::clamp(std::nearbyint(value), 0.0f, 65535.0f)));
+  }
+  return encode_png(pixels, to.height, to.width, image.channels);
+}
+
 class ImageEdit {
  public:
   explicit ImageEdit(ImageResizing resizing) : resizing_(std::move(resizing)) {}
@@ -100,57 +126,38 @@ class ImageEdit {
 
   // Replaces an encoded image by a smaller one in `images`, unless it is small enough.
   void resize(Bytes& file, NewImages& images) const {
-    const ImageInfo info = image_info(file);
-    if (info.format != ImageFileFormat::jpeg && info.format != ImageFileFormat::png) {
-      throw Error({.kind = ErrorKind::unsupported,
-                   .reason = "a " + std::string(to_string(info.format)) +
-                             " image, which can't be written in its format",
-                   .hint = "JPEG and PNG images are resized"});
-    }
-    if (std::min(info.height, info.width) <= resizing_.short_side) return;
-    thread_local ImageDecoder decoder8, decoder16({.bits = 16});
-    const bool is_deep = info.bits_per_channel == 16;
-    const DecodedImage& image = (is_deep ? decoder16 : decoder8).decode(file);
-    const ImageSize from{image.height, image.width};
-    const ImageSize to = size_of_short_side(from, resizing_.short_side);
-    images.files.push_back(is_deep ? resized_png16(image, from, to)
-                                   : resized(image, from, to, info));
+    auto smaller = smaller_image(file, resizing_.short_side, resizing_.quality);
+    if (!smaller) return;
+    images.files.push_back(std::move(smaller->file));
     file = images.files.back();
-    images.old_size = from;
-    images.new_size = to;
+    images.old_size = smaller->old_size;
+    images.new_size = smaller->size;
     images.changed = true;
-  }
-
-  std::vector<std::byte> resized(const DecodedImage& image, const ImageSize& from,
-                                 const ImageSize& to, const ImageInfo& info) const {
-    const auto pixels = resizer().resize(image.pixels, image.channels, Resized::whole(from, to));
-    if (info.format != ImageFileFormat::jpeg) {
-      return encode_png(pixels, to.height, to.width, image.channels);
-    }
-    return encode_jpeg(pixels, to.height, to.width, image.channels,
-                       {.quality = resizing_.quality, .orientation = info.orientation});
-  }
-
-  static std::vector<std::byte> resized_png16(const DecodedImage& image, const ImageSize& from,
-                                              const ImageSize& to) {
-    std::vector<uint16_t> pixels;
-    const auto values =
-        resizer().resize_to_floats(image.pixels16, image.channels, Resized::whole(from, to));
-    for (const float value : values) {
-      pixels.push_back(static_cast<uint16_t>(std::clamp(std::nearbyint(value), 0.0f, 65535.0f)));
-    }
-    return encode_png(pixels, to.height, to.width, image.channels);
-  }
-
-  static Resizer& resizer() {
-    thread_local Resizer own;
-    return own;
   }
 
   ImageResizing resizing_;
 };
 
 }  // namespace
+
+std::optional<SmallerImage> smaller_image(std::span<const std::byte> file, size_t short_side,
+                                          int quality) {
+  const ImageInfo info = image_info(file);
+  if (info.format != ImageFileFormat::jpeg && info.format != ImageFileFormat::png) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a " + std::string(to_string(info.format)) +
+                           " image, which can't be written in its format",
+                 .hint = "JPEG and PNG images are resized"});
+  }
+  if (std::min(info.height, info.width) <= short_side) return std::nullopt;
+  thread_local ImageDecoder decoder8, decoder16({.bits = 16});
+  const bool is_deep = info.bits_per_channel == 16;
+  const DecodedImage& image = (is_deep ? decoder16 : decoder8).decode(file);
+  const ImageSize from{image.height, image.width};
+  const ImageSize to = size_of_short_side(from, short_side);
+  return SmallerImage{
+      is_deep ? resized_png16(image, from, to) : resized(image, from, to, info, quality), from, to};
+}
 
 FeatureEdit resize_images(const ImageResizing& resizing) {
   require(resizing.short_side > 0 && resizing.short_side <= kMaxResizedSide,

@@ -47,6 +47,7 @@ pid_t start_child(std::vector<std::string> command, const ChildOptions& options)
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, options.input, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, options.output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, options.error, STDERR_FILENO);
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);

@@ -13,9 +13,10 @@
 namespace recordpipe {
 
 struct ChildOptions {
-  // Descriptors that become standard input and output; default: those of this program.
+  // Descriptors that become standard input, output and error; default: those of this program.
   int input = STDIN_FILENO;
   int output = STDOUT_FILENO;
+  int error = STDERR_FILENO;
   char* const* environment = environ;
   // Ctrl-C on a terminal doesn't reach the program.
   bool own_group = false;

@@ -33,6 +33,15 @@ their order. --where and --limit select records: a feature that is named, but th
 an error, or a note where not all records were read. Selecting nothing is no failure (exit status 0),
 except for grep, whose answer it is.)";
 
+const std::string kFirstExamples = R"(Examples:
+  tfrecord info 'train-*'                     # how many records, of what kind
+  tfrecord head -3 train.tfrecord             # the first ones
+  tfrecord verify 'train-*'                   # whether they are intact
+  tfrecord view train.tfrecord -o page.html   # their images
+  tfrecord create photos/ -o train.tfrecord   # from a folder of images
+  tfrecord convert 'in/*' -o out/train --shards 64 --shuffle
+)";
+
 }  // namespace
 
 std::string CommandText::usage() const {
@@ -52,7 +61,8 @@ CommandText command_text(const Command& command, const ArgumentParser& app) {
     (facts.is_argument ? text.arguments : text.options).push_back(std::move(facts));
   }
   // Last, because the command's own options are needed more often.
-  text.options.push_back({.names = {"-h", "--help"}, .description = "Print this help"});
+  text.options.push_back({.names = {"-h"}, .description = "Print a short help"});
+  text.options.push_back({.names = {"--help"}, .description = "Print this help"});
   return text;
 }
 
@@ -184,9 +194,27 @@ std::string rows(const std::string& title, const std::vector<OptionFacts>& optio
   return text;
 }
 
+// What comes first in the description.
+std::string brief_row(const OptionFacts& option) {
+  std::string text = option.description;
+  for (const std::string_view end : {"\n", ". ", "; ", " ("}) {
+    text.resize(std::min(text.size(), text.find(end)));
+  }
+  return row(left_side(option), text);
+}
+
+std::string brief_text(const CommandText& command) {
+  std::string text = "Usage: " + command.usage() + "\n\n" +
+                     wrapped(command.summary + ".", kWidth, "") + "\nExamples:\n" +
+                     command.examples + "\n\nOptions:\n";
+  for (const OptionFacts& option : command.options) text += brief_row(option);
+  return text + "\n\"tfrecord " + command.name + " --help\" describes them, and what is done.\n";
+}
+
 }  // namespace
 
-std::string help_text(const CommandText& command) {
+std::string help_text(const CommandText& command, HelpLength length) {
+  if (length == HelpLength::brief) return brief_text(command);
   std::string text =
       "Usage: " + command.usage() + "\n\n" + wrapped(command.summary + ".", kWidth, "");
   if (!command.description.empty()) text += "\n" + wrapped(command.description, kWidth, "");
@@ -197,16 +225,21 @@ std::string help_text(const CommandText& command) {
   return text + "\nExamples:\n" + command.examples + "\n";
 }
 
-std::string help_text(const std::vector<CommandText>& commands) {
+std::string help_text(const std::vector<CommandText>& commands, HelpLength length) {
+  const bool is_brief = length == HelpLength::brief;
   std::string text = "Usage: tfrecord COMMAND [OPTIONS] [FILE...]\n\n" +
-                     wrapped(program_description(), kWidth, "") + "\nCommands:\n";
+                     (is_brief ? kFirstExamples : wrapped(program_description(), kWidth, "")) +
+                     "\nCommands:\n";
   for (const CommandText& command : commands) {
     std::string left = "  " + command.name;
     left.resize(std::max<size_t>(left.size() + 2, 14), ' ');
     text += left + command.summary + "\n";
   }
-  text += "\nOptions:\n" + row("  -h, --help", "Print this help") +
-          row("      --version", "Print the version");
+  if (is_brief) {
+    return text + "\n\"tfrecord COMMAND -h\" gives examples, \"tfrecord --help\" says more.\n";
+  }
+  text += "\nOptions:\n" + row("  -h", "Print a short help") +
+          row("      --help", "Print this help") + row("      --version", "Print the version");
   return text + "\n" + wrapped("Exit status: " + exit_statuses(kAnswersNo), kWidth, "");
 }
 

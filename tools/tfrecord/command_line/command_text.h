@@ -49,8 +49,13 @@ std::vector<TextBlock> text_blocks(const std::string& text);
 // refilled; the second column of rows stays aligned.
 std::string wrapped(const std::string& text, size_t width, const std::string& indent);
 
-std::string help_text(const CommandText& command);
+enum class HelpLength {
+  brief,  // -h: examples, and a line for each option
+  full,   // --help
+};
+
+std::string help_text(const CommandText& command, HelpLength length);
 // The help of the program itself, with one line per command.
-std::string help_text(const std::vector<CommandText>& commands);
+std::string help_text(const std::vector<CommandText>& commands, HelpLength length);
 
 }  // namespace recordpipe

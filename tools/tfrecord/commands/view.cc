@@ -17,6 +17,7 @@
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/browser.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
@@ -42,7 +43,9 @@ struct ViewArguments {
   std::string sampling = "first";
   size_t limit = 1000;
   size_t max_bytes = size_t{24} << 20;
+  size_t thumbnails = 256;
   bool json = false;
+  bool opens = false;
 };
 
 // Reads the records once, and writes the page.
@@ -53,7 +56,8 @@ class View {
         context_(context),
         images_({.feature = arguments.image,
                  .pixels = pixel_options(arguments.pixels),
-                 .largest = arguments.max_bytes / 8}),
+                 .largest = arguments.max_bytes / 8,
+                 .thumbnail = arguments.thumbnails}),
         labels_(arguments.label, read_label_names(context.files, arguments.labels)),
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
                 arguments.max_bytes),
@@ -64,8 +68,11 @@ class View {
   }
 
   ExitCode run() {
+    if (arguments_.output == "-" && arguments_.opens) {
+      throw UsageError("--open opens a file: give -o page.html");
+    }
     if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
-      throw UsageError("a page is not printed on a terminal: give -o page.html");
+      throw UsageError("a page is not printed on a terminal: give -o page.html --open");
     }
     check_json_summary(arguments_.json, arguments_.output);
     Output out(context_, arguments_.output);  // fails early, before hours of reading
@@ -100,6 +107,7 @@ class View {
       print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
                                           printable(arguments_.output)));
     }
+    if (arguments_.opens) open_in_browser(arguments_.output);
     return exit_code_;
   }
 
@@ -220,7 +228,8 @@ constexpr char kViewDescription[] =
 images), each record's features, and histograms and counts of all values. It is a single file, and
 makes no network requests: its content security policy forbids them.
 
-PNG, JPEG, GIF, BMP and WebP files are embedded unchanged. Raw pixels (uint8) become PNG files.
+PNG, JPEG, GIF, BMP and WebP files are embedded unchanged, but large PNG and JPEG images as
+--thumbnails. Raw pixels (uint8) become PNG files.
 Their shape comes from --shape, or from the record's height and width, or it is guessed from their
 number (3072 bytes are 32x32x3). The layout, planar or interleaved, is guessed from the first image:
 the one in which it is smoother. The page lists all guesses.
@@ -240,7 +249,7 @@ Command view_command() {
       .name = "view",
       .summary = "Makes one HTML page of the records, images first",
       .description = kViewDescription,
-      .examples = R"(  tfrecord view train.tfrecords -o page.html
+      .examples = R"(  tfrecord view train.tfrecords -o page.html --open
   tfrecord view pets.tfrecords --labels cat,dog,hamster -o page.html
   tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
@@ -265,6 +274,12 @@ Command view_command() {
             .transform(byte_size())
             .type_name("BYTES")
             .default_text("24MiB");
+        app.add_option("--thumbnails", arguments->thumbnails,
+                       "Length of the shorter side that larger JPEG and PNG images get; 0: they "
+                       "are shown as they are")
+            .check(whole_number(0, 4096))
+            .type_name("PIXELS")
+            .show_default();
         app.add_option(
                "--image", arguments->image,
                fmt::format(
@@ -282,6 +297,7 @@ Command view_command() {
                       "Names of labels 0, 1, ...: separated by commas, or a file with one per line")
             .type_name("NAMES_OR_FILE");
         add_output(app, arguments->output, [] { return "html"; });
+        app.add_flag("--open", arguments->opens, "Show the page in the browser");
         add_json_summary(app, arguments->json);
         return
             [arguments](const CommandContext& context) { return View(*arguments, context).run(); };

@@ -10,6 +10,7 @@
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/toolkit/image_format.h"
 #include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/resize_images.h"
 #include "recordpipe/toolkit/usual_features.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -65,7 +66,11 @@ std::string ImageFinder::how() const {
     const bool is_last = format == *file_formats_.rbegin();
     how.append(how.empty() ? "" : is_last ? " and " : ", ").append(format);
   }
-  if (!how.empty()) how += " files, as they are";
+  if (is_reduced_) {
+    how += fmt::format(" files, large ones reduced to {} pixels", options_.thumbnail);
+  } else if (!how.empty()) {
+    how += " files, as they are";
+  }
   const std::string pixels = pixels_.how();
   if (pixels.empty()) return how;
   return how + (how.empty() ? "" : "; ") + "raw pixels, " + pixels;
@@ -83,8 +88,11 @@ std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
   // (Text may have the size of an image by chance.)
   if (!is_file && !feature_ && !options_.pixels.shape && is_text(*value)) return std::nullopt;
   found_any_ = true;
+  if (is_file) {
+    FoundImage image = file_image(format, *value);
+    return image.file.size() > options_.largest ? too_large(image.file.size()) : image;
+  }
   if (value->size() > options_.largest) return too_large(value->size());
-  if (is_file) return file_image(format, *value);
   return FoundImage{.type = "image/png",
                     .file = pixels_.png(*value, *shape),
                     .height = shape->pixels.height,
@@ -99,6 +107,11 @@ FoundImage ImageFinder::file_image(std::string_view format, std::span<const std:
     const ImageInfo info = image_info(file);
     image.height = info.height;
     image.width = info.width;
+    if (options_.thumbnail == 0) return image;
+    if (auto smaller = smaller_image(file, options_.thumbnail)) {
+      image.file = std::move(smaller->file);
+      is_reduced_ = true;
+    }
   } catch (const Error& error) {
     return {.problem = error.what()};
   }

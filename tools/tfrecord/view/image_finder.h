@@ -20,6 +20,9 @@ struct ImageFinderOptions {
   std::string feature = {};
   PixelOptions pixels = {};          // given properties of raw pixels
   size_t largest = size_t{3} << 20;  // larger images (files or pixels) are not shown
+  // The shorter side of larger JPEG and PNG files is reduced to so many pixels; 0: they are shown
+  // as they are.
+  size_t thumbnail = 0;
 };
 
 // A record's image for the browser.
@@ -46,8 +49,9 @@ class ImageFinder {
   bool feature_is_usual() const;
   // Whether any record had an image, even one that can't be shown.
   bool found_any() const { return found_any_; }
-  // A description of the images: "jpeg and png files, as they are", "raw pixels, 32 x 32 x 3,
-  // planar (chw); guessed from …", or both. "" before the first image that is shown.
+  // A description of the images: "jpeg and png files, as they are" (or "reduced to 256 pixels"),
+  // "raw pixels, 32 x 32 x 3, planar (chw); guessed from …", or both. "" before the first image
+  // that is shown.
   std::string how() const;
   // The closest mismatch in the first record that has one but no image: "feature x has 5 bytes, not
   // the 3072 of 32x32x3". Text is a mismatch only if its feature was given. "" if there is none.
@@ -62,6 +66,7 @@ class ImageFinder {
   std::optional<std::string> feature_;
   PixelGuess pixels_;
   std::set<std::string, std::less<>> file_formats_;
+  bool is_reduced_ = false;  // any file
   bool found_any_ = false;
   std::string misfit_;
 };

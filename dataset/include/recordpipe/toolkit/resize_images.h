@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "recordpipe/image/image_size.h"
 #include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
@@ -35,5 +38,15 @@ struct ImageResizing {
 // decode_image(), and Error{unsupported} for an image that is neither JPEG nor PNG, or a PNG with
 // 16 bits per channel. Throws Error{invalid_argument} for a short side of 0 and another quality.
 FeatureEdit resize_images(const ImageResizing& resizing);
+
+struct SmallerImage {
+  std::vector<std::byte> file;
+  ImageSize old_size;
+  ImageSize size;
+};
+// What resize_images() makes of one image: nothing if its shorter side is at most `short_side`.
+// Throws the errors of decode_image(), and Error{unsupported} as the edit does.
+std::optional<SmallerImage> smaller_image(std::span<const std::byte> file, size_t short_side,
+                                          int quality = 90);
 
 }  // namespace recordpipe
