@@ -255,8 +255,9 @@ TEST_F(InputLifetime, KeepsNothingOfStreams) {
   GTEST_SKIP() << "sanitizers have a heap of their own";
 #endif
   const auto open = [](const std::string& path) { return tfrecord_files({path}); };
-  auto iterator = from_vector(compressed_).interleave(open, 4).repeat(300).iterate();
-  // The least of 20 passes: how many inputs are open at the end of one depends on the threads.
+  auto iterator = from_vector(compressed_).interleave(open, 4).repeat(900).iterate();
+  // The least of 20 passes: how many inputs are open at the end of one depends on the threads, also
+  // under load, where it differs by a few: far less than what so many closed ones would keep.
   const auto heap_after = [&](int passes) {
     size_t least = SIZE_MAX;
     for (int pass = 0; pass < passes; ++pass) {
@@ -267,8 +268,8 @@ TEST_F(InputLifetime, KeepsNothingOfStreams) {
     return least;
   };
   const size_t before = heap_after(100);
-  const size_t after = heap_after(200);
-  EXPECT_LT(after, before + 100'000) << "more than 80 bytes for each input that was closed";
+  const size_t after = heap_after(800);
+  EXPECT_LT(after, before + 400'000) << "more than 80 bytes for each input that was closed";
 }
 
 }  // namespace
