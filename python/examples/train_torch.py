@@ -21,7 +21,7 @@ from torch import nn
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)  # of CIFAR-10's training images
 
 
-def dataset(paths: str, batch_size: int) -> rp.Dataset:
+def records(paths: str) -> rp.Dataset:
     return (
         rp.tfrecords(paths)
         .parse(
@@ -35,8 +35,6 @@ def dataset(paths: str, batch_size: int) -> rp.Dataset:
         .pad_crop_flip("image", 4, seed=7)
         .normalize("image", MEAN, STD, scale=1 / 255)
         .image_format("image", "float32", layout="NCHW")
-        .batch(batch_size, drop_remainder=True)
-        .prefetch()
     )
 
 
@@ -70,7 +68,8 @@ def main() -> None:
     torch.manual_seed(1)
     model = network().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    loader = rpt.Loader(dataset(options.paths, options.batch_size), pin_memory=device == "cuda")
+    batches = records(options.paths).batch(options.batch_size, drop_remainder=True).prefetch()
+    loader = rpt.Loader(batches, pin_memory=device == "cuda")
     parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "loader": loader}
     if os.path.exists(options.checkpoint):
         saved = torch.load(options.checkpoint)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -127,6 +128,35 @@ class Examples(FilesTest):
         a, b = (torch.load(path)["model"] for path in (whole, parts))
         for name in a:
             self.assertTrue(torch.equal(a[name], b[name]), name)
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "torch is not installed")
+    def test_ddp_goes_on_with_another_number_of_processes(self):
+        import torch
+
+        arguments = self.train, "--batch-size", 24, "--epochs", 2, "--save-every", 100
+        whole, parts = self.folder / "whole.pt", self.folder / "parts.pt"
+
+        def run(processes, *more):
+            ended = subprocess.run(
+                [
+                    *(sys.executable, "-B", "-m", "torch.distributed.run", "--standalone"),
+                    *(f"--nproc-per-node={processes}", EXAMPLES / "train_ddp.py"),
+                    *map(str, (*arguments, *more)),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=300,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            return ended.stdout.splitlines()
+
+        run(1, "--checkpoint", whole)
+        run(3, "--checkpoint", parts, "--stop-after", 6)  # 10 in an epoch
+        self.assertEqual(run(2, "--checkpoint", parts)[0], "resumed in epoch 0")
+        a, b = (torch.load(path)["model"] for path in (whole, parts))
+        for name in a:  # but for the order of sums
+            torch.testing.assert_close(a[name], b[name], rtol=1e-4, atol=1e-5)
 
 
 if __name__ == "__main__":
