@@ -136,7 +136,7 @@ struct Part {
 
 struct EpisodeFiles::State {
   std::vector<StepLeaf> leaves;
-  std::vector<std::unique_ptr<const EpisodeFile>> files;
+  std::vector<std::shared_ptr<const EpisodeFile>> files;
   std::vector<Part> parts;  // without empty ones
   uint64_t fingerprint = 0;
 
@@ -186,9 +186,31 @@ std::shared_ptr<const EpisodeFiles> EpisodeFiles::open(const std::vector<Episode
     const auto [at, is_new] = numbers.try_emplace(slice.path, state->files.size());
     if (is_new) {
       state->files.push_back(
-          std::make_unique<EpisodeFile>(file_system, slice.path, state->leaves, options));
+          std::make_shared<EpisodeFile>(file_system, slice.path, state->leaves, options));
     }
     state->add(at->second, slice);
+  }
+  return std::shared_ptr<const EpisodeFiles>(new EpisodeFiles(std::move(state)));
+}
+
+std::shared_ptr<const EpisodeFiles> EpisodeFiles::chosen(std::span<const uint64_t> episodes) const {
+  auto state = std::make_unique<State>();
+  state->leaves = state_->leaves;
+  state->files = state_->files;
+  for (size_t i = 0; i < episodes.size();) {
+    StepPlace first;
+    uint64_t count = 0;  // of the episodes that follow each other in one file
+    for (; i < episodes.size(); ++i, ++count) {
+      if (episodes[i] >= this->episodes()) {
+        throw Error({.kind = ErrorKind::invalid_argument,
+                     .reason = "there is no episode " + std::to_string(episodes[i]) +
+                               ": there are " + std::to_string(this->episodes())});
+      }
+      const StepPlace place = episode(episodes[i]);
+      if (count == 0) first = place;
+      if (place.file != first.file || place.record != first.record + count) break;
+    }
+    state->add(first.file, {.path = {}, .first = first.record, .end = first.record + count});
   }
   return std::shared_ptr<const EpisodeFiles>(new EpisodeFiles(std::move(state)));
 }

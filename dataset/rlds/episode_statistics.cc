@@ -198,7 +198,7 @@ EpisodeStatistics episode_statistics(const StepReader& reader,
   }
   if (auto kept = load_statistics(file_system, reader, hash)) return *std::move(kept);
   EpisodeStatistics computed = Computation(reader, options).run();
-  keep_statistics(file_system, reader, hash, computed);
+  keep_statistics(file_system, reader, hash, computed, options.kept);
   return computed;
 }
 

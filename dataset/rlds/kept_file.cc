@@ -35,11 +35,14 @@ std::vector<std::string> kept_paths(const std::string& path) {
 }
 
 void keep_file(FileSystem& file_system, const std::string& path,
-               const std::function<void(const std::string&)>& save) {
+               const std::function<void(const std::string&)>& save,
+               const std::function<void(const std::string&)>& kept) {
   for (const std::string& place : kept_paths(path)) {
     try {
       if (place != path) file_system.make_directories(parent_directory(place));
-      return save(place);
+      save(place);
+      if (kept) kept(place);
+      return;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::busy) return;  // another process keeps the same file there
       // The next place may work.

@@ -15,10 +15,12 @@ namespace recordpipe::rlds {
 // absolute path and the file's own name. Only the first without XDG_CACHE_HOME and HOME.
 std::vector<std::string> kept_paths(const std::string& path);
 
-// Calls save(path) for the first of kept_paths(path) where it works. Nothing is kept if no folder
-// can be written, or if another process is writing the same file.
+// Calls save(path) for the first of kept_paths(path) where it works, and then kept(path), unless it
+// is null. Nothing is kept if no folder can be written, or if another process is writing the same
+// file.
 void keep_file(FileSystem& file_system, const std::string& path,
-               const std::function<void(const std::string&)>& save);
+               const std::function<void(const std::string&)>& save,
+               const std::function<void(const std::string&)>& kept);
 
 std::string hexadecimal(uint64_t number);  // 16 digits
 

@@ -156,13 +156,15 @@ std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const 
 }
 
 void keep_statistics(FileSystem& file_system, const StepReader& reader, uint64_t hash,
-                     const EpisodeStatistics& statistics) {
+                     const EpisodeStatistics& statistics,
+                     const std::function<void(const std::string& path)>& kept) {
   const std::string text = encode(statistics, hexadecimal(hash));
-  keep_file(file_system, path_of(reader, hash), [&](const std::string& place) {
+  const auto save = [&](const std::string& place) {
     AtomicFile file(file_system, place);
     file.write(std::as_bytes(std::span(text)));
     file.commit();
-  });
+  };
+  keep_file(file_system, path_of(reader, hash), save, kept);
 }
 
 }  // namespace recordpipe::rlds

@@ -18,8 +18,9 @@ LeftOutValues left_out_of(const EpisodeFiles& files, uint64_t episode, uint64_t 
 // data and options that the statistics depend on.
 std::optional<EpisodeStatistics> load_statistics(FileSystem& file_system, const StepReader& reader,
                                                  uint64_t hash);
-// Keeps nothing if no folder can be written.
+// Keeps nothing if no folder can be written. `kept`: see EpisodeStatisticsOptions.
 void keep_statistics(FileSystem& file_system, const StepReader& reader, uint64_t hash,
-                     const EpisodeStatistics& statistics);
+                     const EpisodeStatistics& statistics,
+                     const std::function<void(const std::string& path)>& kept);
 
 }  // namespace recordpipe::rlds

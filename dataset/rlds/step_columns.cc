@@ -72,6 +72,7 @@ class Resolver {
     for (const auto& [key, offsets] : options_.offsets) set_window(key, offsets);
     for (size_t i = 0; i < out_.columns.size(); ++i) set_ragged(i);
     describe();
+    out_.steps = steps_;
     return std::move(out_);
   }
 

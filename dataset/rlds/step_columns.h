@@ -28,6 +28,7 @@ struct ColumnSource {
 };
 
 struct ResolvedColumns {
+  std::string steps;             // the name of the Dataset feature
   std::vector<StepLeaf> leaves;  // all that an index can have, not only those of the columns
   std::vector<StepColumn> columns;
   std::vector<ColumnSource> sources;  // of the columns

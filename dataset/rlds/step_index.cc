@@ -304,7 +304,9 @@ StepIndex find_step_index(FileSystem& file_system, const RandomAccessFile& file,
     }
   }
   StepIndex index = StepIndex::scan(file, leaves, options);
-  keep_file(file_system, path, [&](const std::string& place) { index.save(file_system, place); });
+  keep_file(
+      file_system, path, [&](const std::string& place) { index.save(file_system, place); },
+      options.kept);
   return index;
 }
 

@@ -8,6 +8,8 @@
 #include "dataset/rlds/step_columns.h"
 #include "dataset/rlds/step_values.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/example/example_builder.h"
+#include "recordpipe/example/feature_values.h"
 #include "recordpipe/rlds/steps.h"
 
 namespace recordpipe::rlds {
@@ -29,6 +31,34 @@ struct StepReader::State {
     return parse_unit(row.record.data, resolved.leaves, leaf, row.place.steps, number, scratch);
   }
 
+  // Sets the feature of a leaf of the episode.
+  void set_leaf(const Row& row, size_t number, ExampleBuilder& example) const {
+    const StepLeaf& leaf = resolved.leaves[number];
+    std::deque<std::vector<std::byte>> scratch;  // units are valid until the feature is set
+    if (leaf.kind == FeatureKind::bytes) {
+      std::vector<std::span<const std::byte>> values;
+      for (uint64_t i = 0; i < leaf.values; ++i) {
+        values.push_back(unit(row, number, i, scratch.emplace_back()));
+      }
+      example.set_bytes_list(leaf.key, values);
+      return;
+    }
+    const std::span<const std::byte> packed = unit(row, number, 0, scratch.emplace_back());
+    if (leaf.kind == FeatureKind::floats) {
+      std::vector<float> values(packed.size() / sizeof(float));
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = load_float(packed.data() + i * sizeof(float));
+      }
+      example.set_floats(leaf.key, values);
+    } else {
+      std::vector<int64_t> values;
+      for (WireReader reader(packed); !reader.done();) {
+        values.push_back(static_cast<int64_t>(reader.read_varint()));
+      }
+      example.set_int64s(leaf.key, values);
+    }
+  }
+
   // The step of an offset; nothing before the first and after the last one.
   static std::optional<uint64_t> existing(const Row& row, int64_t offset) {
     const int64_t step = static_cast<int64_t>(row.place.step) + offset;
@@ -47,7 +77,31 @@ StepReader::StepReader(const tfds::Feature& features, const std::vector<EpisodeS
   state_ = std::move(state);
 }
 
+StepReader::StepReader(std::unique_ptr<const State> state) : state_(std::move(state)) {}
 StepReader::~StepReader() = default;
+
+std::shared_ptr<const StepReader> StepReader::chosen(std::span<const uint64_t> episodes) const {
+  auto state = std::make_unique<State>(*state_);
+  state->files = state_->files->chosen(episodes);
+  return std::shared_ptr<const StepReader>(new StepReader(std::move(state)));
+}
+
+std::string StepReader::episode(uint64_t number) const {
+  const StepPlace place = files().episode(number);
+  const Row row{place, files().record(place)};
+  ExampleBuilder example;
+  example.set_int64(state_->resolved.steps, static_cast<int64_t>(place.steps));
+  for (size_t i = 0; i < state_->resolved.leaves.size(); ++i) {
+    const StepLeaf& leaf = state_->resolved.leaves[i];
+    if (!leaf.is_of_episode || leaf.is_ragged) continue;
+    try {
+      state_->set_leaf(row, i, example);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) throw;
+    }
+  }
+  return example.serialize();
+}
 
 const EpisodeFiles& StepReader::files() const { return *state_->files; }
 std::span<const StepColumn> StepReader::columns() const { return state_->resolved.columns; }

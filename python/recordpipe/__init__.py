@@ -105,14 +105,14 @@ if TYPE_CHECKING:
     )
     from recordpipe._tools.shard_jobs import FailedShard, ShardJobReport, WrittenShard
     from recordpipe._tools.shards import ShardResult, map_shards
-    from recordpipe._tools.statistics import (
+    from recordpipe._tools.statistics import stats
+    from recordpipe._tools.statistics_report import (
         BytesStats,
         Distribution,
         FeatureStats,
         Histogram,
         NumberStats,
         Stats,
-        stats,
     )
     from recordpipe._tools.toolkit import index, info, salvage, salvage_to_dir, verify
 __all__ = [
@@ -215,6 +215,7 @@ if not TYPE_CHECKING:
         "shard_jobs",
         "shards",
         "statistics",
+        "statistics_report",
         "toolkit",
     )
     _ADAPTERS = ("grain", "ray", "torch")

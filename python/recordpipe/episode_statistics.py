@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordpipe import _native as native
+from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe._plan.step_operators import Features, chosen_features, episodes_of
 from recordpipe.dataset import Dataset
 from recordpipe.progress import Progress, reported
@@ -56,7 +57,7 @@ class StepStatistics:
         return ((values - low) / (high - low + 1e-8) * 2 - 1).clip(-1, 1)
 
 
-class EpisodeStatistics(dict[str, StepStatistics]):
+class EpisodeStatistics(dict[str, StepStatistics], Report):
     """What :func:`episode_statistics` returns: a dict of :class:`StepStatistics` by name.
 
     Attributes:
@@ -68,9 +69,41 @@ class EpisodeStatistics(dict[str, StepStatistics]):
         self.episodes = episodes
         self.steps = steps
 
+    def to_json(self) -> str:
+        """A JSON object in the form of the ``dataset_statistics.json`` of Octo and OpenVLA.
+
+        Of each feature "mean", "std", "min", "max", "q01" and "q99", as lists of its shape, in
+        which null is an element without finite values; "num_transitions", "num_trajectories".
+        """
+        import json
+
+        fields = ("mean", "std", "min", "max", "q01", "q99")
+        document: dict[str, Any] = {
+            name: {each: _listed(getattr(one, each)) for each in fields}
+            for name, one in self.items()
+        }
+        document |= {"num_transitions": self.steps, "num_trajectories": self.episodes}
+        return json.dumps(document)
+
+    def _report(self) -> ReportTable:
+        rows = []
+        for name, one in self.items():
+            for at in np.ndindex(one.mean.shape):
+                low, q01, q99, high = (float(x[at]) for x in (one.min, one.q01, one.q99, one.max))
+                of_range = Bar((q99 - q01) / (high - low) if high > low else 0, "")
+                numbers = (float(one.mean[at]), float(one.std[at]), low, q01, q99, high)
+                place = f"{name}{list(at)}" if at else name
+                rows.append((place, *(f"{number:.4g}" for number in numbers), of_range))
+        columns = "feature", "mean", "std", "min", "q01", "q99", "max", "q01 to q99 of the range"
+        return ReportTable(f"{self.episodes:,} episodes, {self.steps:,} steps", columns, rows)
+
     def __repr__(self) -> str:
         names = ", ".join(self)
         return f"<EpisodeStatistics of {names}: {self.episodes} episodes, {self.steps} steps>"
+
+
+def _listed(values: Array) -> Any:
+    return np.where(np.isnan(values), np.array(None), values.astype(object)).tolist()
 
 
 def episode_statistics(
@@ -97,7 +130,8 @@ def episode_statistics(
         dataset: ``tfds(...)``: of the episodes of its split.
         features: as of :meth:`Dataset.steps`.
         keep: keeps the result in a file statistics-*.json in the folder (or in the user's cache, if
-            it can't be written), which is used from then on if the files have not changed.
+            it can't be written), which is used from then on if the files have not changed. A
+            warning names the file when it is made.
         threads: 0: one per available core.
         progress: as of :meth:`Dataset.steps`: of finding the steps.
     """

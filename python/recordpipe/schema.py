@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe.errors import error_of
 from recordpipe.features import (
     Feature,
@@ -129,7 +130,7 @@ _WITH_FEATURES = ("Example", "SequenceExample", "ExampleListWithContext")
 
 
 @dataclass(frozen=True, repr=False)
-class Schema:
+class Schema(Report):
     """The features of records. ``str(schema)`` is a table of them.
 
     Attributes:
@@ -230,6 +231,20 @@ class Schema:
                 'if they are Examples: parse(recordpipe.schema(paths, kind="example").features())'
             )
         raise error_of("unsupported", reason, hint)
+
+    def _report(self) -> ReportTable:
+        rows = [
+            (
+                shown_name(name),
+                one.kind,
+                Bar(one.share, f"{_percent(one.share)} of the records"),
+                _range(one.values, "value"),
+            )
+            for fields in (self.fields, self.list_fields)
+            for name, one in fields.items()
+        ]
+        title = f"{self.kind} of {counted(self.records, 'record')}"
+        return ReportTable(title, ("feature", "kind", "in", "values of a list"), rows)
 
     def __repr__(self) -> str:
         rows = [

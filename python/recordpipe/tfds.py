@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe._plan.source_plans import Tfds
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import path_of
@@ -231,7 +232,7 @@ class TfdsFeature:
 
 
 @dataclass(frozen=True)
-class TfdsInfo:
+class TfdsInfo(Report):
     """A data set, as dataset_info.json and features.json describe it.
 
     Attributes:
@@ -257,9 +258,25 @@ class TfdsInfo:
         _check_rounding(rounding)
         return native.tfds_ranges(self.folder, split, rounding)
 
-    def __repr__(self) -> str:
+    def _head(self) -> str:
         config = f"/{self.config}" if self.config else ""
-        lines = [f"<TfdsInfo {self.name}{config}/{self.version} in {self.folder}"]
+        return f"{self.name}{config}/{self.version} in {self.folder}"
+
+    def _report(self) -> ReportTable:
+        most = max(map(len, self.splits.values()), default=0)
+        rows = [
+            (
+                split.name,
+                Bar(len(split) / max(most, 1), f"{len(split):,} Examples"),
+                f"{len(split.files):,} files",
+            )
+            for split in self.splits.values()
+        ]
+        features = [(line, "", "") for line in self.features._lines()]
+        return ReportTable(self._head(), ("split", "", ""), [*rows, *features])
+
+    def __repr__(self) -> str:
+        lines = [f"<TfdsInfo {self._head()}"]
         for split in self.splits.values():
             lines.append(f"  {split.name}: {len(split)} Examples in {len(split.files)} files")
         feature = self.features._lines()

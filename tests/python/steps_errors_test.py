@@ -3,6 +3,7 @@
 import json
 import os
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -13,7 +14,7 @@ import rlds
 class Errors(rlds.StepsTest):
     def test_steps_follow_tfds_directly(self):
         for ds in (rp.tfds(self.data).shuffle(4), self.steps(), rp.from_list([1])):
-            with self.assertRaisesRegex(TypeError, r"directly behind tfds|episodes of tfds"):
+            with self.assertRaisesRegex(TypeError, r"behind tfds|episodes of tfds"):
                 ds.steps()
         with self.assertRaisesRegex(TypeError, "directly behind tfds"):
             rp.episode_statistics(self.steps(), ["action"])
@@ -51,6 +52,16 @@ class Errors(rlds.StepsTest):
             self.assertEqual(len(self.steps()), len(self.numbered))
             self.assertEqual(len(list((cache / "recordpipe/rlds").iterdir())), 1)
             self.assertEqual(len(self.steps()), len(self.numbered))
+
+    def test_a_warning_says_where_the_index_and_the_statistics_are_kept(self):
+        with self.assertWarnsRegex(UserWarning, r"are kept in .*arm-train.*\.steps and 1 more$"):
+            self.steps()
+        with self.assertWarnsRegex(UserWarning, r"statistics are kept in .*/statistics-.*\.json"):
+            rp.episode_statistics(rp.tfds(self.data), ["action"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the second time, nothing is new
+            self.steps()
+            rp.episode_statistics(rp.tfds(self.data), ["action"])
 
     def test_statistics_are_in_the_cache_if_the_folder_cant_be_written(self):
         def action():
@@ -129,10 +140,6 @@ class Errors(rlds.StepsTest):
             self.steps().decode_image("observation/image").image_format(
                 "observation/image", sizes="list"
             )
-
-    def test_steps_have_no_arrow_columns(self):
-        with self.assertRaises(rp.UnsupportedError):
-            self.steps().__arrow_c_stream__()
 
 
 if __name__ == "__main__":

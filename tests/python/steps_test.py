@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import pickle
 import random
 import unittest
@@ -97,6 +98,17 @@ class Scaling(unittest.TestCase):
         self.assertEqual((found.dtype, found.shape), (np.float32, (4, 1, 3)))
         expected = [[-1, -1, -1], [1, 1, -1], [0, 0, -1], [1, -1, -1]]
         np.testing.assert_allclose(found[:, 0], expected, atol=1e-6)
+
+
+class Json(unittest.TestCase):
+    def test_it_is_that_of_octo_and_openvla(self):
+        statistics = rp.StepStatistics(*(np.array([i, np.nan]) for i in range(6)))
+        document = json.loads(rp.EpisodeStatistics({"action": statistics}, 3, 40).to_json())
+        names = ("mean", "std", "min", "max", "q01", "q99")
+        expected = {name: [float(i), None] for i, name in enumerate(names)}
+        self.assertEqual(
+            document, {"action": expected, "num_transitions": 40, "num_trajectories": 3}
+        )
 
 
 class RaggedFeatures(FilesTest):

@@ -165,6 +165,15 @@ ArrayParts column_of(const FeatureListColumns& columns, size_t, const OutputFeat
   return list_of(list_of(array_of(column.values), column.step_splits), column.row_splits);
 }
 
+ArrayParts column_of(const rlds::StepBatch& batch, const OutputFeature& feature) {
+  if (is_block(feature.form)) {
+    return block_column(batch.array(feature.name).bytes.data(), batch.rows, feature);
+  }
+  const BytesArray& values = batch.bytes(feature.name);
+  return shaped({.length = values.size(), .buffers = {values.splits.data(), values.bytes.data()}},
+                batch.rows, feature.shape);
+}
+
 template <class Features>
 std::vector<Bits> presence_in(const Features& columns, const std::vector<OutputFeature>& features) {
   std::vector<Bits> presence;
@@ -192,6 +201,7 @@ void add_columns(const Features& columns, const std::vector<OutputFeature>& feat
 }  // namespace
 
 Presence presence_of(const ParsedBatch& batch, const ParseSpec& spec) {
+  if (spec.collator.steps()) return {};  // steps lack nothing
   if (!spec.collator.is_sequence()) return {presence_in(batch.example, spec.outputs), {}};
   return {presence_in(batch.sequence.context(), spec.outputs),
           presence_in(batch.sequence.feature_lists(), spec.feature_lists)};
@@ -207,6 +217,11 @@ void export_batch(std::unique_ptr<ParsedBatch> lent, std::shared_ptr<LeasePool> 
     add_columns(batch.sequence.context(), spec.outputs, std::move(presence.outputs), root);
     add_columns(batch.sequence.feature_lists(), spec.feature_lists,
                 std::move(presence.feature_lists), root);
+  } else if (spec.collator.steps()) {
+    root.length = batch.steps.rows;
+    for (const OutputFeature& column : spec.outputs) {
+      root.children.push_back(column_of(batch.steps, column));
+    }
   } else {
     root.length = batch.example.size();
     add_columns(batch.example, spec.outputs, std::move(presence.outputs), root);

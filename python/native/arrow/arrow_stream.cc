@@ -18,6 +18,7 @@
 
 #include "python/native/arrow/arrow_array.h"
 #include "python/native/arrow/arrow_schema.h"
+#include "python/native/arrow/arrow_steps.h"
 #include "python/native/dataset/unlisted.h"
 #include "python/native/interpreter/background_call.h"
 #include "python/native/interpreter/errors.h"
@@ -46,10 +47,16 @@ size_t fixed_row_bytes(const ParseSpec& spec) {
   return bytes;
 }
 
-Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
-  if (dataset.spec() && dataset.spec()->collator.steps()) {
-    throw Error({.kind = ErrorKind::unsupported, .reason = "rows of steps have no Arrow columns"});
+// The spec of a parsed dataset; that of steps with what become their columns.
+ParseSpec columns_of(const PythonDataset& dataset) {
+  ParseSpec spec = *dataset.spec();
+  if (const rlds::StepCollator* const steps = spec.collator.steps()) {
+    spec.outputs = step_columns(steps->reader());
   }
+  return spec;
+}
+
+Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
   if (dataset.spec() && dataset.spec()->collator.tfds()) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the nested elements of tfds() have no Arrow columns",
@@ -66,10 +73,15 @@ Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
                  .reason = "only parsed records, and batches of them, have Arrow columns",
                  .hint = "call parse() first, and no function in Python after it"});
   }
-  const size_t row_bytes = std::max<size_t>(fixed_row_bytes(*dataset.spec()), 1);
+  const size_t row_bytes = std::max<size_t>(fixed_row_bytes(columns_of(dataset)), 1);
   const size_t rows = std::clamp<size_t>(kMaxFixedBytes / row_bytes, 1, kMaxRows);
-  return std::get<Dataset<Record>>(dataset.elements())
-      .batch(rows, DropRemainder::no, dataset.spec()->collator);
+  const auto batched = [&](const auto& elements) {
+    return elements.batch(rows, DropRemainder::no, dataset.spec()->collator);
+  };
+  if (const auto* steps = std::get_if<Dataset<rlds::Step>>(&dataset.elements())) {
+    return batched(*steps);
+  }
+  return batched(std::get<Dataset<Record>>(dataset.elements()));
 }
 
 int errno_of(ErrorKind kind) {
@@ -137,7 +149,7 @@ void handle_signals() {
 class Stream {
  public:
   explicit Stream(const PythonDataset& dataset)
-      : batches_(batches_of(dataset)), spec_(*dataset.spec()) {}
+      : batches_(batches_of(dataset)), spec_(columns_of(dataset)) {}
   ~Stream() {
     // The threads of the pass exist in the process that began it only.
     if (pass_ && getpid() != process_) (void)pass_.release();
@@ -370,7 +382,7 @@ void release_stream(ArrowArrayStream* stream) {
 
 void export_schema(const PythonDataset& dataset, ArrowSchema& out) {
   batches_of(dataset);
-  export_schema(*dataset.spec(), out);
+  export_schema(columns_of(dataset), out);
 }
 
 void export_stream(const PythonDataset& dataset, ArrowArrayStream& out) {

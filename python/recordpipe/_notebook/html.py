@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from recordpipe._plan.execution_operators import WithOptions
 from recordpipe._plan.found_features import skipping_errors
 from recordpipe._plan.parse_operators import ParseOperator, features_of
 from recordpipe._plan.plan import Plan
-from recordpipe._plan.source_plans import Tfrecords
+from recordpipe._plan.source_plans import Tfds, Tfrecords
+from recordpipe._plan.step_operators import Steps
 from recordpipe.features import type_text
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 
-__all__ = ["html_repr", "text_repr"]
+__all__ = ["STYLE", "html_repr", "text_repr"]
 
 _ROWS = 5
 _COLUMNS = 24
@@ -33,7 +35,7 @@ _PLAN_LINES = 40
 _PLAN_COLUMNS = 160
 
 # Selectors of two classes, because those of JupyterLab for all tables have as many.
-_STYLE = """<style>
+STYLE = """<style>
 .recordpipe { font-size: 12px; max-width: 100%; }
 .recordpipe .scroll { overflow-x: auto; }
 .recordpipe .rows { border-collapse: collapse; border: none; margin: 4px 0; color: inherit;
@@ -79,7 +81,7 @@ def html_repr(plan: Plan) -> str:
         lines = f"<pre>{escaped(chr(10).join(_plan(plan)), lines=True)}</pre>"
     except Exception as error:
         lines = _failure("the plan can't be shown", error)
-    return f'{_STYLE}<div class="recordpipe">{table}{lines}</div>'
+    return f'{STYLE}<div class="recordpipe">{table}{lines}</div>'
 
 
 def _failure(what: str, error: Exception) -> str:
@@ -96,35 +98,46 @@ def _plan(plan: Plan) -> list[str]:
 
 
 def _table(plan: Plan) -> str:
-    if not isinstance(plan._source, Tfrecords):
+    source = plan._source
+    if isinstance(source, Tfds):
+        steps = [each for each in plan._operators if isinstance(each, Steps)][:1]
+        encoded = plan._of(replace(source, decode_images=False, left_encoded=[]))
+        return _first_table(encoded._with(steps), plan, {}, "steps" if steps else "Examples")
+    if not isinstance(source, Tfrecords):
         return ""
-    for path in plan._source.paths:
+    for path in source.paths:
         if reason := _why_not_read(path):
             return quiet(f"the first records are not shown: {reason}", "div")
     parsers = [each for each in plan._operators if isinstance(each, ParseOperator)][:1]
-    records = plan._first(0)._with(parsers)
-    rows, error = _first_rows(skipping_errors(records, plan._operators))
     features = parsers[0].features_and_lists() if parsers else {}
-    names = list(features) if parsers else ["record"]
+    types = {name: type_text(feature) for name, feature in features.items()}
+    return _first_table(
+        plan._first(0)._with(parsers), plan, types if parsers else {"record": "bytes"}, "records"
+    )
+
+
+def _first_table(records: Plan, plan: Plan, types: dict[str, str], what: str) -> str:
+    """``types``: of the columns; empty: those of the first row."""
+    rows, error = _first_rows(skipping_errors(records, plan._operators))
+    if rows and not types:
+        types = {name: _type_of(value) for name, value in rows[0].items()}
+    names = list(types)
     parts = []
     if rows:
-        notes = [f"the first {len(rows)} records, in the order of the files"]
-        if not parsers:
+        notes = [f"the first {len(rows)} {what}, in the order of the files"]
+        if names == ["record"]:
             notes.append("parse() shows their features")
         if len(names) > _COLUMNS:
             notes.append(f"{_COLUMNS} of {len(names)} features")
-        columns = [
-            (name, type_text(features[name]) if name in features else "bytes")
-            for name in names[:_COLUMNS]
-        ]
+        columns = [(name, types[name]) for name in names[:_COLUMNS]]
         parts = [
             f'<div class="scroll">{_rows(columns, rows)}</div>',
             quiet("; ".join(notes), "div"),
         ]
     if error is not None:
-        parts.append(_failure(f"record {len(rows)}", error))
+        parts.append(_failure(f"{what.removesuffix('s')} {len(rows)}", error))
     elif not rows:
-        parts.append(quiet("no records", "div"))
+        parts.append(quiet(f"no {what}", "div"))
     return "".join(parts)
 
 
@@ -161,10 +174,23 @@ def _first_rows(records: Plan) -> tuple[list[dict[str, Any]], Exception | None]:
 
 def _as_dict(row: Any) -> dict[str, Any]:
     if isinstance(row, dict):
-        return row
+        flat: dict[str, Any] = {}
+        for name, value in row.items():
+            inner = _as_dict(value) if isinstance(value, dict) else {"": value}
+            flat |= {f"{name}/{each}".removesuffix("/"): one for each, one in inner.items()}
+        return flat
     if isinstance(row, tuple):  # of a SequenceExample: its context, its feature lists
         return {**row[0], **row[1]}
     return {"record": row}
+
+
+def _type_of(value: Any) -> str:
+    """Such as "float32 7", of a value of tfds() or steps()."""
+    if isinstance(value, Ragged):
+        return "ragged"
+    array = np.asarray(value, object if isinstance(value, (bytes, list)) else None)
+    dtype = "" if array.dtype == object else f"{array.dtype}"
+    return " ".join([dtype or "bytes", *map(str, array.shape)])
 
 
 def _size(value: Any) -> int:

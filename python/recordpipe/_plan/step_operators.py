@@ -17,30 +17,45 @@ from typing import Any, Literal, Self, TypeAlias
 
 from recordpipe import _native as native
 from recordpipe._plan.function_operators import Map
-from recordpipe._plan.plan import Operator, Plan, Source
-from recordpipe._plan.source_plans import Tfds
+from recordpipe._plan.order_operators import Skip, Take
+from recordpipe._plan.plan import Count, Function, Operator, Plan, Shard, Source
+from recordpipe._plan.source_plans import Range, Tfds
+from recordpipe.errors import InvalidArgumentError
+from recordpipe.features import where_text
 from recordpipe.progress import Progress, reported
 
-__all__ = ["Features", "StepOperators", "chosen_features", "episodes_of"]
+__all__ = ["Features", "StepOperators", "Steps", "chosen_features", "episodes_of"]
 
+Predicate: TypeAlias = Callable[[dict[str, Any]], Any]
 Features: TypeAlias = Iterable[str] | Mapping[str, str]
 Offsets: TypeAlias = Mapping[str, Iterable[int]]
 
 
 class Steps(Operator):
-    episodes: tuple[str, str, str]  # of the input: what native.steps() opens
     _: KW_ONLY
-    features: list[tuple[str, str]]
-    offsets: list[tuple[str, list[int]]]
-    zero: bool
+    features: Features | None
+    offsets: Offsets | None
+    pad: str | None  # "zero", or else None
+    where: str | None
+    min_length: Count | None
+    episodes: Function | None
+    source: tuple[str, str, str] = field(repr=False)  # of the input: what native.steps() opens
+    numbers: list[int] | None = field(repr=False)  # of the chosen episodes; None: all
     progress: Progress = field(default=False, repr=False)
 
     def lower(self, input: native.Dataset) -> native.Dataset:
         with reported(self.progress, "steps") as function:
-            return native.steps(*self.episodes, self.features, self.offsets, self.zero, function)
+            return native.steps(
+                *self.source,
+                chosen_features(self.features),
+                _offsets(self.offsets),
+                self.pad == "zero",
+                self.numbers,
+                function,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "progress": False}
+        return {**vars(self), "episodes": None, "progress": False}  # `numbers` has the answers
 
 
 class StepOperators(Plan):
@@ -54,11 +69,15 @@ class StepOperators(Plan):
         features: Features | None = None,
         offsets: Offsets | None = None,
         pad: Literal["edge", "zero"] = "edge",
+        where: str | None = None,
+        min_length: int = 0,
+        episodes: Predicate | None = None,
         progress: Progress = False,
     ) -> Self:
         """Yields the single steps of all episodes, each with a window around it.
 
-        Follows :func:`recordpipe.tfds` directly; all operators that order elements may follow it.
+        Follows :func:`recordpipe.tfds`, or take(), skip() and shard() of its episodes; all
+        operators that order elements may follow it.
         An element is a nested dict of the step's features, and after :meth:`Dataset.batch` a nested
         dict of arrays [batch, ...]. Images are the bytes of their files until
         :meth:`Dataset.decode_image`, which image operators may follow::
@@ -79,8 +98,8 @@ class StepOperators(Plan):
 
         The places of all steps are found out once, by reading all files, and kept as an index
         beside each (PATH.steps), or in ``$XDG_CACHE_HOME/recordpipe`` if the folder can't be
-        written. A damaged record raises :class:`DataLossError` then; one that is damaged later
-        raises where its steps are read.
+        written; a warning says where. A damaged record raises :class:`DataLossError` then; one that
+        is damaged later raises where its steps are read.
 
         Args:
             features: the features of a row: paths in the steps ("action", "observation/image", or
@@ -96,21 +115,57 @@ class StepOperators(Plan):
                 "<name>_mask". Features without offsets are those of the step itself.
             pad: what the places before the first and after the last step hold: "edge", the values
                 of that step, or "zero": zeros, empty bytes, and zeros in the batch for images.
+            where: chooses episodes by what is not of their steps, and by "steps", their number:
+                ``"episode_metadata/success == 1 and steps >= 16"``, a text as of
+                :func:`recordpipe.convert`. Features of unknown size, and optional ones, can't be
+                named. Read from the index, not from the records.
+            min_length: chooses the episodes of at least so many steps.
+            episodes: chooses those for which ``episodes(episode)`` is true; ``episode`` is a nested
+                dict of the values that ``where`` may name: ``{"episode_metadata": {"success": 1},
+                "steps": 83}``. It is called when ``steps()`` is, and not kept: a pickle has the
+                numbers of the chosen episodes. If none is chosen, :class:`InvalidArgumentError`.
             progress: of the reading that finds the steps: True (a bar), or a function of the bytes
                 done and the bytes in all, which may raise. Files whose index is there count at
                 once.
         """
         if pad not in ("edge", "zero"):
             raise ValueError(f'pad is "edge" or "zero", not {pad!r}')
-        return self._then(
-            Steps(
-                episodes_of(self, "steps()"),
-                features=chosen_features(features),
-                offsets=_offsets(offsets),
-                zero=pad == "zero",
-                progress=progress,
-            )
+        among = self._chosen_by_number()
+        source = episodes_of(self._first(0), "steps()")
+        call = Steps(
+            features=features if isinstance(features, Mapping | str | None) else [*features],
+            offsets=offsets and dict(_offsets(offsets)),
+            pad="zero" if pad == "zero" else None,
+            where=where_text(where),
+            min_length=min_length or None,
+            episodes=episodes,
+            source=source,
+            numbers=among,
+            progress=progress,
         )
+        if where is not None or min_length or episodes:
+            with reported(progress, "steps") as function:
+                numbers = native.chosen_episodes(
+                    *source, among, min_length, call.where, episodes, function
+                )
+            if not numbers:
+                raise InvalidArgumentError(f"{call!r} chooses none of {len(self)} episodes")
+            call = replace(call, numbers=numbers, progress=False)
+        return self._then(call)
+
+    def _chosen_by_number(self) -> list[int] | None:
+        """The numbers of the episodes that the operators choose; None: all."""
+        for each in self._operators:
+            if not isinstance(each, Take | Skip | Shard):
+                raise TypeError(
+                    "steps() comes behind tfds(), or take(), skip() and shard() of its episodes; "
+                    f"{each.method}() may follow it. To choose episodes, call "
+                    "steps(episodes=function), steps(where=...) or steps(min_length=...)"
+                )
+        if not self._operators:
+            return None
+        numbers = self._of(Range(0, len(self._first(0)), 1))._with(self._operators)
+        return [*numbers]
 
     def map_episode(self, function: Callable[[dict[str, Any]], Any], *, name: str = "") -> Self:
         """Applies ``function(episode)`` to each episode.

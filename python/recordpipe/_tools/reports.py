@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe.errors import DataLossError, Error
 from recordpipe.schema import Schema, counted
 
@@ -101,7 +102,7 @@ class FileInfo:
 
 
 @dataclass(frozen=True)
-class Info(OfFiles[FileInfo]):
+class Info(OfFiles[FileInfo], Report):
     """What :func:`info` finds: ``files``, and the same facts of all files together.
 
     ``info[0]``, ``len(info)`` and ``for file in info`` are those of ``files``.
@@ -137,11 +138,28 @@ class Info(OfFiles[FileInfo]):
         _, records, size, content, _, sizes, sample, _, _ = total
         return cls(tuple(map(FileInfo._of, files)), records, size, content, *_sizes(sizes, sample))
 
-    def __repr__(self) -> str:
+    def _head(self) -> str:
         files = counted(len(self.files), "file")
         for number, what in (self.damaged, "damaged"), (self.unreadable, "unreadable"):
             files += f", {number:,} {what}" if number else ""
-        lines = [f"{files}: {', '.join(_facts(self))}"]
+        return f"{files}: {', '.join(_facts(self))}"
+
+    def _report(self) -> ReportTable:
+        largest = max((file.bytes for file in self.files), default=0)
+        rows = [
+            (
+                file.path,
+                "" if file.records is None else f"{file.records:,}",
+                Bar(file.bytes / max(largest, 1), f"{file.bytes:,}"),
+                file.compression or "",
+                "" if file.error is None else file.error.reason,
+            )
+            for file in self.files
+        ]
+        return ReportTable(self._head(), ("file", "records", "bytes", "compression", "error"), rows)
+
+    def __repr__(self) -> str:
+        lines = [self._head()]
         lines += [f"  {file!r}" for file in self.files]
         if self.sample is not None:
             lines.append(f"first records: {self.sample!r}")
@@ -227,7 +245,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class VerifyReport(OfFiles[FileReport]):
+class VerifyReport(OfFiles[FileReport], Report):
     """What :func:`verify` finds.
 
     ``report[0]``, ``len(report)`` and ``for file in report`` are those of ``files``. The truth
@@ -262,13 +280,28 @@ class VerifyReport(OfFiles[FileReport]):
         """The size of all damaged regions, in bytes."""
         return sum(file.bytes_lost or 0 for file in self.files)
 
-    def __repr__(self) -> str:
-        damaged = self.damaged
+    def _head(self) -> str:
         head = f"{counted(len(self.files), 'file')}: "
-        if not damaged:
+        if self.intact:
             return f"{head}intact, {counted(self.records, 'record')}"
-        head += f"{len(damaged):,} damaged, {counted(self.records, 'intact record')}"
-        return "\n".join([head, *(repr(file) for file in damaged)])
+        return f"{head}{len(self.damaged):,} damaged, {counted(self.records, 'intact record')}"
+
+    def _report(self) -> ReportTable:
+        rows = [
+            (
+                file.path,
+                "intact" if file.intact else "damaged" if file.error is None else "unreadable",
+                f"{file.records:,}",
+                Bar((file.bytes_lost or 0) / (file.bytes or 1), f"{file.bytes_lost or 0:,}"),
+                file.error.reason if file.error else file.regions[0].reason if file.regions else "",
+            )
+            for file in sorted(self.files, key=lambda file: file.intact)
+        ]
+        columns = "file, damaged first", "", "intact records", "bytes lost", "first reason"
+        return ReportTable(self._head(), columns, rows)
+
+    def __repr__(self) -> str:
+        return "\n".join([self._head(), *(repr(file) for file in self.damaged)])
 
 
 @dataclass(frozen=True, repr=False)

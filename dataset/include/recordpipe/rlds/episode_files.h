@@ -50,6 +50,9 @@ class EpisodeFiles {
                                                   const StepIndexOptions& options = {},
                                                   FileSystem& file_system = posix_file_system());
   ~EpisodeFiles();
+  // Only these episodes, in this order; an episode may be there several times. Opens nothing.
+  // Throws Error{invalid_argument} for a number that is not below episodes().
+  std::shared_ptr<const EpisodeFiles> chosen(std::span<const uint64_t> episodes) const;
 
   uint64_t steps() const;
   uint64_t episodes() const;

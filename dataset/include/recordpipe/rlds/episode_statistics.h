@@ -67,6 +67,8 @@ struct EpisodeStatisticsOptions {
   // FOLDER/statistics-HASH.json beside the data, or in the user's cache if the folder can't be
   // written. The hash is that of the files' contents, the slices and the features.
   bool keep = true;
+  // Called with the path of a new file.
+  std::function<void(const std::string& path)> kept = {};
 };
 
 // The statistics of the columns of `reader`, which must be numbers of steps without a window.

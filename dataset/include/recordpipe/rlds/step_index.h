@@ -43,6 +43,8 @@ struct StepIndexOptions {
   // Called with the number of bytes of the files that were read since the last call, of a file
   // whose index is there with its size. Must be thread-safe, and throw nothing.
   std::function<void(uint64_t bytes)> advance = {};
+  // Of find_step_index(): called with the path of each new index that is kept.
+  std::function<void(const std::string& path)> kept = {};
 };
 
 class StepIndex {

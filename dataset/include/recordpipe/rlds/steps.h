@@ -89,6 +89,14 @@ class StepReader {
              const StepsOptions& options, const StepIndexOptions& index = {},
              FileSystem& file_system = posix_file_system());
   ~StepReader();
+  // A reader of these episodes only, in this order; the files stay open, and their indexes are used
+  // again. Throws as EpisodeFiles::chosen().
+  std::shared_ptr<const StepReader> chosen(std::span<const uint64_t> episodes) const;
+  // What the index finds of an episode without reading its steps, as a serialized Example, by which
+  // episodes can be chosen (Where, toolkit/where.h): the features of a known size that are not of
+  // the steps ("episode_metadata/success"), without those that the record lacks, and "steps" (the
+  // name of the Dataset feature): their number.
+  std::string episode(uint64_t number) const;
 
   const EpisodeFiles& files() const;
   std::span<const StepColumn> columns() const;
@@ -128,6 +136,7 @@ class StepReader {
 
  private:
   struct State;
+  explicit StepReader(std::unique_ptr<const State> state);
   std::unique_ptr<const State> state_;
 };
 
