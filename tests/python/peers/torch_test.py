@@ -272,6 +272,7 @@ class Loaders(TorchTest):
         for epoch in range(3):
             self.assertEqual(loader.epoch, epoch)
             self.assertEqual(ids(loader), ids(self.batches().epoch(epoch)))
+        iter(loader)  # of which nothing is taken
         next(iter(loader))
         self.assertEqual(loader.epoch, 3)
         self.assertEqual(ids(loader), ids(self.batches().epoch(4)))
