@@ -19,6 +19,7 @@ from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import Paths, found_files, reading, whole_number
 from recordpipe.progress import Progress
+from recordpipe.tables import pyarrow_for
 
 __all__ = ["convert_to_dir"]
 
@@ -93,6 +94,7 @@ def convert_to_dir(
         options = {"threads": 1, **options}
         if unknown := options.keys() - (convert.__kwdefaults__ or {}).keys():
             raise TypeError(f"convert() has no {min(unknown)}")
+        pyarrow_for("a Parquet or Arrow IPC file")  # before anything is read
         options = table_options(options)
         survey = survey_files(
             files, options, executor, "keep_going" if keep_going else "raise", filesystem

@@ -28,7 +28,13 @@ from recordpipe.progress import ProgressFunction, reported
 from recordpipe.schema import schema
 from recordpipe.sources import tfrecords
 from recordpipe.table_files import file_size
-from recordpipe.tables import is_table, table_batches, write_empty_table, write_table
+from recordpipe.tables import (
+    is_table,
+    pyarrow_for,
+    table_batches,
+    write_empty_table,
+    write_table,
+)
 from recordpipe.writer import Writer
 
 __all__ = ["convert_tables", "table_options", "write_rows"]
@@ -57,6 +63,7 @@ def convert_tables(
     filesystem = arguments["filesystem"]
     path = file_path_of(target, filesystem)
     found = found_files(sources, arguments["recursive"], filesystem)
+    pyarrow_for("a Parquet or Arrow IPC file", path)  # before anything is read
     tables = [name for name in found.paths if is_table(name)]
     if tables and len(tables) < len(found.paths):
         other = next(name for name in found.paths if not is_table(name))
