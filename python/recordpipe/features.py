@@ -147,11 +147,22 @@ class FixedLenFeature:
             single one that fills it. Without it, a missing feature is an error. A feature that is
             present without values is an error in both cases, as in tf.io. In Arrow, both are null,
             because some writers encode nulls as empty lists.
+        optional: True: an Example may lack the feature, or have it without values. "NAME_mask" is
+            beside it, also in a single element: whether it is there. In its place are zeros, or
+            empty bytes. In Arrow, it is null, and there is no mask.
     """
 
     shape: Sequence[int]
     dtype: Any
     default_value: Any = None
+    optional: bool = False
+
+    def __repr__(self) -> str:
+        more = ", optional=True" if self.optional else ""
+        return (
+            f"FixedLenFeature(shape={self.shape!r}, dtype={self.dtype!r}, "
+            f"default_value={self.default_value!r}{more})"
+        )
 
     def _native(self, name: str) -> tuple[Any, ...]:
         shape = checked_shape(name, self.shape)
@@ -159,7 +170,9 @@ class FixedLenFeature:
         default = None
         if self.default_value is not None:
             default = _default_values(name, self.default_value, shape, dtype)
-        return name, "fixed", dtype, list(shape), default
+        if self.optional and default is not None:
+            raise ValueError(f"feature {name!r}: optional, and with a default_value")
+        return name, "optional" if self.optional else "fixed", dtype, list(shape), default
 
 
 @dataclass(frozen=True)
@@ -214,7 +227,7 @@ ListFeature = FixedLenSequenceFeature | RaggedFeature | RawFeature
 
 
 def type_text(feature: Feature | ListFeature) -> str:
-    """What a batch has of a feature, in short: "int64", "float32 [2]", "ragged bytes"."""
+    """What a batch has of a feature, in short: "optional int64", "float32 [2]", "ragged bytes"."""
     _, form, dtype, shape, _ = feature._native("")
     if isinstance(feature, RaggedFeature):
         return f"ragged {dtype}"
@@ -222,9 +235,10 @@ def type_text(feature: Feature | ListFeature) -> str:
         shape = [None, *shape]
     if isinstance(feature, FixedLenSequenceFeature):
         shape = ["steps", *shape]
+    maybe = "optional " if form == "optional" else ""
     if isinstance(feature, FixedLenFeature) and not shape:
-        return str(dtype)
-    return f"{dtype} [{', '.join(str(size) for size in shape)}]"
+        return f"{maybe}{dtype}"
+    return f"{maybe}{dtype} [{', '.join(str(size) for size in shape)}]"
 
 
 def native_features(features: Mapping[str, Feature]) -> list[tuple[Any, ...]]:

@@ -65,24 +65,17 @@ class FeatureSchema:
 
     @property
     def feature(self) -> Feature | None:
-        """What ``parse()`` takes: a :class:`FixedLenFeature` if ``fixed``, otherwise a
+        """What ``parse()`` takes: a :class:`FixedLenFeature` if ``fixed``, one that is ``optional``
+        if only some records have it, with the same number of values, otherwise a
         :class:`RaggedFeature`; None for the kinds "mixed" and "none".
         """
-        dtype = _DTYPES.get(self.kind)
-        if dtype is None:
-            return None
-        if self.fixed is None:
-            return RaggedFeature(dtype)
-        return FixedLenFeature(_shape(self.fixed), dtype)
-
-    @property
-    def column(self) -> Feature | None:
-        """The same, for tables; see :meth:`Schema.features`."""
         if self.kind not in _DTYPES or self.values is None:
             return None
-        dtype = "string" if self.text else _DTYPES[self.kind]
+        dtype = _DTYPES[self.kind]
         least, most = self.values
-        return FixedLenFeature(_shape(most), dtype) if 0 < least == most else RaggedFeature(dtype)
+        if not 0 < least == most:
+            return RaggedFeature(dtype)
+        return FixedLenFeature(_shape(most), dtype, optional=self.fixed is None)
 
 
 @dataclass(frozen=True)
@@ -118,12 +111,6 @@ class FeatureListSchema:
         if self.fixed is None:
             return RaggedFeature(dtype)
         return FixedLenSequenceFeature(_shape(self.fixed), dtype, allow_missing=self.share < 1)
-
-    @property
-    def column(self) -> ListFeature | None:
-        """The same, for tables: of strings, if it is ``text``."""
-        feature = self.feature
-        return replace(feature, dtype="string") if feature and self.text else feature
 
 
 _WITH_FEATURES = ("Example", "SequenceExample", "ExampleListWithContext")
@@ -173,14 +160,14 @@ class Schema(Report):
     def features(self, *, for_table: bool = False) -> dict[str, Feature]:
         """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.
 
-        A feature that every record has with the same number of values is a
-        :class:`FixedLenFeature`, any other a :class:`RaggedFeature`. Features of several kinds, and
-        those that never have a list, are left out.
+        A feature with the same number of values in every record that has it is a
+        :class:`FixedLenFeature`, ``optional`` if others lack it, any other a
+        :class:`RaggedFeature`. Features of several kinds, and those that never have a list, are
+        left out.
 
         Args:
-            for_table: True makes them columns as those of :func:`convert`: strings of those that
-                are ``text``, and :class:`FixedLenFeature` of those that some records lack, if the
-                others have the same number of values, which are null there in Arrow.
+            for_table: True declares those that are ``text`` as "string", as :func:`convert` does,
+                which makes strings of them in Arrow. Default: as "bytes".
 
         Raises:
             UnsupportedError: the records are of several kinds, or of one without features.
@@ -289,8 +276,13 @@ class Schema(Report):
 
 
 def _chosen(fields: dict[str, Any], for_table: bool) -> dict[str, Any]:
-    found = {name: one.column if for_table else one.feature for name, one in fields.items()}
-    return {name: feature for name, feature in found.items() if feature is not None}
+    found = {name: one.feature for name, one in fields.items() if one.feature is not None}
+    for name, feature in found.items():
+        if for_table:
+            found[name] = replace(feature, dtype="string") if fields[name].text else feature
+        elif getattr(feature, "optional", False) and f"{name}_mask" in found:
+            found[name] = RaggedFeature(feature.dtype)  # its mask would have the name of another
+    return found
 
 
 def shown_name(name: str) -> str:

@@ -94,6 +94,10 @@ class Html(FilesTest):
         self.assertIn("shuffle(100", page.text)
         self.assertIn("map(TestCase.fail)", page.text)
 
+    def test_missing_values_are_empty(self):
+        page = self.page(self.of([{"id": [1], "n": [2]}, {"id": [3]}]))
+        self.assertEqual(page.rows, [["idint64", "noptional int64"], ["1", "2"], ["3", ""]])
+
     def test_records_that_are_not_parsed(self):
         page = self.page(rp.tfrecords(self.numbered(3)))
         self.assertEqual(page.rows, [["recordbytes"], ["0"], ["1"], ["2"]])

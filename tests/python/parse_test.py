@@ -298,6 +298,81 @@ class Parse(FilesTest):
             ragged[4]
 
 
+class OptionalFeatures(FilesTest):
+    """Records 0, 3, 6, ... lack the features, and record 1 has them without values."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "o.tfrecord"
+        rows = [
+            {"id": [i]} | ({"n": [i], "v": [i / 2, 1.5], "t": [b"t%d" % i]} if i % 3 else {})
+            for i in range(8)
+        ]
+        rows[1] |= {"n": [], "v": [], "t": []}
+        records.write(self.path, map(records.example, rows))
+        self.features = {
+            "n": rp.FixedLenFeature([], "int64", optional=True),
+            "v": rp.FixedLenFeature([2], "float32", optional=True),
+            "t": rp.FixedLenFeature([], "bytes", optional=True),
+            "id": "int64",
+        }
+        self.has = [False, False, True, False, True, True, False, True]
+
+    def test_masks(self):
+        ds = rp.tfrecords(self.path).parse(self.features)
+        for batch in (*ds.batch(8), *ds.filter(lambda _: True).batch(8), *ds.map(dict).batch(8)):
+            keys = ["n", "n_mask", "v", "v_mask", "t", "t_mask", "id"]
+            self.assertEqual([*batch], keys)
+            for name in ("n", "v", "t"):
+                mask = batch[f"{name}_mask"]
+                self.assertEqual((mask.dtype, mask.tolist()), (bool, self.has))
+            numbers = [i if has else 0 for i, has in enumerate(self.has)]
+            self.assertEqual(batch["n"].tolist(), numbers)
+            self.assertEqual(batch["v"].tolist(), [[i / 2, 1.5 * (i > 0)] for i in numbers])
+            self.assertEqual(batch["t"].tolist(), [b"t%d" % i if i else b"" for i in numbers])
+        for single in (list(ds), [ds[i] for i in range(8)], list(ds.batch(3).unbatch())):
+            self.assertEqual([row["n_mask"].item() for row in single], self.has)
+            self.assertEqual([row["n"].item() for row in single], numbers)
+        batches = list(ds.shuffle(seed=3).batch(3))  # whose memory is used again
+        for batch in batches:
+            self.assertEqual(batch["n_mask"].tolist(), [self.has[i] for i in batch["id"]])
+
+    def test_context_of_sequence_examples(self):
+        path = self.folder / "s.tfrecord"
+        records.write(path, [records.example({"n": [7]}), records.example({})])
+        ds = rp.tfrecords(path).parse_sequence_example({"n": self.features["n"]}, {})
+        ((context, _),) = ds.batch(2)
+        self.assertEqual(
+            (context["n"].tolist(), context["n_mask"].tolist()), ([7, 0], [True, False])
+        )
+
+    def test_what_is_refused(self):
+        ds = rp.tfrecords(self.path)
+        with self.assertRaisesRegex(
+            rp.InvalidArgumentError, "'n_mask' is a feature, and the mask of"
+        ):
+            ds.parse({**self.features, "n_mask": "int64"})
+        both = rp.FixedLenFeature([], "int64", default_value=1, optional=True)
+        with self.assertRaisesRegex(ValueError, "'n': optional, and with a default_value"):
+            ds.parse({"n": both})
+
+    def test_found_features(self):
+        rp.write_tfrecords(self.path, [{"n": 1, "n_mask": 2}, {"n_mask": 3}, {"n_mask": 4}])
+        found = rp.tfrecords(self.path).parse().features  # another feature has the mask's name
+        self.assertEqual(found["n"], rp.RaggedFeature("int64"))
+        rp.write_tfrecords(self.path, [{"n": 1, "v": [1, 2]}, {"id": 1}])
+        found = rp.tfrecords(self.path).parse()
+        self.assertEqual(found.features, rp.schema(self.path).features())
+        self.assertTrue(repr(found.features["n"]).endswith("default_value=None, optional=True)"))
+        names = {}
+        exec(rp.schema(self.path).python, names)
+        self.assertIn("    n_mask: npt.NDArray[np.bool_]", rp.schema(self.path).to_code())
+        self.assertEqual(names["features"], found.features)
+        self.assertEqual(
+            [*next(iter(found.batch(2)))], ["id", "id_mask", "n", "n_mask", "v", "v_mask"]
+        )
+
+
 class OtherMessages(FilesTest):
     """A record of another message is not taken for an Example without features."""
 

@@ -36,13 +36,14 @@ class FoundFeatures(FilesTest):
                 "label": rp.FixedLenFeature([], "int64"),
                 "box": rp.FixedLenFeature([2], "float32"),
                 "words": rp.RaggedFeature("bytes"),
-                "sometimes": rp.RaggedFeature("int64"),
+                "sometimes": rp.FixedLenFeature([], "int64", optional=True),
             },
         )
         batch = next(iter(dataset.batch(10)))
         self.assertEqual(batch["label"].tolist(), list(range(10)))
         self.assertEqual(batch["box"].shape, (10, 2))
-        self.assertEqual(batch["sometimes"].to_list(), [[]] + [[1]] * 9)
+        self.assertEqual(batch["sometimes"].tolist(), [0] + [1] * 9)
+        self.assertEqual(batch["sometimes_mask"].tolist(), [False] + [True] * 9)
         self.assertEqual(dataset[3]["words"].tolist(), [b"w"])
 
     def test_it_equals_parse_with_the_found_features(self):

@@ -77,7 +77,10 @@ class SchemaTest(FilesTest):
         self.assertIsNone(schema.fields["mixed"].feature)
         self.assertEqual(
             schema.features(),
-            dict.fromkeys(("empty", "none", "often"), rp.RaggedFeature("int64")),
+            {
+                **dict.fromkeys(("empty", "none"), rp.RaggedFeature("int64")),
+                "often": rp.FixedLenFeature([], "int64", optional=True),
+            },
         )
 
     def test_sequence_examples(self):

@@ -13,6 +13,8 @@ struct Language {
   std::string (*quoted)(std::string_view text);
   // Return the code for a feature's entry.
   std::string (*fixed)(FeatureKind kind, uint64_t values);
+  // For a feature that some records lack; null: it is ragged.
+  std::string (*optional)(FeatureKind kind, uint64_t values);
   std::string (*ragged)(FeatureKind kind);
   std::string (*fixed_steps)(FeatureKind kind, uint64_t values, bool allow_missing);
   std::string_view before_name;  // of an entry
@@ -68,6 +70,7 @@ struct PythonNames {
   std::string_view bytes;
   std::string_view floats;
   std::string_view int64s;
+  bool has_optional;
 
   std::string kind(FeatureKind kind) const {
     return std::string(kind == FeatureKind::bytes    ? bytes
@@ -76,10 +79,10 @@ struct PythonNames {
   }
 };
 
-constexpr PythonNames kRecordpipeNames = {"import recordpipe as rp", "rp.", "\"bytes\"",
-                                          "\"float32\"", "\"int64\""};
-constexpr PythonNames kTensorflowNames = {"import tensorflow as tf", "tf.io.", "tf.string",
-                                          "tf.float32", "tf.int64"};
+constexpr PythonNames kRecordpipeNames = {
+    "import recordpipe as rp", "rp.", "\"bytes\"", "\"float32\"", "\"int64\"", true};
+constexpr PythonNames kTensorflowNames = {
+    "import tensorflow as tf", "tf.io.", "tf.string", "tf.float32", "tf.int64", false};
 
 // Returns the shape without brackets: a scalar has an empty shape.
 std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
@@ -92,6 +95,7 @@ constexpr Language kCpp = {
           return "recordpipe::FixedLen{" + cpp_kind(kind) +
                  (values == 1 ? "" : ", {" + std::to_string(values) + "}") + "}";
         },
+    .optional = nullptr,
     .ragged = [](FeatureKind kind) { return "recordpipe::Ragged{" + cpp_kind(kind) + "}"; },
     .fixed_steps =
         [](FeatureKind kind, uint64_t values, bool allow_missing) {
@@ -111,6 +115,10 @@ constexpr Language kPython = {
           return concatenated({names.prefix, "FixedLenFeature([", unless_one(values), "], ",
                                names.kind(kind), ")"});
         },
+    .optional = names.has_optional ? +[](FeatureKind kind, uint64_t values) {
+          return concatenated({names.prefix, "FixedLenFeature([", unless_one(values), "], ",
+                               names.kind(kind), ", optional=True)"});
+        } : nullptr,
     .ragged =
         [](FeatureKind kind) {
           return concatenated({names.prefix, "RaggedFeature(", names.kind(kind), ")"});
@@ -139,8 +147,11 @@ class CodeWriter {
     std::string out;
     for (const auto& [name, feature] : schema_.features) {
       const auto values = schema_.fixed_values(feature);
+      const bool is_optional = language_.optional != nullptr && feature.fixed() &&
+                               feature.max_values > 0 && !schema_.features.contains(name + "_mask");
       out += entry(indent, name, feature, [&](FeatureKind kind) {
-        return values ? language_.fixed(kind, *values) : language_.ragged(kind);
+        if (values) return language_.fixed(kind, *values);
+        return is_optional ? language_.optional(kind, feature.max_values) : language_.ragged(kind);
       });
     }
     return out;

@@ -58,7 +58,8 @@ class BatchesToPython final : public extension::MapFunction {
       Origin origin;
       if constexpr (std::is_same_v<Batch, ParsedBatch>) origin = std::move(in[i].origin);
       out[i] =
-          PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_), std::move(origin));
+          PythonObject(to_python(pool_->lend(in[i], spec_->has_masks()), pool_, *spec_, single_),
+                       std::move(origin));
     });
   }
   std::vector<Parameter> parameters() const override { return {}; }

@@ -71,7 +71,7 @@ FixedLen raw_feature(const OutputFeature& output, MissingFeatures missing) {
 }
 
 FeatureForm form_of(const std::string& name) {
-  if (name == "fixed") return FeatureForm::fixed;
+  if (name == "fixed" || name == "optional") return FeatureForm::fixed;
   if (name == "raw") return FeatureForm::raw;
   if (name == "tensor") return FeatureForm::tensor;
   if (name == "ragged_tensor") return FeatureForm::ragged_tensor;
@@ -91,7 +91,8 @@ struct Feature {
             .kind = is_block(of) ? FeatureKind::bytes : kind_of(dtype()),
             .form = of,
             .shape = shape(),
-            .is_text = dtype() == "string"};
+            .is_text = dtype() == "string",
+            .is_optional = form() == "optional"};
   }
 
   SerializedTensor tensor(MissingFeatures missing) const {
@@ -104,6 +105,19 @@ struct Feature {
 
   nb::tuple parts;
 };
+
+void require_free_masks(const std::vector<OutputFeature>& outputs) {
+  for (const OutputFeature& feature : outputs) {
+    const std::string mask = mask_feature(feature.name);
+    const auto same = std::ranges::find(outputs, mask, &OutputFeature::name);
+    if (!feature.is_optional || same == outputs.end()) continue;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "'" + printable(mask) +
+                           "' is a feature, and the mask of the optional '" +
+                           printable(feature.name) + "'",
+                 .hint = "leave one of them out of parse()"});
+  }
+}
 
 ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
                              std::vector<OutputFeature>& outputs) {
@@ -121,17 +135,19 @@ ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
     } else if (output.form == FeatureForm::fixed) {
       DefaultValues values = default_values(output.kind, feature.parts[4]);
       output.has_default = values.index() != 0;
-      if (nulls && !output.has_default) values = zeros(output.kind, product(output.shape));
+      const bool may_lack = nulls || output.is_optional;
+      if (may_lack && !output.has_default) values = zeros(output.kind, product(output.shape));
       schema[output.name] = FixedLen{.kind = output.kind,
                                      .shape = output.shape,
                                      .default_values = std::move(values),
                                      .utf8 = nulls && output.is_text,
-                                     .empty_is_missing = nulls};
+                                     .empty_is_missing = may_lack};
     } else {
       schema[output.name] = Ragged{output.kind, nulls && output.is_text};
     }
     outputs.push_back(std::move(output));
   }
+  if (!nulls) require_free_masks(outputs);
   return schema;
 }
 
@@ -190,6 +206,10 @@ ParseSpec tfds_spec(tfds::ExamplesCollator collator) {
   return {{}, {}, ParseCollator(std::move(collator))};
 }
 
+bool ParseSpec::has_masks() const {
+  return std::ranges::any_of(outputs, &OutputFeature::is_optional);
+}
+
 ImageSpec ParseSpec::image(const std::string& feature) const {
   for (const ImageColumnCollator& image : collator.images()) {
     if (image.spec().feature == feature) return image.spec();
@@ -212,6 +232,7 @@ void ParseSpec::require_feature(const std::string& name) const {
 }
 
 std::string size_feature(const std::string& image) { return image + "/size"; }
+std::string mask_feature(const std::string& optional) { return optional + "_mask"; }
 
 ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
   if (collator.steps()) return step_spec_with(image);
@@ -241,6 +262,7 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
     images[at->image] = image;
   } else {
     output.form = FeatureForm::image;
+    output.is_optional = false;  // without the bytes, there is no image
     output.image = images.size();
     images.push_back(image);
   }

@@ -45,8 +45,12 @@ struct OutputFeature {
   nb::dlpack::dtype dtype = {};    // if raw or tensor
   bool is_text = false;            // bytes that are declared to be strings
   bool has_default = false;
-  size_t image = 0;  // the index of ParsedBatch::images, if image or image_label
+  bool is_optional = false;  // if fixed: "<name>_mask" beside it says which rows have it
+  size_t image = 0;          // the index of ParsedBatch::images, if image or image_label
 };
+
+// The key of the presence of an optional feature: "weight_mask".
+std::string mask_feature(const std::string& optional);
 
 // The key of the sizes of padded images: "image/size".
 std::string size_feature(const std::string& image);
@@ -60,6 +64,8 @@ struct ParseSpec {
   // What watches for features that the schema does not name; null: they are ignored.
   std::shared_ptr<UnlistedFeatures> unlisted = nullptr;
 
+  // Whether a feature is optional.
+  bool has_masks() const;
   // Returns the spec with this image, instead of the feature of bytes, or of the image, with its
   // name. Throws Error{invalid_argument}.
   ParseSpec with_image(const ImageSpec& image) const;
@@ -88,11 +94,12 @@ std::shared_ptr<const ParseSpec> cifar10_spec();
 ParseSpec step_spec(rlds::StepCollator collator);
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
-// "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in
-// feature lists, "fixed_sequence" (with allow_missing instead of default values), "ragged",
-// "tensor" or "ragged_tensor". Instead of default values, tensors have their encoding, as
-// to_encoding() takes it. The dtype is "bytes", "string", "float32" or "int64"; of raw and tensor,
-// NumPy's name of a type of numbers, or "bfloat16". `unlisted`: see ParseSpec.
+// "optional" (fixed, but an Example may lack it), "ragged", "raw", "tensor" or "ragged_tensor"
+// (whose shape is without the first dimension); in feature lists, "fixed_sequence" (with
+// allow_missing instead of default values), "ragged", "tensor" or "ragged_tensor". Instead of
+// default values, tensors have their encoding, as to_encoding() takes it. The dtype is "bytes",
+// "string", "float32" or "int64"; of raw and tensor, NumPy's name of a type of numbers, or
+// "bfloat16". `unlisted`: see ParseSpec.
 ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
                        std::shared_ptr<UnlistedFeatures> unlisted);
 // Of Examples of TFDS.

@@ -148,7 +148,7 @@ auto PythonIterator::locked(const Function& function) {
 nb::object PythonIterator::take(Use& lock) {
   const auto lent = [&](auto* const batch) -> nb::object {
     if (!batch) return {};
-    std::unique_ptr<ParsedBatch> memory = pool_->lend(*batch);
+    std::unique_ptr<ParsedBatch> memory = pool_->lend(*batch, spec_->has_masks());
     if (!convert_) lock.unlock();
     return to_python(std::move(memory), pool_, *spec_, single_);
   };

@@ -1,8 +1,11 @@
 #include "python/native/iterate/lease.h"
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <nanobind/ndarray.h>
 
@@ -80,11 +83,27 @@ class Columns {
         const std::string name = size_feature(feature.name);
         result[nb::str(name.data(), name.size())] = sizes_of(images_[feature.image]);
       }
+      if (feature.is_optional) {
+        const std::string name = mask_feature(feature.name);
+        result[nb::str(name.data(), name.size())] = mask_of(columns.validity(feature.name), rows);
+      }
     }
     return result;
   }
 
  private:
+  // [batch], of the bits of a validity(), of which none are there if all rows have the feature.
+  nb::object mask_of(const std::vector<uint8_t>& validity, size_t rows) const {
+    auto mask = std::make_unique<std::vector<uint8_t>>(rows, uint8_t{1});
+    for (size_t i = 0; i < rows && !validity.empty(); ++i) {
+      (*mask)[i] = (validity[i / 8] >> i % 8) & 1;
+    }
+    const void* const values = mask->data();
+    const nb::capsule owner(mask.release(),
+                            [](void* p) noexcept { delete static_cast<std::vector<uint8_t>*>(p); });
+    const nb::object all = array(values, nb::dtype<bool>(), {rows}, owner);
+    return single_ ? nb::object(all[0]) : all;
+  }
   // [batch, 2]: heights and widths.
   nb::object sizes_of(const ImageColumn& column) const {
     static_assert(sizeof(ImageSize) == 2 * sizeof(int64_t));
@@ -150,14 +169,14 @@ std::unique_ptr<ParsedBatch> LeasePool::take() {
   return std::move(spare_[--spares_]);
 }
 
-std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch) {
+std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch, bool with_presence) {
   std::unique_ptr<ParsedBatch> lent = take();
   std::swap(*lent, batch);
-  lent->exchange_scratch(batch);  // stays in the pipeline
+  if (!with_presence) lent->exchange_scratch(batch);  // stays in the pipeline
   return lent;
 }
 
-std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch) {
+std::unique_ptr<ParsedBatch> LeasePool::lend(ImageBatch& batch, bool) {
   std::unique_ptr<ParsedBatch> lent = take();
   lent->images.resize(1);
   std::swap(lent->images[0].batch, batch);

@@ -38,9 +38,10 @@ class LeasePool {
   // Returns a batch whose memory was returned, or an empty one.
   std::unique_ptr<ParsedBatch> take();
   // Swaps `batch` for one of take().
-  std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch);
+  // `with_presence`: validity() of its columns can still be called.
+  std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch, bool with_presence = false);
   // The same for a batch of images, which becomes the only image of a ParsedBatch.
-  std::unique_ptr<ParsedBatch> lend(ImageBatch& batch);
+  std::unique_ptr<ParsedBatch> lend(ImageBatch& batch, bool with_presence = false);
   void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
   // Frees the memory that was returned, and that will be: the pipeline has ended.
   void close() noexcept;
@@ -82,9 +83,10 @@ class Lease {
 // Needs the GIL.
 nb::object make_owner(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool);
 
-// Returns a dict of arrays that point into `lent`; for SequenceExamples, a tuple of the dicts of
-// the context and of the feature lists. The last array to die gives `lent` back. Needs the GIL.
-// `single`: the batch has one row; returns its values without the batch dimension.
+// Returns a dict of arrays that point into `lent`, which has its presence if spec.has_masks(); for
+// SequenceExamples, a tuple of the dicts of the context and of the feature lists. The last array to
+// die gives `lent` back. Needs the GIL. `single`: the batch has one row; returns its values without
+// the batch dimension.
 nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
                      const ParseSpec& spec, bool single);
 

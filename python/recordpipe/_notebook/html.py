@@ -145,10 +145,12 @@ def _rows(columns: list[tuple[str, str]], rows: list[dict[str, Any]]) -> str:
     """Returns the table; a column has a name and a type."""
     cells = Cells()
     head = "".join(f"<th>{escaped(cut(name))}<br>{quiet(kind)}</th>" for name, kind in columns)
-    body = (
-        "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name, _ in columns) + "</tr>"
-        for row in rows
-    )
+
+    def cell(row: dict[str, Any], name: str, kind: str) -> str:
+        is_missing = kind.startswith("optional") and not row[f"{name}_mask"]
+        return f"<td>{'' if is_missing else cells.of(row[name])}</td>"
+
+    body = ("<tr>" + "".join(cell(row, *column) for column in columns) + "</tr>" for row in rows)
     return (
         f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )

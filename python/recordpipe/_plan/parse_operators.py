@@ -129,16 +129,16 @@ class ParseOperators(Plan):
         Keeps random access.
 
         Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
-        files: a feature that all of these have with the same number of values is a
-        :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features
-        without any value are left out, and so are those of several types, with a warning. In
-        tables (:meth:`__arrow_c_stream__`), bytes that are text in all of these are strings. Later
-        records may differ, which is then an error of the element, also if they have a feature that
-        the first ones lack (:class:`UnsupportedError`; see ``unseen``): for a program that others
-        run, print :attr:`features` and pass what is needed. This works behind :func:`tfrecords` and
-        operators that only order elements, and raises TypeError behind others; it raises a
-        ValueError if no feature is found. The found features become a part of the plan, as if they
-        had been passed: pickled Datasets and saved states don't look again.
+        files: a feature with the same number of values in all of these that have it is a
+        :class:`FixedLenFeature` of that number, ``optional`` if others lack it; any other is a
+        :class:`RaggedFeature`. Features without any value are left out, and so are those of several
+        types, with a warning. In tables (:meth:`__arrow_c_stream__`), bytes that are text in all of
+        these are strings. Later records may differ, which is then an error of the element, also if
+        they have a feature that the first ones lack (:class:`UnsupportedError`; see ``unseen``):
+        for a program that others run, print :attr:`features` and pass what is needed. This works
+        behind :func:`tfrecords` and operators that only order elements, and raises TypeError behind
+        others; it raises a ValueError if no feature is found. The found features become a part of
+        the plan, as if they had been passed: pickled Datasets and saved states don't look again.
 
         Computes nothing by itself: values are decoded when a batch is built, column by column.
         Features of a record that were not passed are ignored. Raises for an element:

@@ -55,7 +55,7 @@ def read_tfrecords(
     is larger. Every CRC is checked. A column has the type that Arrow streams of ``Dataset`` have: a
     :class:`FixedLenFeature` of one value is a column of numbers or bytes, any other feature one of
     lists; a missing feature is null. Unless features are declared, bytes that are all text are
-    strings, and a value that some records lack is no list.
+    strings.
 
     Args:
         paths: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of

@@ -32,7 +32,12 @@ def code_of(schema: Schema, name: str) -> str:
 
 
 def _typed_dict(name: str, fields: Mapping[str, FeatureSchema | FeatureListSchema]) -> str:
-    types = {key: _type(one) for key, one in fields.items() if one.feature is not None}
+    types = {}
+    for key, one in fields.items():
+        if one.feature is not None:
+            types[key] = _type(one)
+        if getattr(one.feature, "optional", False):
+            types[f"{key}_mask"] = "npt.NDArray[np.bool_]  # [batch]"
     # (A class would change names that begin with __.)
     if all(key.isidentifier() and key[:2] != "__" and not keyword.iskeyword(key) for key in types):
         lines = [f"    {key}: {text}" for key, text in types.items()]

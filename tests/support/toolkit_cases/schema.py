@@ -110,7 +110,7 @@ const recordpipe::ExampleSchema schema = {
 import recordpipe as rp
 
 features = {
-    "\\"\\\\\\n?é": rp.RaggedFeature("int64"),
+    "\\"\\\\\\n?é": rp.FixedLenFeature([], "int64", optional=True),
     # "none": never a list
     # "x": lists of several kinds
 }
