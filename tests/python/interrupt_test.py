@@ -121,7 +121,7 @@ def f(value):
     if value == 100 and calls[value] == 1:
         os.kill(os.getpid(), signal.SIGINT)
     if not interrupted:
-        time.sleep(0.0005 if value < 100 else 0.02)  # so that the interrupt is noticed before 200
+        time.sleep(0.0005 if value < 100 else 0.1)  # so that the interrupt is noticed before 200
     return value
 numbers = rp.from_list(range(300))
 for threads in (1, 3):
