@@ -168,6 +168,33 @@ class Writing(WebDatasetTest):
         self.assertEqual(self.start("export", "a", "--to", "webdataset", "-o", "-").stdout,
                          (self.folder / "b.tar").read_bytes())
 
+    def test_named_members(self):
+        self.tar("a.tar", ("0.jpg", b"J"), ("0.cls", b"7"), ("0.txt", b"a cat"),
+                 ("1.jpg", b"K"), ("1.cls", b"-3\n"), ("1.txt", b""))
+        names = "jpg=image/encoded,cls=label"
+        self.created("a.tar", "--members", names, expected=[
+            named_example({"__key__": ["0"], "image/encoded": [b"J"], "label": [7],
+                           "txt": [b"a cat"]}),
+            named_example({"__key__": ["1"], "image/encoded": [b"K"], "label": [-3],
+                           "txt": [b""]})])
+        self.run_it("create", "a.tar", "-o", "a", "--members", names)
+        self.run_it("export", "a", "-o", "b.tar", "--members", names)
+        self.assertEqual(sorted(self.members("b.tar")),
+                         [("0.cls", b"7"), ("0.jpg", b"J"), ("0.txt", b"a cat"),
+                          ("1.cls", b"-3"), ("1.jpg", b"K"), ("1.txt", b"")])
+        for members, message in (
+                ("png=image", "--members names png, which no member has; there are cls, jpg, txt"),
+                ("txt=__key__", "becomes the same feature"), ("jpg", "should be EXT=FEATURE"),
+                ("JPG=image", "an extension in lower case"), ("jpg=a,txt=a", "two extensions"),
+                ("jpg=a,jpg=b", "two names")):
+            self.refused(message, "a.tar", "--members", members)
+        self.assertIn("mask", self.run_it("export", "a", "-o", "c.tar", "--members", "png=mask",
+                                          status=2))
+        self.tar("c.tar", ("0.cls", b"seven"))
+        self.refused("c.tar:0.cls: holds no integer", "c.tar", "--members", "cls=label")
+        self.text("a.csv", "a\n1\n")
+        self.refused("--members is for webdataset", "a.csv", "--members", "cls=label")
+
     def test_values(self):
         self.write("a", named_example({"image/encoded": [b"J"], "label": [-3], "x": [1.5],
                                        "boxes": [1.0, 2.0], "ids": [4, 5], "none": []}),

@@ -3,9 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "dataset/base/lower_case.h"
 #include "dataset/base/parse_number.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/utf8.h"
@@ -165,25 +167,60 @@ void add_rename(ArgumentParser& app, std::vector<std::string>& renames) {
   app.add_option("--rename", renames, "Rename features").comma_separated().type_name("OLD=NEW,...");
 }
 
-std::map<std::string, std::string, std::less<>> renames_of(
-    const std::vector<std::string>& renames) {
-  std::map<std::string, std::string, std::less<>> names;
-  for (const std::string& rename : renames) {
-    const size_t equals = rename.find('=');
+namespace {
+
+// `form`: of a value: "OLD=NEW". The second name is that of a feature.
+NamePairs pairs_of(std::string_view option, std::string_view form,
+                   const std::vector<std::string>& given) {
+  NamePairs names;
+  for (const std::string& pair : given) {
+    const std::string shown = printable(shown_word(pair));
+    const size_t equals = pair.find('=');
     if (equals == std::string::npos) {
-      throw UsageError(
-          fmt::format("--rename {}: should be OLD=NEW", printable(shown_word(rename))));
+      throw UsageError(fmt::format("{} {}: should be {}", option, shown, form));
     }
-    const std::string new_name = rename.substr(equals + 1);
-    if (!is_utf8(new_name)) {
+    const std::string name = pair.substr(equals + 1);
+    if (!is_utf8(name)) {
       throw UsageError(
-          fmt::format("--rename {}: the new name is not UTF-8, and no protobuf would "
-                      "parse the records",
-                      printable(shown_word(rename))));
+          fmt::format("{} {}: the new name is not UTF-8, and no protobuf would parse the records",
+                      option, shown));
     }
-    if (!names.emplace(rename.substr(0, equals), new_name).second) {
-      throw UsageError(fmt::format("--rename gives {} two names",
-                                   printable(shown_word(rename.substr(0, equals)))));
+    if (!names.emplace(pair.substr(0, equals), name).second) {
+      throw UsageError(fmt::format("{} gives {} two names", option,
+                                   printable(shown_word(pair.substr(0, equals)))));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+NamePairs renames_of(const std::vector<std::string>& renames) {
+  return pairs_of("--rename", "OLD=NEW", renames);
+}
+
+void add_members(ArgumentParser& app, std::vector<std::string>& members) {
+  app.add_option(
+         "--members", members,
+         "webdataset: features of members, by their extension: jpg=image/encoded,cls=label; "
+         "the value of cls is an int64")
+      .comma_separated()
+      .type_name("EXT=FEATURE,...");
+}
+
+NamePairs members_of(const std::vector<std::string>& members) {
+  NamePairs names = pairs_of("--members", "EXT=FEATURE", members);
+  std::set<std::string_view> features;
+  for (const auto& [extension, feature] : names) {
+    const bool is_one = !extension.empty() && !feature.empty() &&
+                        extension.find('/') == extension.npos && extension == lower_case(extension);
+    if (!is_one) {
+      throw UsageError(
+          fmt::format("--members {}={}: an extension in lower case, and the name of a feature",
+                      printable(extension), printable(feature)));
+    }
+    if (!features.insert(feature).second) {
+      throw UsageError("--members gives two extensions to " + printable(feature));
     }
   }
   return names;

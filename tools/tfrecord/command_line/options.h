@@ -65,10 +65,17 @@ std::function<std::string_view()> format_of(const TableArguments& arguments);
 void add_features(ArgumentParser& app, std::vector<std::string>& names,
                   const std::string& description);
 
+// Names by names, of an option with values NAME=NAME.
+using NamePairs = std::map<std::string, std::string, std::less<>>;
+
 // Adds --rename.
 void add_rename(ArgumentParser& app, std::vector<std::string>& renames);
 // The new names by the old ones. Throws UsageError.
-std::map<std::string, std::string, std::less<>> renames_of(const std::vector<std::string>& renames);
+NamePairs renames_of(const std::vector<std::string>& renames);
+// Adds --members.
+void add_members(ArgumentParser& app, std::vector<std::string>& members);
+// The features of WebDataset's members, by their extensions. Throws UsageError.
+NamePairs members_of(const std::vector<std::string>& members);
 
 // --shape: "28x28" or "32x32x3". Throws UsageError for any other text, and above 65535 x 65535 x 4.
 PixelShape parse_pixel_shape(std::string_view text);

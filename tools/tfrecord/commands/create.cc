@@ -29,6 +29,7 @@ struct CreateArguments {
   FileArguments inputs = FileArguments(FolderInputs::kept);
   std::string format = {};
   std::vector<std::string> types = {};
+  std::vector<std::string> members = {};
   std::string delimiter = {};
   SourceOptions source = {};
   RecordOutputArguments output = {};
@@ -105,7 +106,11 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   if (!arguments.types.empty() && format != "json" && !is_csv) {
     throw UsageError("--types is for JSON and CSV: " + format + " contains its types");
   }
+  if (!arguments.members.empty() && format != "webdataset") {
+    throw UsageError("--members is for webdataset");
+  }
   SourceOptions options = arguments.source;
+  options.members = members_of(arguments.members);
   if (!options.encoding.empty()) {
     if (format != "json" && format != "libsvm" && !is_csv) {
       throw UsageError("--encoding is for text, not " + format);
@@ -124,7 +129,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   if (format == "libsvm") return libsvm_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
-  if (format == "webdataset") return webdataset_source(context, paths);
+  if (format == "webdataset") return webdataset_source(context, paths, options);
   if (is_table_format(format)) return table_source(context, paths, options);
   return cifar_source(context, paths);
 }
@@ -169,6 +174,7 @@ CommandAction define_create(CommandApp& app) {
          "- 1, stored as the int64 of the same bits): label=int64,x=float")
       .comma_separated()
       .type_name("NAME=TYPE,...");
+  add_members(app, arguments->members);
   add_delimiter(app, arguments->delimiter);
   app.add_option("--encoding", arguments->source.encoding,
                  "Encoding of text, as iconv calls it: latin1, utf-16, ... (default: utf-8)")
@@ -227,7 +233,8 @@ webdataset  Tar archives of WebDataset (.tar, also compressed by gzip or zstd): 
             sample, that is for consecutive members of the same path up to the first dot of the
             name; the number of samples whose key an earlier one has, because their members don't
             follow one another, is reported. This path is the feature __key__; the content of each member is a feature of bytes
-            that has the name of its extension, in lower case: jpg, cls, json. Members without a dot
+            that has the name of its extension, in lower case: jpg, cls, json; --members gives
+            features other names, and that of cls the type int64. Members without a dot
             in the name, hidden ones and WebDataset's own (__NAME__) are left out, and their number
             is reported. Links, sparse files and devices are refused, as is an archive that was cut.
             At most 10,000 members and 1 GiB a sample.

@@ -33,6 +33,7 @@ struct ExportArguments {
   std::string format = {};
   TargetOptions target = {};
   std::string delimiter = {};
+  std::vector<std::string> members = {};
   PixelArguments pixels = {};
   std::optional<MessageKind> kind = {};
   std::string where = {};
@@ -80,6 +81,7 @@ std::string format_of(const ExportArguments& arguments) {
 TargetOptions target_options(FileSystem& files, const std::string& format,
                              const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
+  options.members = members_of(arguments.members);
   options.pixels = pixel_options(arguments.pixels);
   options.checks_images = arguments.skip_corrupt;
   options.events = event_filter_of(arguments.events).value_or(EventFilter());
@@ -161,9 +163,13 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   if (!is_table && (!arguments.rename.empty() || !arguments.text.empty())) {
     throw UsageError("--rename and --text are for parquet and arrow");
   }
-  if (arguments.target.many_archives()) {
-    if (format != "webdataset")
+  if (format != "webdataset") {
+    if (arguments.target.many_archives()) {
       throw UsageError("--max-bytes and --max-records are for webdataset");
+    }
+    if (!arguments.members.empty()) throw UsageError("--members is for webdataset");
+  }
+  if (arguments.target.many_archives()) {
     if (arguments.target.output == "-") {
       throw UsageError("standard output can't be split: give -o a name");
     }
@@ -185,6 +191,8 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
                         .on_damage = on_damage_of(arguments.skip_corrupt),
                         .damaged = skipped.sink()};
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
+  FeatureNames named = features;
+  for (const auto& [extension, feature] : members_of(arguments.members)) named.insert(feature);
   const auto target =
       open_target(context, format, target_options(context.files, format, arguments));
   MessageView message(arguments.kind);
@@ -196,14 +204,14 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     const RecordSelection selection = {.where = where_of(arguments.where),
                                        .limit = arguments.limit,
                                        .edit = {.kind = arguments.kind},
-                                       .named = features,
+                                       .named = named,
                                        .threads = arguments.threads};
     uint64_t number = 0;
     report = select_inputs(
         work, input, selection, activity, [&](RecordPieces pieces, const NumberedRecord&) {
           const auto data = pieces.front();
           message.read(data);
-          find_names(message, features, found);
+          find_names(message, named, found);
           require_exportable(message);
           keep_features(message, features);
           visit(ExportedRecord{.number = number++, .data = data, .message = message});
@@ -231,7 +239,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   found.merge(report.found);
   if (report.taken > 0) {
     print_note(context, "export",
-               require_found(features, found, report.present, report.looked_at_all));
+               require_found(named, found, report.present, report.looked_at_all));
   }
   print_note(context, "export", report.note);
   print_note(context, "export", target->note(report.looked_at_all && arguments.where.empty()));
@@ -317,6 +325,7 @@ CommandAction define_export(CommandApp& app) {
                  "webdataset: begin a new archive after N records")
       .check(whole_number(1))
       .type_name("N");
+  add_members(app, arguments->members);
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
@@ -369,7 +378,7 @@ images      A folder with one subfolder per label, as torchvision's ImageFolder 
 webdataset  A tar archive for WebDataset. A record's features are members of the name KEY.FEATURE: a
             value of bytes as it is, a number as text, and several numbers as a JSON list,
             KEY.FEATURE.json; / in a feature's name becomes a dot, and a feature without values has
-            no member. KEY is the feature --name, the feature __key__, or else the record's number.
+            no member; --members gives them other extensions. KEY is the feature --name, the feature __key__, or else the record's number.
             With --max-bytes or --max-records, a.tar becomes a-00000-of-00003.tar and so on, which
             appear together.
 parquet     One table (.parquet, .pq; arrow: .arrow, .feather, .ipc), or with --to-dir one for each

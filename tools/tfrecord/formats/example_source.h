@@ -12,6 +12,7 @@
 
 #include "recordpipe/toolkit/json_examples.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/options.h"
 
 namespace recordpipe {
 
@@ -31,6 +32,7 @@ struct SourceOptions {
   FeatureTypes types = {};               // JSON and CSV
   char delimiter = ',';                  // CSV
   std::string encoding = {};             // of text: a name of iconv; empty: UTF-8
+  NamePairs members = {};                // WebDataset: features by the extensions of members
   std::string temporary_directory = {};  // for data that is read twice or doesn't fit into memory
 };
 
@@ -60,7 +62,8 @@ std::unique_ptr<ExampleSource> cifar_source(const CommandContext& context,
 
 // WebDataset's tar archives: a record for each sample (webdataset.h).
 std::unique_ptr<ExampleSource> webdataset_source(const CommandContext& context,
-                                                 std::vector<std::string> paths);
+                                                 std::vector<std::string> paths,
+                                                 const SourceOptions& options);
 // Parquet and Arrow files (python_tables.h).
 std::unique_ptr<ExampleSource> table_source(const CommandContext& context,
                                             std::vector<std::string> paths,

@@ -13,6 +13,7 @@
 #include "recordpipe/example/message_view.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/options.h"
 
 namespace recordpipe {
 
@@ -65,6 +66,7 @@ struct TargetOptions {
   // and without limits there is one archive, `output`.
   uint64_t archive_bytes = 0;  // of the archive
   uint64_t archive_records = 0;
+  NamePairs members = {};  // features by the extensions of members
 
   bool many_archives() const { return archive_bytes > 0 || archive_records > 0; }
 };

@@ -44,6 +44,7 @@ class WebDatasetTarget final : public ExportTarget {
  public:
   WebDatasetTarget(const CommandContext& context, const TargetOptions& options)
       : options_(options), archives_(context.files) {
+    for (const auto& [extension, feature] : options.members) extensions_[feature] = extension;
     if (options.many_archives()) {
       if (is_object_url(options.output)) {
         throw Error({.kind = ErrorKind::unsupported,
@@ -143,7 +144,8 @@ class WebDatasetTarget final : public ExportTarget {
     std::set<std::string> names;
     for (const NamedFeature& feature : record.message.features()) {
       if (feature.name == kSampleKey || feature.feature.size() == 0) continue;
-      std::string extension(feature.name);
+      const auto named = extensions_.find(feature.name);
+      std::string extension(named == extensions_.end() ? feature.name : named->second);
       std::ranges::replace(extension, '/', '.');
       Member member;
       if (const auto bytes = feature.feature.single_bytes()) {
@@ -191,6 +193,7 @@ class WebDatasetTarget final : public ExportTarget {
   uint64_t records_ = 0;  // of the current archive
   uint64_t bytes_ = 0;
   std::string last_key_;
+  NamePairs extensions_;  // by feature
 };
 
 }  // namespace

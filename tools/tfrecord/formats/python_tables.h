@@ -1,6 +1,6 @@
 // Parquet and Arrow files, which the Python package recordpipe reads and writes through pyarrow:
-// Debian has no Arrow for C++. It runs as `python3 -P -m recordpipe`; $RECORDPIPE_PYTHON names another
-// interpreter, as the program of a wheel does.
+// Debian has no Arrow for C++. It runs as `python3 -P -m recordpipe`; $RECORDPIPE_PYTHON names
+// another interpreter, as the program of a wheel does.
 #pragma once
 
 #include <string>

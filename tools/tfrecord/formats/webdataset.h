@@ -17,6 +17,11 @@ struct SampleName {
   bool operator==(const SampleName&) const = default;
 };
 
+// Whether the value of a member that --members names is an integer: a class.
+inline bool is_class(std::string_view extension) {
+  return extension == "cls" || extension.ends_with(".cls");
+}
+
 // Returns null for a member that belongs to no sample: without a dot, hidden (a last component that
 // begins with a dot), or of WebDataset's own ("__NAME__" at the top).
 std::optional<SampleName> sample_name(std::string_view path);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/lower_case.h"
+#include "dataset/base/parse_number.h"
 #include "dataset/cifar/tar.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/toolkit/files/file_name.h"
@@ -37,6 +38,7 @@ namespace {
 // Limits of a sample, which is in memory as a whole.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 constexpr size_t kMaxSampleFeatures = 10'000;
+constexpr size_t kMaxExtensions = 20;  // of a message
 
 class Sample {
  public:
@@ -51,13 +53,16 @@ class Sample {
   }
 
   // Adds the member that `tar` is at.
-  void add(std::string_view extension, const TarMember& member, TarReader& tar) {
-    const std::string name = lower_case(extension);
+  void add(const std::string& extension, const NamePairs& features, const TarMember& member,
+           TarReader& tar) {
+    const auto named = features.find(extension);
+    const std::string& name = named == features.end() ? extension : named->second;
     if (!is_utf8(name)) {
       fail(tar, ErrorKind::unsupported, "its extension is not UTF-8, as names of features are");
     }
     if (!names_.insert(name).second) {
-      fail(tar, ErrorKind::corrupted, "another member of the sample has the same extension");
+      fail(tar, ErrorKind::corrupted,
+           "another member of the sample has the same extension, or becomes the same feature");
     }
     if (names_.size() > kMaxSampleFeatures) {
       fail(tar, ErrorKind::limit_exceeded, "a sample of more than 10,000 members");
@@ -68,7 +73,18 @@ class Sample {
     }
     const std::vector<std::byte> content = read_all(tar, kMaxBytes - bytes_);
     bytes_ += content.size();
-    example_.set_bytes(name, content);
+    if (named == features.end() || !is_class(extension)) {
+      example_.set_bytes(name, content);
+      return;
+    }
+    std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+    const auto number = parse_number<int64_t>(text);
+    if (!number) {
+      fail(tar, ErrorKind::unsupported, "holds no integer, which the class of a sample is",
+           "name it with another extension than cls, or leave it out of --members");
+    }
+    example_.set_int64(name, *number);
   }
 
   std::string take() {
@@ -80,8 +96,10 @@ class Sample {
   }
 
  private:
-  [[noreturn]] static void fail(const TarReader& tar, ErrorKind kind, std::string reason) {
-    throw Error({.kind = kind, .path = tar.path(), .reason = std::move(reason)});
+  [[noreturn]] static void fail(const TarReader& tar, ErrorKind kind, std::string reason,
+                                std::string hint = {}) {
+    throw Error(
+        {.kind = kind, .path = tar.path(), .reason = std::move(reason), .hint = std::move(hint)});
   }
 
   std::string key_;
@@ -92,14 +110,22 @@ class Sample {
 
 class WebDatasetSource final : public ExampleSource {
  public:
-  WebDatasetSource(const CommandContext& context, std::vector<std::string> paths)
-      : context_(context), paths_(std::move(paths)) {}
+  WebDatasetSource(const CommandContext& context, std::vector<std::string> paths,
+                   NamePairs features)
+      : context_(context), paths_(std::move(paths)), features_(std::move(features)) {}
 
   void run(const Consume& consume) override {
     InputProgress progress(context_, "create", paths_);
     for (const std::string& path : paths_) {
       read(progress.counted(open_input(context_, path)), consume);
       if (told_.insert(path).second) tell(path);
+    }
+    for (const auto& [extension, feature] : features_) {
+      if (extensions_.contains(extension)) continue;
+      throw Error({.kind = ErrorKind::not_found,
+                   .reason = "--members names " + printable(extension) +
+                             ", which no member has; there are " +
+                             fmt::format("{}", fmt::join(extensions_, ", "))});
     }
   }
 
@@ -157,13 +183,19 @@ class WebDatasetSource final : public ExampleSource {
           first_split_ = name->key;
         }
       }
-      sample.add(name->extension, *member, tar);
+      const std::string extension = lower_case(name->extension);
+      if (extensions_.size() < kMaxExtensions || features_.contains(extension)) {
+        extensions_.insert(extension);
+      }
+      sample.add(extension, features_, *member, tar);
     }
     end_sample();
   }
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
+  const NamePairs features_;
+  std::set<std::string> extensions_;  // that there are; the first ones, and all of features_
   // Of the current archive:
   uint64_t left_out_ = 0;       // members
   uint64_t split_ = 0;          // samples whose key an earlier one has
@@ -174,8 +206,9 @@ class WebDatasetSource final : public ExampleSource {
 }  // namespace
 
 std::unique_ptr<ExampleSource> webdataset_source(const CommandContext& context,
-                                                 std::vector<std::string> paths) {
-  return std::make_unique<WebDatasetSource>(context, std::move(paths));
+                                                 std::vector<std::string> paths,
+                                                 const SourceOptions& options) {
+  return std::make_unique<WebDatasetSource>(context, std::move(paths), options.members);
 }
 
 }  // namespace recordpipe
