@@ -86,7 +86,7 @@ class EpisodeStatistics(dict[str, StepStatistics], Report):
         return json.dumps(document)
 
     def _report(self) -> ReportTable:
-        rows = []
+        rows: list[tuple[str | Bar, ...]] = []
         for name, one in self.items():
             for at in np.ndindex(one.mean.shape):
                 low, q01, q99, high = (float(x[at]) for x in (one.min, one.q01, one.q99, one.max))

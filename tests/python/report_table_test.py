@@ -1,6 +1,5 @@
 """Reports in notebooks: tables with bars, and the plot of statistics."""
 
-import importlib.util
 import unittest
 
 import numpy as np
@@ -57,16 +56,6 @@ class Tables(FilesTest):
         self.assertEqual(rows[1][:3], ["label", "int64", "32 values"])
         self.assertEqual(rows[1][4].replace(" ", ""), "████")
         self.assertEqual(rows[2][4], 16 * "█")
-
-    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
-    def test_plot(self):
-        figure = rp.stats(self.paths[0]).plot()
-        self.assertEqual(
-            [axes.get_title() for axes in figure.axes], ["label (int64)", "text (bytes)"]
-        )
-        figure.savefig(self.folder / "plot.png")
-        self.assertGreater((self.folder / "plot.png").stat().st_size, 1000)
-        rp.stats(self.paths[0], where="label > 9").plot()  # of nothing
 
     def test_many_files_are_cut(self):
         many = rp.VerifyReport(rp.verify(self.paths[0]).files * 250)

@@ -60,6 +60,11 @@ class Choice(rlds.StepsTest):
         self.assertEqual(self.chosen(episodes.skip(4).steps), [4, 5])
         self.assertEqual(self.chosen(episodes.shard(2, 1).steps), [1, 3, 5])
         self.assertEqual(self.chosen(episodes.skip(1).shard(2, 0).take(2).steps), [1, 3])
+        for drop in (False, True):
+            shard = episodes.skip(1).shard(2, 1, drop_remainder=drop)
+            self.assertEqual(self.chosen(shard.steps), [4])  # 2, without steps, and 4
+            shard = episodes.skip(1).shard(2, 0, drop_remainder=drop)
+            self.assertEqual(self.chosen(shard.steps), [1, 3] if drop else [1, 3, 5])
         self.assertEqual(len(episodes.take(4).steps(min_length=5)), 5 + 17)
         self.assertEqual(len(rp.tfds(self.data, "train[3:]").take(1).steps()), 17)
         for refused in (episodes.shuffle(4), episodes.filter(len), episodes.repeat(2)):

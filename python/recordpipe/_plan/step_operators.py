@@ -19,7 +19,7 @@ from recordpipe import _native as native
 from recordpipe._plan.function_operators import Map
 from recordpipe._plan.order_operators import Skip, Take
 from recordpipe._plan.plan import Count, Function, Operator, Plan, Shard, Source
-from recordpipe._plan.source_plans import Range, Tfds
+from recordpipe._plan.source_plans import Tfds
 from recordpipe.errors import InvalidArgumentError
 from recordpipe.features import where_text
 from recordpipe.progress import Progress, reported
@@ -149,23 +149,29 @@ class StepOperators(Plan):
                     *source, among, min_length, call.where, episodes, function
                 )
             if not numbers:
-                raise InvalidArgumentError(f"{call!r} chooses none of {len(self)} episodes")
+                of = self._native.cardinality()
+                raise InvalidArgumentError(f"{call!r} chooses none of {of} episodes")
             call = replace(call, numbers=numbers, progress=False)
         return self._then(call)
 
     def _chosen_by_number(self) -> list[int] | None:
         """The numbers of the episodes that the operators choose; None: all."""
+        numbers = range(self._first(0)._native.cardinality())
         for each in self._operators:
-            if not isinstance(each, Take | Skip | Shard):
+            if isinstance(each, Take):
+                numbers = numbers[: each.count]
+            elif isinstance(each, Skip):
+                numbers = numbers[each.count :]
+            elif isinstance(each, Shard):
+                left_out = len(numbers) % each.num_shards if each.drop_remainder else 0
+                numbers = numbers[each.index : len(numbers) - left_out : each.num_shards]
+            else:
                 raise TypeError(
                     "steps() comes behind tfds(), or take(), skip() and shard() of its episodes; "
                     f"{each.method}() may follow it. To choose episodes, call "
                     "steps(episodes=function), steps(where=...) or steps(min_length=...)"
                 )
-        if not self._operators:
-            return None
-        numbers = self._of(Range(0, len(self._first(0)), 1))._with(self._operators)
-        return [*numbers]
+        return [*numbers] if self._operators else None
 
     def map_episode(self, function: Callable[[dict[str, Any]], Any], *, name: str = "") -> Self:
         """Applies ``function(episode)`` to each episode.

@@ -220,7 +220,7 @@ def _rows(feature: FeatureStats) -> list[tuple[str, str, str]]:
 
 def _histograms(feature: FeatureStats) -> list[Histogram | None]:
     """Those of the rows."""
-    lengths = feature.bytes and feature.bytes.lengths
+    lengths = None if feature.bytes is None else feature.bytes.lengths
     given = [one.histogram for one in (feature.int64, feature.float, lengths) if one is not None]
     return given or [None]
 
