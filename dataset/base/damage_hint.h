@@ -1,9 +1,40 @@
-// The hint that errors about damaged files share.
+// The hints that errors about damaged files share.
 #pragma once
+
+#include <string>
+#include <utility>
+
+#include "recordpipe/base/error.h"
 
 namespace recordpipe {
 
 inline constexpr char kDamagedFileHint[] =
     "the file is damaged: compare it with its source, or fetch it again";
+// Behind it, with Remedy::crc_check_off.
+inline constexpr char kCheckOff[] =
+    "; if all its records are like this, read it with CRC checks off";
+
+// Returns the error with what a program recommends besides; "" for nothing.
+inline Error with_remedy(const Error& error, const std::string& remedy) {
+  Error::Parts parts = error.parts();
+  if (!parts.hint.empty() && !remedy.empty()) parts.hint += "; ";
+  parts.hint += remedy;
+  return Error(std::move(parts));
+}
+
+// Calls read(), whose errors of damaged records get the remedy; those of a file that is rather one
+// of another format don't.
+template <typename Read>
+auto naming_remedy(const std::string& remedy, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const bool is_of_records =
+        error.kind() == ErrorKind::truncated || error.remedy() == Remedy::salvage ||
+        error.remedy() == Remedy::crc_check_off || error.hint() == kDamagedFileHint;
+    if (remedy.empty() || !is_of_records || !is_damage(error.kind())) throw;
+    throw with_remedy(error, remedy);
+  }
+}
 
 }  // namespace recordpipe

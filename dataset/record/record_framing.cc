@@ -10,9 +10,6 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::string_view kCheckOff =
-    "; if all its records are like this, read it with CRC checks off";
-
 bool starts_with_any_case(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text.substr(0, lower.size()), lower, {}, [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
@@ -33,7 +30,7 @@ struct Hint {
 // Returns the hint for an error: `stored` was found in place of the masked form of `crc`.
 Hint hint_for_crc(uint32_t stored, uint32_t crc) {
   if (stored != 0 && stored != crc) return {kDamagedFileHint, Remedy::salvage};
-  return {kDamagedFileHint + std::string(kCheckOff), Remedy::crc_check_off};
+  return {std::string(kDamagedFileHint) + kCheckOff, Remedy::crc_check_off};
 }
 
 // Returns the hint for a file that may not be a TFRecord file, from its first bytes, which were
@@ -98,7 +95,8 @@ Error corrupted_length(const std::string& path, uint64_t offset,
   const uint32_t crc = crc32c(header.first(8));
   Hint hint = hint_for_crc(stored, crc);
   if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
-    hint = {"zeros where a record should start: the file was probably not written to its end"};
+    hint = {"zeros where a record should start: the file was probably not written to its end",
+            offset > 0 ? Remedy::salvage : Remedy::none};
   } else if (hint.remedy != Remedy::crc_check_off && offset == 0) {
     hint = hint_for_start(following, compression);
   }

@@ -63,7 +63,7 @@ void check_masks(const Feature& feature) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "the mask of the optional feature \"" + printable(name) +
                            "\" has the name of another feature",
-                 .hint = "use MissingValues::fill (missing=\"fill\")"});
+                 .hint = "fill missing values (missing=\"fill\"; in C++, MissingValues::fill)"});
   }
 }
 

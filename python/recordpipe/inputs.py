@@ -62,7 +62,6 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 import re
@@ -89,7 +88,6 @@ __all__ = [
     "path_of",
     "paths_of",
     "reading",
-    "require_local_file",
     "require_no_limit",
     "shown_path",
     "whole_number",
@@ -158,30 +156,6 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
                 'download it first, or pass one, such as fsspec.filesystem("https")',
             )
     return name
-
-
-def require_local_file(name: str) -> None:
-    """Raises MissingFileError, with the nearest name in its folder, unless it is there or a URL."""
-    if _URL.match(name):
-        return
-    try:
-        os.lstat(name)
-    except FileNotFoundError:
-        pass
-    except OSError:  # it can't be looked for, which opening it reports
-        return
-    else:
-        return
-    folder, base = os.path.split(name)
-    hint = ""
-    try:
-        if near := difflib.get_close_matches(base, os.listdir(folder or "."), 1):
-            hint = f"did you mean {os.path.join(folder, near[0])}?"
-    except FileNotFoundError:
-        hint = f"there is no folder {folder}"
-    except OSError:
-        pass
-    raise error_of("not_found", "no such file", hint, name)
 
 
 def absolute_path(name: str, filesystem: Any) -> str:

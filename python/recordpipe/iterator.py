@@ -16,6 +16,7 @@ from recordpipe import _native
 from recordpipe._plan.execution_operators import chosen_epoch
 from recordpipe._plan.plan import Plan
 from recordpipe.errors import Error, error_of
+from recordpipe.inputs import path_of
 
 __all__ = ["Iterator", "iterate"]
 
@@ -156,7 +157,7 @@ class Iterator(_native.Iterator):
         """
         import tempfile  # 4 ms, which `import recordpipe` would take longer
 
-        target = os.fspath(path)
+        target = path_of(path)
         state, _ = self._state()
         with tempfile.NamedTemporaryFile(
             dir=os.path.dirname(target) or ".", prefix=".state.", delete=False
@@ -175,10 +176,11 @@ class Iterator(_native.Iterator):
 
         Raises like :meth:`load_state_dict`; the file doesn't tell the version of Python.
         """
+        path = path_of(path)
         with open(path, "rb") as file:
             state = file.read(_MAX_STATE_SIZE + 1)
         if len(state) > _MAX_STATE_SIZE:
-            raise _refusal(f"{os.fspath(path)!r} is too large for a state of an iterator")
+            raise _refusal(f"{path!r} is too large for a state of an iterator")
         self._restore_compared(state if compare_code else self._with_own_code(state))
 
     def stats(self) -> dict[str, Any]:
@@ -187,10 +189,12 @@ class Iterator(_native.Iterator):
         Keys: batches (lent so far), batches_allocated (of these, with newly allocated memory),
         batches_held (still in use), skipped (elements that :meth:`Dataset.ignore_errors` has left
         out, including those computed ahead), first_skipped (path, offset and reason of at most 100
-        of them), damaged_files (in which ``tfrecords(on_damage=...)`` has met damage, also ahead;
-        each counts once, also if it is read again), regions_skipped, bytes_skipped and
-        compressed_bytes_skipped (what was left out of them; the last are bytes that can't be
-        decompressed), profile.
+        of them), damaged_files (different ones in which ``tfrecords(on_damage=...)`` has met
+        damage, also ahead), regions_skipped, bytes_skipped and compressed_bytes_skipped (what was
+        left out of them; the last are bytes that can't be decompressed), profile. Each
+        ``tfrecords()`` counts what it leaves out, once also if it reads the file again in another
+        epoch: damage in a file that is zipped with itself counts twice. Those that the function of
+        :meth:`Dataset.interleave` or :meth:`Dataset.flat_map` returns count as one.
         """
         batches, allocated, held = self._leases()
         skipped, first, files, regions, size, compressed = self._skipped()

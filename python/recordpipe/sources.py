@@ -26,7 +26,6 @@ from recordpipe.inputs import (
     Paths,
     checked_on_damage,
     paths_of,
-    require_local_file,
     whole_number,
 )
 
@@ -206,11 +205,5 @@ def _record_files(
     paths: Paths, recursive: bool, filesystem: Any
 ) -> tuple[list[str], native.FileSystem]:
     """The files of ``paths``, and where they are. Those on this machine must be there."""
-    on, names = files_on(filesystem), paths_of(paths, filesystem)
-    files = native.record_paths(on, names, bool(recursive))
-    if filesystem is None:
-        named = set(names)
-        for file in files:
-            if file in named:  # others were found
-                require_local_file(file)
-    return files, on
+    on = files_on(filesystem)
+    return native.record_paths(on, paths_of(paths, filesystem), bool(recursive)), on

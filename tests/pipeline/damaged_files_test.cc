@@ -295,6 +295,29 @@ TEST_F(DamagedFiles, RandomDamageBehindOperators) {
   }
 }
 
+// A file that is read twice is damaged twice, except where a pass opens it anew.
+TEST_F(DamagedFiles, EachSourceCountsWhatItLeavesOut) {
+  const std::string content = flipped(ten_records(0), begin_of(4) + 14);
+  const std::string path = write("a", content);
+  for (const OnDamage on_damage : kLeavesOut) {
+    const auto open = [on_damage](std::vector<std::string> paths) {
+      return texts(tfrecord_files(std::move(paths), {}, {on_damage}));
+    };
+    Kept expected;
+    for (int i = 0; i < 2; ++i) expected.add(read_naively(content, on_damage));
+    expected.files = 1;
+    const auto once = open({path});
+    for (const auto& twice : {once.concatenate(once), open({path, path})}) {
+      EXPECT_EQ(read(twice), expected);
+      EXPECT_EQ(read(twice.repeat(3)).bytes, expected.bytes);
+    }
+    const auto opened =
+        list_files({path, path})
+            .interleave([open](std::string file) { return open({std::move(file)}); }, 2, 1);
+    EXPECT_EQ(read(opened.repeat(2)).bytes, expected.bytes / 2);
+  }
+}
+
 TEST_F(DamagedFiles, ErrorsNameTheOption) {
   const std::string intact = ten_records(0);
   const std::string way_out =

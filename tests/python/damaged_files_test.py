@@ -7,6 +7,7 @@ import random
 import struct
 import unittest
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import recordpipe as rp
 import records
@@ -171,6 +172,24 @@ class DamagedFiles(FilesTest):
             self.assertEqual(list(iterator), expected)
             self.assertEqual(iterator.stats()["damaged_files"], 1)
 
+    def test_each_source_counts_what_it_leaves_out(self):
+        intact = self.framed(0)
+        path = self.written("a", intact[:40] + b"x" + intact[41:])
+        for on_damage in LEAVES_OUT:
+            ds = rp.tfrecords(path, on_damage=on_damage)
+            _, files, regions, lost = self.read(ds)
+            self.assertEqual((files, regions), (1, 1))
+            for both in (
+                ds.concatenate(ds),
+                rp.zip(ds, ds),
+                rp.sample_from_datasets([ds, ds]),
+                rp.tfrecords([path, path], on_damage=on_damage),
+            ):
+                for again in both, both.repeat(2):
+                    self.assertEqual(self.read(again)[1:], (1, 2, 2 * lost))
+            opened = rp.from_list([path, path]).interleave(lambda _, ds=ds: ds, 2)
+            self.assertEqual(self.read(opened.repeat(2))[1:], (1, 1, lost))
+
     def test_errors_name_the_argument(self):
         way_out = 'pass on_damage="skip_file" or "resync" to go on'
         intact = self.framed(0)
@@ -181,6 +200,22 @@ class DamagedFiles(FilesTest):
                     with self.assertRaisesRegex(rp.DataLossError, way_out) as raised:
                         list(rp.tfrecords(path, cycle_length=cycle_length))
                     self.assertIn(way_out, raised.exception.hint)
+        for content in intact[:-1], intact[:13] + b"x" + intact[14:], gzip.compress(intact)[:-9]:
+            path = self.written("a", content)
+            for function, options in (
+                (rp.schema, {}),
+                (rp.schema, {"executor": ThreadPoolExecutor(1)}),
+                (rp.stats, {}),
+                (rp.convert, {"target": self.folder / "b"}),
+                (rp.convert, {"target": self.folder / "b", "shards": 2}),
+                (rp.convert, {"target": self.folder / "b.parquet"}),
+                (rp.convert_to_dir, {"folder": self.folder / "c"}),
+            ):
+                with self.assertRaisesRegex(rp.DataLossError, way_out):
+                    function(path, **options)
+            with self.assertRaises(rp.DataLossError) as raised:
+                rp.salvage(self.written("b", content[:9]), self.folder / "d")
+            self.assertNotIn("on_damage", str(raised.exception))
         with self.assertRaises(rp.DataLossError) as raised:
             list(rp.tfrecords(self.written("a", intact[:-1]), check_crc=False))
         self.assertNotIn("on_damage", str(raised.exception))

@@ -77,5 +77,41 @@ TEST(RecordPass, RecordsOfNoLength) {
   EXPECT_LT(passed.largest_block, size_t{1} << 20);
 }
 
+// Damage [n, n + 1) is met before each record of even number n, and at the end. Returns where it is
+// told, in a pass that consumes at least `most` records.
+std::vector<uint64_t> damage_told(const std::vector<std::string>& records, size_t most) {
+  size_t next = 0;
+  size_t consumed = 0;
+  std::vector<uint64_t> told;
+  HeldDamage damage([&](const std::string&, const DamagedRegion& region) {
+    EXPECT_EQ(region.begin, consumed);
+    told.push_back(region.begin);
+  });
+  const DamageSink meet = damage.holding();
+  const auto take = [&](size_t count) {
+    consumed += count;
+    return consumed < most;
+  };
+  pass_over_records<size_t>(
+      [&]() -> std::optional<NumberedRecord> {
+        if (next % 2 == 0) meet("a", {.begin = next, .end = next + 1});
+        if (next == records.size()) return std::nullopt;
+        const uint64_t number = next++;
+        return NumberedRecord{{.data = as_bytes(records[number])}, number};
+      },
+      2, [](const RecordBlock& block) { return block.size(); }, take,
+      [&](const NumberedRecord&) { return take(1); }, {.large_size = 100, .damage = &damage});
+  return told;
+}
+
+TEST(RecordPass, DamageIsToldBehindTheRecordsBeforeIt) {
+  for (const size_t length : {0, 10, 1000}) {
+    const std::vector<std::string> records(6, std::string(length, 'x'));
+    EXPECT_EQ(damage_told(records, SIZE_MAX), (std::vector<uint64_t>{0, 2, 4, 6}));
+    EXPECT_EQ(damage_told(records, 4), (std::vector<uint64_t>{0, 2}));
+    EXPECT_EQ(damage_told(records, 6), (std::vector<uint64_t>{0, 2, 4}));
+  }
+}
+
 }  // namespace
 }  // namespace recordpipe

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/record/record_framing.h"
 #include "tools/tfrecord/command_line/command.h"
 
@@ -18,11 +19,18 @@ std::string text_for(Remedy remedy) {
                         .remedy = remedy}));
 }
 
+Error unmasked() {
+  const std::array<std::byte, 4> zeros = {};
+  return corrupted_data("a", 0, 1, zeros);
+}
+
 TEST(OptionHints, FollowTheRemedy) {
   EXPECT_EQ(text_for(Remedy::none), "a: broken at 3 (do something)");
   EXPECT_EQ(text_for(Remedy::salvage),
             "a: broken at 3 (do something; tfrecord salvage takes out what is intact)");
   EXPECT_NE(text_for(Remedy::crc_check_off).find("read it with --no-crc"), std::string::npos);
+  EXPECT_NE(text_of(with_remedy(unmasked(), "skip it")).find("fetch it again; skip it; tfrecord"),
+            std::string::npos);
   EXPECT_EQ(text_for(Remedy::raise_max_record_size),
             "a: broken at 3 (if the length is correct, raise --max-record-size; otherwise the file "
             "is damaged)");
@@ -42,8 +50,7 @@ TEST(OptionHints, WordsOfTheReasonOrTheHintChangeNothing) {
 }
 
 TEST(OptionHints, OfARegionSpeakToThoseWhoCheckEveryCrc) {
-  const std::array<std::byte, 4> zeros = {};
-  const Error error = corrupted_data("a", 0, 1, zeros);
+  const Error error = unmasked();
   EXPECT_EQ(error.remedy(), Remedy::crc_check_off);
   const std::string hint =
       hint_of({.reason = error.reason(), .hint = error.hint(), .remedy = error.remedy()});

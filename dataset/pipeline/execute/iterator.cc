@@ -231,7 +231,7 @@ void AnyIterator::restore(std::string_view state) {
     if (!was_stopped) throw;
     throw Error({.kind = ErrorKind::cancelled,
                  .reason = "the iterator was stopped on the way to a saved position",
-                 .hint = "it starts its epoch again; restore() can be called again"});
+                 .hint = "it starts its epoch again; the state can be restored again"});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <typeindex>
 #include <utility>
 
+#include "dataset/pipeline/plan/skip_log.h"
 #include "dataset/pipeline/plan/stage_context.h"
 #include "recordpipe/io/file.h"
 
@@ -44,10 +45,12 @@ class OpenFiles {
 };
 
 // For the datasets that an operator opens while it runs: their elements stay valid as long as the
-// iterator, also after a dataset is closed.
+// iterator, also after a dataset is closed. Their damage is that of one source, which reads a file
+// again in each epoch.
 inline StageContext context_of_inputs(const StageContext& context) {
   StageContext inputs = context.unmonitored();
   if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
+  if (!inputs.source) inputs.source = inputs.skipped->add_source();
   return inputs;
 }
 

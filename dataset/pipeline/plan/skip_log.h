@@ -5,7 +5,10 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,18 +64,30 @@ class SkipLog {
     return true;
   }
 
-  // `damage`: in a file, from its start up to where it is read. Reading it again adds nothing.
-  void keep_damage(const std::string& path, const DamageSkipped& damage) {
+  // The number of one more source: what each leaves out counts.
+  uint64_t add_source() {
     const std::lock_guard lock(mutex_);
-    DamageSkipped& known = damaged_[path];
+    return sources_++;
+  }
+
+  // `damage`: in file `number` of a source, from its start up to where it is read. If the source
+  // reads it again, that adds nothing.
+  void keep_damage(uint64_t source, size_t number, const std::string& path,
+                   const DamageSkipped& damage) {
+    const std::lock_guard lock(mutex_);
+    DamageSkipped& known = damaged_[{path, source, number}];
     if (known.regions < damage.regions) known = damage;
   }
 
   SkippedReport report() const {
     const std::lock_guard lock(mutex_);
     SkippedReport report = report_;
-    report.damaged_files = damaged_.size();
-    for (const auto& [path, damage] : damaged_) report.damage.merge(damage);
+    std::set<std::string_view> paths;
+    for (const auto& [file, damage] : damaged_) {
+      paths.insert(std::get<std::string>(file));
+      report.damage.merge(damage);
+    }
+    report.damaged_files = paths.size();
     return report;
   }
 
@@ -95,7 +110,9 @@ class SkipLog {
   SkippedReport report_;
   std::vector<std::pair<ElementId, SkippedElement>> lost_;  // the first ones
   std::vector<ElementId> not_skipped_;
-  std::map<std::string, DamageSkipped> damaged_;  // by path
+  uint64_t sources_ = 0;
+  // By path, source and number in the source.
+  std::map<std::tuple<std::string, uint64_t, size_t>, DamageSkipped> damaged_;
 };
 
 }  // namespace recordpipe::internal

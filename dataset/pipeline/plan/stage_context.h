@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace recordpipe::parallel {
 class Crew;
@@ -27,7 +29,9 @@ struct StageContext {
   bool tune_threads = false;             // `threads` is a maximum: use only as many as are useful
   size_t chunk_size = 64;                // source elements per unit of work
   std::shared_ptr<SkipLog> skipped;      // the elements that ignore_errors skips
-  bool errors_are_skipped = false;       // by an ignore_errors that follows
+  // SkipLog::add_source() of an operator that opens its inputs anew in each pass, for all of them.
+  std::optional<uint64_t> source = {};
+  bool errors_are_skipped = false;  // by an ignore_errors that follows
   std::shared_ptr<MemoryAccount> memory;
   std::shared_ptr<FileFingerprints> files;  // the opened files
   // Keeps open the mapped files that elements may point into. Null: elements don't outlive the

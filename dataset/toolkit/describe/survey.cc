@@ -16,13 +16,13 @@ struct StatisticsBlock {
 // `skipped` and `options` must outlive the result.
 InputReading reading_of(const std::vector<std::string>& paths, const SurveyOptions& options,
                         DamageSkipped& skipped) {
-  return {.paths = paths,
-          .reading = options.reading,
-          .on_damage = options.on_damage,
-          .damaged = [&](const std::string& path, const DamagedRegion& region) {
-            skipped.add(region);
-            if (options.damaged) options.damaged(path, region);
-          }};
+  InputReading input = options.input;
+  input.paths = paths;
+  input.damaged = [&](const std::string& path, const DamagedRegion& region) {
+    skipped.add(region);
+    if (options.input.damaged) options.input.damaged(path, region);
+  };
+  return input;
 }
 
 }  // namespace

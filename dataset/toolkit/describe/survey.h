@@ -7,7 +7,6 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/input_records.h"
-#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/schema_inference.h"
@@ -16,11 +15,9 @@
 namespace recordpipe {
 
 struct SurveyOptions {
-  RecordReadOptions reading = {};
+  InputReading input = {};               // without paths; what on_damage leaves out is counted
   RecordFilter filter = RecordFilter();  // by default all records
   size_t threads = 0;                    // 0: available_cpus()
-  OnDamage on_damage = OnDamage::raise;  // what is left out is counted
-  DamageSink damaged = {};               // InputReading::damaged
 };
 
 // Both look into all selected records of the files together; the result does not depend on the

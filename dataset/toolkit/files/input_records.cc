@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "dataset/base/available_cpus.h"
+#include "dataset/base/damage_hint.h"
 
 namespace recordpipe {
 
@@ -14,7 +14,10 @@ InputRecords::InputRecords(const FileWork& work, const InputReading& input, size
   }
 }
 
-std::optional<Record> InputRecords::next() { return records_ ? records_->read() : next_intact(); }
+std::optional<Record> InputRecords::next() {
+  if (!records_) return next_intact();
+  return naming_remedy(input_.remedy, [&] { return records_->read(); });
+}
 
 std::optional<Record> InputRecords::next_intact() {
   for (; file_ < input_.paths.size(); ++file_) {
@@ -50,14 +53,6 @@ std::optional<Record> InputRecords::scan() {
     if (const auto* record = std::get_if<Record>(&*step)) return *record;
     if (input_.damaged) input_.damaged(path(), std::get<DamagedRegion>(*step));
   }
-}
-
-SelectionReport select_inputs(
-    const FileWork& work, const InputReading& input, const RecordSelection& selection,
-    const char* activity, const std::function<void(RecordPieces, const NumberedRecord&)>& consume) {
-  work.begin(activity);
-  InputRecords records(work, input, thread_count(selection.threads));
-  return select_records([&] { return records.next(); }, selection, consume);
 }
 
 }  // namespace recordpipe

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/held_damage.h"
 #include "recordpipe/io/file.h"
-#include "recordpipe/record/damaged_region.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/record/record_reader.h"
 #include "recordpipe/record/record_scanner.h"
@@ -40,14 +40,14 @@ class RecordsOfFiles {
   std::unique_ptr<State> state_;
 };
 
-// Is called for each region of a file that is left out.
-using DamageSink = std::function<void(const std::string& path, const DamagedRegion& region)>;
-
 struct InputReading {
   std::vector<std::string> paths = {};
   RecordReadOptions reading = {};
   OnDamage on_damage = OnDamage::raise;
-  DamageSink damaged = {};  // with skip_file and resync; may be empty
+  // With skip_file and resync; may be empty. Is called before the record behind the region is read.
+  DamageSink damaged = {};
+  // With `raise`: what errors of damaged records recommend besides; "" for nothing.
+  std::string remedy = {};
 };
 
 class InputRecords {
@@ -78,7 +78,7 @@ class InputRecords {
 };
 
 // Calls select_records() on all inputs, in a pass called `activity`, with selection.threads also
-// for the inputs.
+// for the inputs. Damage behind the last selected record of a limit is not told.
 SelectionReport select_inputs(
     const FileWork& work, const InputReading& input, const RecordSelection& selection,
     const char* activity, const std::function<void(RecordPieces, const NumberedRecord&)>& consume);

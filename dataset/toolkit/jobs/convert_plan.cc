@@ -1,6 +1,7 @@
 #include "dataset/toolkit/jobs/convert_plan.h"
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/damage_hint.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/base/internal/url_path.h"
@@ -14,7 +15,7 @@ struct InputFacts {
   std::optional<uint64_t> records = {};
 };
 
-InputFacts facts_of(const FileWork& work, const std::string& path, const RecordReadOptions& reading,
+InputFacts facts_of(const FileWork& work, const std::string& path, const InputReading& input,
                     const InputStatus& known) {
   InputFacts facts;
   if (known.is_stream) return facts;
@@ -25,7 +26,13 @@ InputFacts facts_of(const FileWork& work, const std::string& path, const RecordR
   } else if (!is_url(path)) {
     open_uncounted(work, path);  // reports what it is
   }
-  facts.records = count_without_reading(work, path, reading, UrlHeaders::leave);
+  if (input.on_damage != OnDamage::raise) {  // headers don't tell how many records are intact
+    open_random_input(work, path);           // reports what can't be read
+    return facts;
+  }
+  facts.records = naming_remedy(input.remedy, [&] {
+    return count_without_reading(work, path, input.reading, UrlHeaders::leave);
+  });
   return facts;
 }
 
@@ -63,7 +70,7 @@ ConvertPlan plan_conversion(const FileWork& work, const ConvertOptions& options)
       paths.size(), thread_count(options.selection.threads),
       [&](size_t number) { return turn_of_headers(work, paths[number]); },
       [&](FileShare share) {
-        return facts_of(work, paths[share.number], options.input.reading, share.turn.status);
+        return facts_of(work, paths[share.number], options.input, share.turn.status);
       },
       [&, number = size_t{0}](const InputFacts& facts) mutable {
         add(plan.bytes, facts.bytes);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/damage_hint.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "dataset/toolkit/jobs/kept_records.h"
@@ -117,8 +118,10 @@ class Conversion {
         paths.size(), thread_count(options_.selection.threads),
         [&](size_t number) { return turn_of_headers(work_, paths[number]); },
         [&](FileShare share) {
-          return count_records(work_, paths[share.number], options_.input.reading,
-                               UrlHeaders::leave);
+          return naming_remedy(options_.input.remedy, [&] {
+            return count_records(work_, paths[share.number], options_.input.reading,
+                                 UrlHeaders::leave);
+          });
         },
         [&](uint64_t records) {
           counts.push_back(records);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dataset/parallel/in_order.h"
+#include "dataset/toolkit/files/held_damage.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/where.h"
 
@@ -62,6 +63,9 @@ struct PassOptions {
   // larger ratio reduces the number of blocks in flight (in_order.h) and the number of
   // threads, each of which needs its own memory.
   size_t growth = 1;
+  // The damage that `read` meets: it is told when all records before it were consumed, and more
+  // are wanted.
+  HeldDamage* damage = nullptr;
 };
 
 // Calls consume(work(block)) for blocks of records, and large(record) for each record above
@@ -74,45 +78,69 @@ void pass_over_records(const std::function<std::optional<NumberedRecord>()>& rea
                        const std::function<bool(Output)>& consume,
                        const std::function<bool(const NumberedRecord&)>& large,
                        const PassOptions& options = {}) {
+  // Damage ends a block, which may then be empty.
+  struct Stretch {
+    RecordBlock block;
+    HeldDamage::Regions damage;
+  };
+  struct Done {
+    Output output;
+    HeldDamage::Regions damage;
+  };
   const size_t max_threads =
       std::max<size_t>(2, parallel::kMaxInFlight / (options.growth * options.block_size));
+  std::optional<NumberedRecord> behind;   // the record behind damage, until the next stretch
   std::optional<NumberedRecord> waiting;  // a large record, until the blocks before it are consumed
   std::exception_ptr failure;
   bool more = true;
 
-  const auto next_block = [&]() -> std::optional<RecordBlock> {
-    RecordBlock block;
-    while (more && !waiting && block.memory() < options.block_size) {
-      std::optional<NumberedRecord> record;
-      try {
-        record = read();
-      } catch (...) {
-        failure = std::current_exception();
+  const auto next_stretch = [&]() -> std::optional<Stretch> {
+    Stretch next;
+    while (more && !waiting && next.block.memory() < options.block_size) {
+      std::optional<NumberedRecord> record = std::exchange(behind, std::nullopt);
+      if (!record) {
+        try {
+          record = read();
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        more = record.has_value();
+        if (options.damage) next.damage = options.damage->take();
+        if (!next.damage.empty()) {
+          behind = record;
+          return next;
+        }
       }
-      more = record.has_value();
       if (!more) break;
       if (record->data.size() > options.large_size) {
         waiting = record;
         break;
       }
-      block.append(*record);
+      next.block.append(*record);
     }
-    return block.size() > 0 ? std::optional(std::move(block)) : std::nullopt;
+    return next.block.size() > 0 ? std::optional(std::move(next)) : std::nullopt;
   };
   bool wanted = true;
-  const auto consume_wanted = [&](Output output) {
+  const auto work_on = [&](Stretch stretch) {
+    return Done{work(std::move(stretch.block)), std::move(stretch.damage)};
+  };
+  const auto consume_wanted = [&](Done done) {
     if (!wanted) return;
-    wanted = consume(std::move(output));
-    if (!wanted) more = false;
+    wanted = consume(std::move(done.output));
+    if (!wanted) {
+      more = false;
+    } else if (options.damage) {
+      options.damage->tell(done.damage);
+    }
   };
   while (more) {
     // If all records are large, no threads are started.
-    std::optional<RecordBlock> begun = next_block();
-    const auto next = [&] { return begun ? std::exchange(begun, std::nullopt) : next_block(); };
+    std::optional<Stretch> begun = next_stretch();
+    const auto next = [&] { return begun ? std::exchange(begun, std::nullopt) : next_stretch(); };
     if (begun) {
-      parallel::in_order<RecordBlock, Output>(
-          {.threads = std::min(threads, max_threads)}, next, work, consume_wanted,
-          [&](const RecordBlock& block) { return options.growth * block.memory(); });
+      parallel::in_order<Stretch, Done>(
+          {.threads = std::min(threads, max_threads)}, next, work_on, consume_wanted,
+          [&](const Stretch& stretch) { return options.growth * stretch.block.memory(); });
     }
     if (waiting && wanted) {
       wanted = large(*waiting);

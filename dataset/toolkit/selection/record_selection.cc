@@ -6,6 +6,7 @@
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/base/in_record.h"
+#include "dataset/toolkit/files/input_records.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/example/message_view.h"
 
@@ -28,23 +29,29 @@ struct SelectedBlock {
   FeatureNames found = {};              // requested names in records that aren't selected
 };
 
+bool reads_ahead(const RecordSelection& selection) {
+  return selection.where || !selection.edit.empty();
+}
+
 class Selector {
  public:
   Selector(const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
-           const std::function<void(RecordPieces, const NumberedRecord&)>& consume)
+           const std::function<void(RecordPieces, const NumberedRecord&)>& consume,
+           HeldDamage* damage = nullptr)
       : read_(read),
         selection_(selection),
         names_(names_of(selection)),
         consume_(consume),
+        damage_(damage),
         message_(selection.edit.kind) {}
 
   SelectionReport run() {
-    if (selection_.where || !selection_.edit.empty()) {
+    if (reads_ahead(selection_)) {
       pass_over_records<SelectedBlock>(
           [this] { return next_record(); }, std::min(thread_count(selection_.threads), kMaxThreads),
           [this](RecordBlock block) { return select(std::move(block)); },
           [this](const SelectedBlock& selected) { return take_block(selected); },
-          [this](const NumberedRecord& record) { return take_large(record); });
+          [this](const NumberedRecord& record) { return take_large(record); }, {.damage = damage_});
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
@@ -160,6 +167,7 @@ class Selector {
   const RecordSelection& selection_;
   const FeatureNames names_;
   const std::function<void(RecordPieces, const NumberedRecord&)>& consume_;
+  HeldDamage* const damage_;  // of `read`; may be null
   RecordNumbers numbers_;
   MessageView message_;
   FirstNames present_;
@@ -194,6 +202,17 @@ SelectionReport select_records(
     const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
     const std::function<void(RecordPieces, const NumberedRecord& record)>& consume) {
   return Selector(read, selection, consume).run();
+}
+
+SelectionReport select_inputs(
+    const FileWork& work, const InputReading& input, const RecordSelection& selection,
+    const char* activity, const std::function<void(RecordPieces, const NumberedRecord&)>& consume) {
+  work.begin(activity);
+  HeldDamage damage(input.damaged);
+  InputReading holding = input;
+  if (reads_ahead(selection)) holding.damaged = damage.holding();
+  InputRecords records(work, holding, thread_count(selection.threads));
+  return Selector([&] { return records.next(); }, selection, consume, &damage).run();
 }
 
 }  // namespace recordpipe

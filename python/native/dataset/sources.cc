@@ -1,6 +1,8 @@
 // Sources of Datasets: files, numbers, lists.
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,19 @@
 namespace recordpipe::python {
 namespace {
 
-// The files that folders, patterns, braces and sets of shards stand for.
+// The files that folders, patterns, braces and sets of shards stand for. Those on this machine that
+// are named must be there.
 std::vector<FilePath> record_paths(const SharedFiles& files, const std::vector<FilePath>& paths,
                                    bool recursive) {
   const FilesAndFolders found = interruptible([&](std::stop_token stop) {
     const internal::CallStopScope scope(std::move(stop));
-    return find_files_and_folders(*files, strings(paths), {.recursive = recursive});
+    const std::vector<std::string> names = strings(paths);
+    FilesAndFolders all = find_files_and_folders(*files, names, {.recursive = recursive});
+    const std::set<std::string_view> named(names.begin(), names.end());  // others were found
+    for (const std::string& file : all.files) {
+      if (named.contains(file)) require_local(*files, file);
+    }
+    return all;
   });
   warn(left_out_note(found));
   return file_paths(found.files);
@@ -56,8 +65,7 @@ PythonDataset tfrecords(const SharedFiles& files, const std::vector<FilePath>& p
                         bool check_crc, const std::string& compression,
                         const std::string& on_damage, size_t cycle_length, size_t block_length) {
   const RecordReadOptions options = read_options(check_crc, compression);
-  const DamageOptions damage{.on_damage = on_damage_of(on_damage),
-                             .remedy = "pass on_damage=\"skip_file\" or \"resync\" to go on"};
+  const DamageOptions damage{.on_damage = on_damage_of(on_damage), .remedy = kOnDamageRemedy};
   if (cycle_length == 1) {
     return PythonDataset(listed_tfrecord_files(files.shared, strings(paths), options, damage));
   }

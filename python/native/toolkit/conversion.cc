@@ -34,12 +34,11 @@ std::string output_compression(const FilePath& path, const std::optional<std::st
 // Completes the options that Python has set.
 void complete(ConvertOptions& options, const SharedFiles& files, const Inputs& inputs,
               const FilePath& target, const Reading& reading, bool no_clobber) {
+  options.input = input_reading(reading);
   options.input.paths = inputs.paths;
-  options.input.reading = read_options(reading);
   options.output.path = target.bytes;
   options.output.threads = options.selection.threads;
   options.selection.edit.kind = kind_of(reading);
-  options.input.on_damage = on_damage_of(reading);
   if (options.input.on_damage != OnDamage::raise && options.selection.edit.replace) {
     options.selection.on_failed_edit = [](const Error&) {};
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/names_in_words.h"
 #include "dataset/parallel/service_thread.h"
 #include "dataset/toolkit/files/file_identity.h"
 #include "dataset/toolkit/files/many_files.h"
@@ -30,11 +31,32 @@ constexpr std::chrono::milliseconds kProgressInterval{100};
 // How many sizes are asked for at a time, where each is a request.
 constexpr size_t kRequests = 64;
 
+// "no such file"; of a path on this machine, with the nearest name in its folder.
+Error missing_file(FileSystem& files, const std::string& path) {
+  Error::Parts parts{.kind = ErrorKind::not_found, .path = path, .reason = "no such file"};
+  if (!files.can_map(path)) return Error(parts);
+  const size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+  const std::string folder = path.substr(0, name);
+  const auto distance = [wanted = path.substr(name)](const DirectoryEntry& entry) {
+    return edits(entry.name, wanted);
+  };
+  try {
+    const auto entries = files.list_entries(folder.empty() ? "." : folder);
+    const auto nearest = std::ranges::min_element(entries, {}, distance);
+    if (nearest != entries.end() && 2 * distance(*nearest) <= path.size() - name) {
+      parts.hint = "did you mean " + printable(folder + nearest->name) + "?";
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_found) {
+      parts.hint = "there is no folder " + printable(path.substr(0, name - 1));
+    }
+  }
+  return Error(parts);
+}
+
 uint64_t size_of_input(FileSystem& files, const std::string& path) {
   const auto status = files.status(path);
-  if (!status) {
-    throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file"});
-  }
+  if (!status) throw missing_file(files, path);
   if (status->kind == FileKind::other) {
     throw Error({.kind = ErrorKind::unsupported,
                  .path = path,
@@ -101,6 +123,10 @@ std::vector<std::string> paths_here(std::vector<std::string> paths) {
 }
 
 }  // namespace
+
+void require_local(FileSystem& files, const std::string& path) {
+  if (files.can_map(path) && !files.status(path)) throw missing_file(files, path);
+}
 
 Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given, bool recursive) {
   Inputs inputs;
@@ -223,7 +249,12 @@ OnDamage on_damage_of(std::string_view name) {
                                                 : OnDamage::raise;
 }
 
-OnDamage on_damage_of(const Reading& reading) { return on_damage_of(std::get<4>(reading)); }
+InputReading input_reading(const Reading& reading) {
+  const auto& [compression, check_crc, max_record_size, kind, on_damage] = reading;
+  return {.reading = read_options(reading),
+          .on_damage = on_damage_of(on_damage),
+          .remedy = check_crc ? kOnDamageRemedy : ""};
+}
 
 std::optional<MessageKind> kind_of(const Reading& reading) {
   for (const auto& [name, kind] : kMessageKindNames) {
@@ -240,10 +271,9 @@ std::optional<Where> where_of(const std::optional<std::string>& where) {
 
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads) {
-  return {.reading = read_options(reading),
+  return {.input = input_reading(reading),
           .filter = RecordFilter(where_of(where), limit, kind_of(reading)),
-          .threads = threads,
-          .on_damage = on_damage_of(reading)};
+          .threads = threads};
 }
 
 nb::str text(std::string_view bytes) {

@@ -36,6 +36,9 @@ struct Inputs {
 // read. Needs the GIL, which it releases.
 Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
                    bool recursive = false);
+// Throws Error{not_found} as find_inputs(), with the nearest name in the folder, if a path on this
+// machine is missing.
+void require_local(FileSystem& files, const std::string& path);
 // Warns (UserWarning) with a text that isn't empty, at the line that calls the package. Needs the
 // GIL.
 void warn(const std::string& text);
@@ -55,10 +58,12 @@ void run_file_work(const SharedFiles& files, const nb::object& progress, uint64_
 RecordReadOptions read_options(bool check_crc, const std::string& compression);
 // "raise", "skip_file" or "resync".
 OnDamage on_damage_of(std::string_view name);
+// What errors of damaged records recommend.
+inline constexpr char kOnDamageRemedy[] = "pass on_damage=\"skip_file\" or \"resync\" to go on";
 // How files are read, from Python: compression, check_crc, max_record_size, kind, on_damage.
 using Reading = std::tuple<std::string, bool, uint64_t, std::string, std::string>;
 RecordReadOptions read_options(const Reading& reading);
-OnDamage on_damage_of(const Reading& reading);
+InputReading input_reading(const Reading& reading);  // without paths
 std::optional<MessageKind> kind_of(const Reading& reading);
 
 std::optional<Where> where_of(const std::optional<std::string>& where);

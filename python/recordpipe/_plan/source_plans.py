@@ -45,9 +45,7 @@ class FilesSource(Source):
 
 
 def _on_files(kind: Callable[..., FilesSource], values: dict[str, Any]) -> FilesSource:
-    files = files_on(values["filesystem"])
-    native.record_paths(files, values["paths"], False)  # refuses missing ones
-    return kind(**values, files=files)
+    return kind(**values, files=files_on(values["filesystem"]))
 
 
 class Tfrecords(FilesSource):

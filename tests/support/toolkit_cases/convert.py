@@ -86,6 +86,11 @@ def plan_cases(case, shards):
                        "read_twice": ["b"], "outputs": shards})
     yield case("plan of plain files", {"shards": 3, "dry_run": True}, {}, report={
         "inputs": 1, "bytes": len(IDS), "records": 20, "read_twice": [], "outputs": shards})
+    yield case("plan of damaged files", {"shards": 2, "dry_run": True, "on_damage": "resync"}, {},
+               {"a": IDS[:-1], "b": IDS}, report={
+                   "records": None, "read_twice": ["a", "b"], ...: ...})
+    yield case("plan of a cut file", {"dry_run": True}, {}, IDS[:-1],
+               error=("DataLossError", "truncated record at"))
     yield case("plan of splits", {"split": {"x": 0.5, "y": 0.5}, "dry_run": True}, {},
                target="out.gz", report={"outputs": ["out-x.gz", "out-y.gz"], ...: ...})
     yield case("plan of parts", {"max_bytes": 100, "dry_run": True}, {},

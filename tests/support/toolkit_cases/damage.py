@@ -28,6 +28,10 @@ def damage_cases(case):
         yield case(f"{name}, skipped", {"on_damage": "resync"}, {"out": records}, content, report={
             "regions_skipped": 1, "bytes_skipped": 0, "compressed_bytes_skipped": lost, ...: ...})
     middle = flipped(THREE, 8 * 40)
+    for options in {"where": "record.number >= 0"}, {}:
+        yield case(f"damage behind the limit, {options}",
+                   {**options, "limit": 1, "on_damage": "resync"}, {"out": [FIRST]}, middle,
+                   report={"regions_skipped": 0, "bytes_skipped": 0, ...: ...})
     for options, outputs in (
             ({"shards": 2}, {"out-00000-of-00002": [FIRST], "out-00001-of-00002": [THIRD]}),
             ({"shuffle": True, "shards": 2}, {"out-00000-of-00002": 1, "out-00001-of-00002": 1}),

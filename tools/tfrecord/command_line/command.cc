@@ -45,7 +45,9 @@ std::string text_of(const Error& error) {
   parts.hint = in_options(parts.hint, parts.remedy);
   if (parts.remedy == Remedy::salvage) parts.hint += kSalvage;
   if (parts.remedy == Remedy::crc_check_off) {
-    parts.hint = std::string(kDamagedFileHint) + kSalvage + kAllLikeThis + "read it with --no-crc";
+    const std::string own = std::string(kDamagedFileHint) + kCheckOff;
+    const std::string more = parts.hint.starts_with(own) ? parts.hint.substr(own.size()) : "";
+    parts.hint = kDamagedFileHint + more + kSalvage + kAllLikeThis + "read it with --no-crc";
   }
   return Error(std::move(parts)).what();
 }

@@ -66,14 +66,13 @@ FeatureEdit edit_of(const ConvertArguments& arguments) {
 // Without the inputs' paths and the output's stream.
 ConvertOptions options_of(const ConvertArguments& arguments) {
   ConvertOptions options = arguments.options;
-  options.input.reading = arguments.input.reading;
+  options.input = input_reading(arguments.input.reading, arguments.skip_corrupt);
   options.output = options_of(arguments.output);
   RecordSelection& selection = options.selection;
   selection.where = where_of(arguments.where);
   selection.edit = edit_of(arguments);
   selection.edit.kind = arguments.options.selection.edit.kind;
   selection.threads = options.output.threads;
-  options.input.on_damage = on_damage_of(arguments.skip_corrupt);
   return options;
 }
 
@@ -107,7 +106,6 @@ void check(const ConvertArguments& arguments) {
   if (!arguments.resize && (arguments.quality || !arguments.images.empty())) {
     throw UsageError("--quality and --image belong to --resize");
   }
-  check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
 }
 
 // All that determines an output of --to-dir, except its input.

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "recordpipe/base/error.h"
@@ -67,15 +68,14 @@ void write_table(const std::vector<Counted>& files, uint64_t total, bool csv, Ou
 ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
   std::optional<Where> where = where_of(arguments.filter.where);
-  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
+  InputReading input = input_reading(arguments.inputs.reading, arguments.skip_corrupt);
   const bool reads = where || arguments.filter.limit || arguments.skip_corrupt;
   const auto paths = arguments.inputs.files.paths(context);
   Output output(context, arguments.output);
   SkippedDamage skipped(context, "count");
+  input.damaged = skipped.sink();
   RecordPrinter matches(context,
-                        {.reading = arguments.inputs.reading,
-                         .on_damage = on_damage_of(arguments.skip_corrupt),
-                         .damaged = skipped.sink(),
+                        {.input = input,
                          .format = PrintFormat::none,
                          .kind = arguments.filter.kind,
                          .where = std::move(where),
@@ -90,8 +90,10 @@ ExitCode count(const CommandContext& context, const CountArguments& arguments) {
   const auto count_file = [&](const FileShare& share) {
     Counted file = {.path = paths[share.number]};
     try {
-      file.records = reads ? matches.print_file(file.path, "", progress)
-                           : count_records(work, file.path, arguments.inputs.reading);
+      file.records =
+          reads ? matches.print_file(file.path, "", progress) : naming_remedy(input.remedy, [&] {
+            return count_records(work, file.path, input.reading);
+          });
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       file.error = text_of(error);

@@ -53,7 +53,7 @@ class Ends {
         colored_(colored),
         output_(context, arguments.output),
         printer_(context,
-                 {.reading = reading_,
+                 {.input = {.reading = reading_},
                   .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                   .text = {.colored = colored},
                   .kind = arguments.kind,

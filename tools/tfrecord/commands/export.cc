@@ -175,7 +175,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
     }
   }
   check_json_summary(arguments.json, arguments.target.output);
-  check_skip_corrupt(arguments.skip_corrupt, arguments.input.reading);
+  InputReading input = input_reading(arguments.input.reading, arguments.skip_corrupt);
   if (is_table) {
     return export_tables(context, arguments.input.files.found(context),
                          {.format = format,
@@ -186,10 +186,8 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
                           .json = arguments.json});
   }
   SkippedDamage skipped(context, "export");
-  InputReading input = {.paths = arguments.input.files.paths(context),
-                        .reading = arguments.input.reading,
-                        .on_damage = on_damage_of(arguments.skip_corrupt),
-                        .damaged = skipped.sink()};
+  input.paths = arguments.input.files.paths(context);
+  input.damaged = skipped.sink();
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   FeatureNames named = features;
   for (const auto& [extension, feature] : members_of(arguments.members)) named.insert(feature);

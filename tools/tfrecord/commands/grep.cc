@@ -57,10 +57,9 @@ Where where_of_expression(const std::string& expression) {
 }
 
 PrintOptions print_options(const GrepArguments& arguments, bool colored, SkippedDamage& skipped) {
-  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
-  PrintOptions options = {.reading = arguments.inputs.reading,
-                          .on_damage = on_damage_of(arguments.skip_corrupt),
-                          .damaged = skipped.sink(),
+  InputReading input = input_reading(arguments.inputs.reading, arguments.skip_corrupt);
+  input.damaged = skipped.sink();
+  PrintOptions options = {.input = std::move(input),
                           .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                           .text = {.colored = colored, .names_place_first = true},
                           .kind = arguments.kind,

@@ -105,17 +105,15 @@ ExitCode print_schema(const CommandContext& context, const SchemaArguments& argu
       1) {
     throw UsageError("--json, --cpp, --python and --tensorflow exclude each other");
   }
-  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
-  RecordFilter filter = filter_of(arguments.filter);
+  SurveyOptions options = {.input = input_reading(arguments.inputs.reading, arguments.skip_corrupt),
+                           .filter = filter_of(arguments.filter),
+                           .threads = arguments.threads};
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "look", paths);
   SkippedDamage skipped(context, "schema");
-  const InferredSchema schema = infer_schema(work_of(context, progress, "schema"), paths,
-                                             {.reading = arguments.inputs.reading,
-                                              .filter = std::move(filter),
-                                              .threads = arguments.threads,
-                                              .on_damage = on_damage_of(arguments.skip_corrupt),
-                                              .damaged = skipped.sink()});
+  options.input.damaged = skipped.sink();
+  const InferredSchema schema =
+      infer_schema(work_of(context, progress, "schema"), paths, std::move(options));
   context.progress.clear();
   skipped.sum_up();
   if (code) require_decodable(schema);

@@ -97,10 +97,9 @@ std::shared_ptr<const ProtoMessages> proto_messages(const ShowArguments& argumen
 }
 
 PrintOptions print_options(const ShowArguments& arguments, SkippedDamage& skipped) {
-  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
-  return {.reading = arguments.inputs.reading,
-          .on_damage = on_damage_of(arguments.skip_corrupt),
-          .damaged = skipped.sink(),
+  InputReading input = input_reading(arguments.inputs.reading, arguments.skip_corrupt);
+  input.damaged = skipped.sink();
+  return {.input = std::move(input),
           .format = chosen_format(arguments),
           .kind = arguments.kind,
           .features = {arguments.features.begin(), arguments.features.end()},

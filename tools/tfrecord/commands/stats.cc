@@ -32,19 +32,16 @@ struct StatsArguments {
 
 ExitCode print_stats(const CommandContext& context, const StatsArguments& arguments) {
   const TableFormat format = table_format(arguments.table);
-  check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
-  RecordFilter filter = filter_of(arguments.filter);
+  SurveyOptions options = {.input = input_reading(arguments.inputs.reading, arguments.skip_corrupt),
+                           .filter = filter_of(arguments.filter),
+                           .threads = arguments.threads};
   const auto paths = arguments.inputs.files.paths(context);
   InputProgress progress(context, "count", paths);
   SkippedDamage skipped(context, "stats");
-  const FeatureStatistics all =
-      compute_statistics(work_of(context, progress, "stats"), paths,
-                         {arguments.features.begin(), arguments.features.end()},
-                         {.reading = arguments.inputs.reading,
-                          .filter = std::move(filter),
-                          .threads = arguments.threads,
-                          .on_damage = on_damage_of(arguments.skip_corrupt),
-                          .damaged = skipped.sink()});
+  options.input.damaged = skipped.sink();
+  const FeatureStatistics all = compute_statistics(
+      work_of(context, progress, "stats"), paths,
+      {arguments.features.begin(), arguments.features.end()}, std::move(options));
   context.progress.clear();
   skipped.sum_up();
   const Display display(context, arguments.display, arguments.output);

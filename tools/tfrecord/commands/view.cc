@@ -62,8 +62,12 @@ class View {
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
                 arguments.max_bytes),
         message_(arguments.kind),
-        skipped_(context, "view") {
-    check_skip_corrupt(arguments.skip_corrupt, arguments.inputs.reading);
+        skipped_(context, "view"),
+        input_(input_reading(arguments.inputs.reading, arguments.skip_corrupt)) {
+    input_.damaged = [this, tell = skipped_.sink()](const std::string& path,
+                                                    const DamagedRegion& region) {
+      if (!sample_.is_full()) tell(path, region);  // else it is behind the limit
+    };
     where_ = where_of(arguments.where);
   }
 
@@ -113,12 +117,9 @@ class View {
 
  private:
   void read_file(const std::string& path, InputProgress& progress) {
-    RecordCursor records(context_,
-                         {.paths = {path},
-                          .reading = arguments_.inputs.reading,
-                          .on_damage = on_damage_of(arguments_.skip_corrupt),
-                          .damaged = skipped_.sink()},
-                         {}, progress);
+    InputReading input = input_;
+    input.paths = {path};
+    RecordCursor records(context_, std::move(input), {}, progress);
     files_.push_back(is_standard_input(path) ? "standard input" : without_secrets(path));
     try {
       while (const auto record = records.read()) {
@@ -129,6 +130,10 @@ class View {
         add(*record);
       }
     } catch (const Error& error) {
+      if (sample_.is_full() && error.kind() != ErrorKind::cancelled) {
+        more_ = true;  // whatever it is
+        return;
+      }
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
       damage_.push_back(text_of(error));
       exit_code_ = combined(exit_code_, answer_of(error.kind()));
@@ -216,6 +221,7 @@ class View {
   Overview overview_;
   MessageView message_;
   SkippedDamage skipped_;
+  InputReading input_;  // without paths
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
   ExitCode exit_code_ = ExitCode::ok;

@@ -24,7 +24,10 @@ constexpr char kRoundRobin[] = "round-robin";
 void check_level_option(const RecordOutputOptions& options) {
   const bool is_given = options.level || options.fast;
   if (is_given && compression_for(options.path, options.compression) == Compression::none) {
-    throw UsageError("--level without a compression: give --compression, or -o NAME.gz");
+    throw UsageError(options.path.empty()  // with --to-dir
+                         ? "--level of outputs that are compressed as their inputs: give "
+                           "--compression, too"
+                         : "--level without a compression: give --compression, or -o NAME.gz");
   }
   try {
     check_level(options);

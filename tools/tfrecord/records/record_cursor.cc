@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/base/damage_hint.h"
 #include "recordpipe/base/stop.h"
 #include "tools/tfrecord/io/inputs.h"
 
@@ -19,7 +20,7 @@ RecordCursor::RecordCursor(const CommandContext& context, InputReading input, Re
   } else if (range_.all() || !open_random()) {
     stream_ = open_records(context, path(), input_.reading, progress);
   }
-  skip_to_first();
+  naming_remedy(input_.remedy, [&] { skip_to_first(); });
 }
 
 // Of an input without random access.

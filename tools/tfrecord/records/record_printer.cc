@@ -43,17 +43,17 @@ uint64_t RecordPrinter::print_file(const std::string& path, std::string_view sho
     was_limited_ = true;
     return 0;
   }
-  RecordCursor cursor(context_,
-                      {.paths = {path},
-                       .reading = options_.reading,
-                       .on_damage = options_.on_damage,
-                       .damaged = options_.damaged},
-                      range, progress);
+  HeldDamage damage(options_.input.damaged);
+  InputReading input = options_.input;
+  input.paths = {path};
+  input.damaged = damage.holding();
+  RecordCursor cursor(context_, std::move(input), range, progress);
   pass_over_records<Printed>(
       [&] { return read(cursor); }, thread_count(options_.threads),
       [&](const RecordBlock& block) { return print_block(block, shown); },
       [&](const Printed& printed) { return write(printed); },
-      [&](const NumberedRecord& record) { return write_large(record, shown); }, {.growth = 2});
+      [&](const NumberedRecord& record) { return write_large(record, shown); },
+      {.growth = 2, .damage = &damage});
   was_limited_ = was_limited_ || is_at_limit();
   if (last != nullptr) *last = cursor.next();
   return printed_in_file_;

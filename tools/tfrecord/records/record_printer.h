@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/record/record_reader.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/record_json.h"
 #include "recordpipe/toolkit/where.h"
@@ -31,9 +30,7 @@ struct PrintOptions {
     none,    // records are only counted
   };
 
-  RecordReadOptions reading = {};
-  OnDamage on_damage = OnDamage::raise;
-  DamageSink damaged = {};  // InputReading::damaged
+  InputReading input = {};  // without paths
   Format format = Format::text;
   RecordTextOptions text = {};
   std::optional<MessageKind> kind = {};  // of the messages; default: as message_kind() says

@@ -17,10 +17,14 @@ void add_skip_corrupt(ArgumentParser& app, bool& skip_corrupt, const std::string
                            what_else));
 }
 
-void check_skip_corrupt(bool skip_corrupt, const RecordReadOptions& reading) {
-  if (skip_corrupt && reading.crc == CrcCheck::never) {
+InputReading input_reading(const RecordReadOptions& reading, bool skip_corrupt) {
+  const bool is_unchecked = reading.crc == CrcCheck::never;
+  if (skip_corrupt && is_unchecked) {
     throw UsageError("--skip-corrupt and --no-crc contradict each other");
   }
+  return {.reading = reading,
+          .on_damage = skip_corrupt ? OnDamage::resync : OnDamage::raise,
+          .remedy = is_unchecked ? "" : "--skip-corrupt skips what is damaged"};
 }
 
 DamageSink SkippedDamage::sink() {

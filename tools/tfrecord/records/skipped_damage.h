@@ -19,11 +19,9 @@ namespace recordpipe {
 // Adds --skip-corrupt, which is OnDamage::resync; `what_else` is skipped, too: "", or the rest of a
 // sentence.
 void add_skip_corrupt(ArgumentParser& app, bool& skip_corrupt, const std::string& what_else = "");
-inline OnDamage on_damage_of(bool skip_corrupt) {
-  return skip_corrupt ? OnDamage::resync : OnDamage::raise;
-}
-// Throws UsageError if CRCs, by which damage is found, are not to be checked.
-void check_skip_corrupt(bool skip_corrupt, const RecordReadOptions& reading);
+// How inputs are read, without paths. Throws UsageError if CRCs, by which damage is found, are not
+// to be checked.
+InputReading input_reading(const RecordReadOptions& reading, bool skip_corrupt);
 
 class SkippedDamage {
  public:

@@ -38,9 +38,11 @@ struct SkippedReport {
   // The first skipped elements, at most kMaxFirst.
   std::vector<SkippedElement> first;
   static constexpr size_t kMaxFirst = 100;
-  // The files in which sources with OnDamage::skip_file or resync have met damage since the
-  // iterator's construction, also ahead of its consumer, and what they left out. A file that is
-  // read again, in another epoch or after a restore, is not counted again.
+  // The different files in which sources with OnDamage::skip_file or resync have met damage since
+  // the iterator's construction, also ahead of its consumer, and what they left out. Each source
+  // counts what it leaves out: damage in a file that is zipped with itself counts twice. A file
+  // that a source reads again, in another epoch or after a restore, is not counted again. The
+  // datasets that an interleave or a flat_map opens are one source.
   uint64_t damaged_files = 0;
   DamageSkipped damage = {};
 };

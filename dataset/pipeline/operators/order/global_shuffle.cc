@@ -99,11 +99,10 @@ class GlobalShuffleNode final : public UnaryNode {
 NodePtr global_shuffle(NodePtr input, uint64_t seed) {
   const std::string sequential = input->sequential_operator();
   if (!sequential.empty()) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "global_shuffle: the elements of " + sequential + " can't be had in any order",
-         .hint = "put the global shuffle before " + sequential +
-                 ", or shuffle with a buffer, which needs no random access"});
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the elements of " + sequential + " can't be had in any order",
+                 .hint = "put the global shuffle before " + sequential +
+                         ", or shuffle with a buffer, which needs no random access"});
   }
   return std::make_shared<GlobalShuffleNode>(std::move(input), seed);
 }

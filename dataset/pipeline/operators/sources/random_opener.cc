@@ -190,8 +190,7 @@ void refuse_random_access(const std::string& path, const std::string& why,
                           const std::string& hint) {
   throw Error({.kind = ErrorKind::unsupported,
                .path = path,
-               .reason = why + ": tfrecord_files can't give its records in any order, as "
-                               "global_shuffle needs them",
+               .reason = why + ": the records can't be had in any order",
                .hint = hint});
 }
 

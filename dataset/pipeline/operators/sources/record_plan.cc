@@ -136,10 +136,10 @@ class RecordPlan final : public Plan {
         opener_->open_ahead(file_ + 1, Access::sequential);
       } else if (auto plain = map_for_scan(files_, file_)) {
         fingerprints_.opened(files_.file_system, paths_[file_]);
-        stream_.emplace(files_, std::move(plain));
+        stream_.emplace(files_, file_, std::move(plain));
       } else {
         if (!streams_) streams_.emplace(files_);
-        stream_.emplace(files_, streams_->open(file_));
+        stream_.emplace(files_, file_, streams_->open(file_));
       }
     } catch (const Error& error) {
       // A stop says nothing about the file. restore() stops the threads of the pass before it while

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "dataset/base/damage_hint.h"
 #include "recordpipe/base/stop.h"
 
 namespace recordpipe::internal {
@@ -67,13 +68,6 @@ class RecordProducer final : public Producer {
 };
 
 }  // namespace
-
-Error with_remedy(const Error& error, const std::string& remedy) {
-  Error::Parts parts = error.parts();
-  if (!parts.hint.empty() && !remedy.empty()) parts.hint += "; ";
-  parts.hint += remedy;
-  return Error(std::move(parts));
-}
 
 std::shared_ptr<Work> record_work(std::shared_ptr<OpenedRecords> opened, bool check_crc,
                                   std::string remedy) {

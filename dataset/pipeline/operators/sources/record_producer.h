@@ -108,9 +108,6 @@ inline Record keep_record(const Record& record, std::string_view path) {
           record.number};
 }
 
-// Returns an error about damage with DamageOptions::remedy.
-Error with_remedy(const Error& error, const std::string& remedy);
-
 // `check_crc`: whether to verify the CRCs. If false, the data is returned unchecked.
 std::shared_ptr<Work> record_work(std::shared_ptr<OpenedRecords> opened, bool check_crc,
                                   std::string remedy);

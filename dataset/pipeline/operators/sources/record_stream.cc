@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/pipeline/operators/sources/lost_rest.h"
 #include "dataset/pipeline/operators/sources/record_producer.h"
 #include "dataset/pipeline/plan/skip_log.h"
@@ -30,11 +31,14 @@ std::unique_ptr<MappedFile> map_for_scan(const RecordFiles& files, size_t number
   }
 }
 
-RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<ByteSource> source)
-    : files_(files), records_(records_of(files, std::move(source))) {}
+RecordStream::RecordStream(const RecordFiles& files, size_t number,
+                           std::unique_ptr<ByteSource> source)
+    : files_(files), number_(number), records_(records_of(files, std::move(source))) {}
 
-RecordStream::RecordStream(const RecordFiles& files, std::unique_ptr<MappedFile> plain)
+RecordStream::RecordStream(const RecordFiles& files, size_t number,
+                           std::unique_ptr<MappedFile> plain)
     : files_(files),
+      number_(number),
       records_(
           RecordScanner(std::move(plain), files.opened->stop.token(), files.damage.on_damage)) {}
 
@@ -58,7 +62,9 @@ std::optional<Record> RecordStream::read_intact(RecordScanner& scanner) {
   while (const auto step = scanner.next()) {
     if (const auto* record = std::get_if<Record>(&*step)) return *record;
     skipped_.add(std::get<DamagedRegion>(*step));
-    if (files_.context.skipped) files_.context.skipped->keep_damage(path(), skipped_);
+    if (const auto source = files_.context.source) {
+      files_.context.skipped->keep_damage(*source, number_, path(), skipped_);
+    }
   }
   return std::nullopt;
 }

@@ -22,9 +22,9 @@ std::unique_ptr<MappedFile> map_for_scan(const RecordFiles& files, size_t number
 class RecordStream {
  public:
   // `files` must outlive this object.
-  RecordStream(const RecordFiles& files, std::unique_ptr<ByteSource> source);
+  RecordStream(const RecordFiles& files, size_t number, std::unique_ptr<ByteSource> source);
   // `plain`: of map_for_scan().
-  RecordStream(const RecordFiles& files, std::unique_ptr<MappedFile> plain);
+  RecordStream(const RecordFiles& files, size_t number, std::unique_ptr<MappedFile> plain);
 
   // As RecordReader::read(). Damage that ends the records is a LostRest; with OnDamage::skip_file
   // and resync, it is left out and counted.
@@ -38,6 +38,7 @@ class RecordStream {
   std::optional<Record> read_intact(RecordScanner& scanner);
 
   const RecordFiles& files_;
+  const size_t number_;
   std::variant<RecordReader, RecordScanner> records_;
   DamageSkipped skipped_;
 };

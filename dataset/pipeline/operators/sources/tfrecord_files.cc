@@ -9,6 +9,7 @@
 #include "dataset/pipeline/operators/sources/record_plan.h"
 #include "dataset/pipeline/operators/sources/record_producer.h"
 #include "dataset/pipeline/plan/node.h"
+#include "dataset/pipeline/plan/skip_log.h"
 #include "dataset/pipeline/plan/stage.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/call_stop.h"
@@ -71,7 +72,9 @@ class RecordNode final : public Node {
   }
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
-    auto plan = make_record_plan(files_of(context, opened));
+    StageContext own = context;
+    if (!own.source) own.source = own.skipped->add_source();
+    auto plan = make_record_plan(files_of(own, opened));
     auto work = record_work(std::move(opened), options_.crc != CrcCheck::never, damage_.remedy);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
