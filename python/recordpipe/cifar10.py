@@ -15,6 +15,7 @@ from recordpipe._plan.image_common import (
 )
 from recordpipe._plan.plan import Source
 from recordpipe.dataset import Dataset
+from recordpipe.inputs import path_of
 
 __all__ = ["cifar10_batches"]
 
@@ -112,7 +113,7 @@ def cifar10_batches(
         threads,
     )
     has_epochs = shuffle != "none" or distort
-    return Dataset._of(Cifar10Batches(os.fspath(data_dir), subset, has_epochs, options))
+    return Dataset._of(Cifar10Batches(path_of(data_dir), subset, has_epochs, options))
 
 
 def _of_channels(values: float | Sequence[float]) -> list[float]:

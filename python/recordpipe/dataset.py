@@ -184,8 +184,8 @@ class Dataset(
         consumer's. So does an exception of a signal handler, such as KeyboardInterrupt: the
         consumer may raise its own class first (pyarrow: OSError), which names it; Python raises
         the exception itself right after that, also in ``except OSError:``. Elements made by
-        functions in Python, images of image operators, and records without parse(), have no
-        columns: :class:`UnsupportedError`. (:class:`RawFeature` has one, of raw pixels.)
+        functions in Python, images of image operators, and records without parse() or of parse({}),
+        have no columns: :class:`UnsupportedError`. (:class:`RawFeature` has one, of raw pixels.)
 
         Args:
             requested_schema: ignored, as the protocol permits; most consumers cast.

@@ -12,6 +12,7 @@ from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import error_of
 from recordpipe.filesystem import files_on
+from recordpipe.inputs import file_path_of
 from recordpipe.table_files import reading_file, writing_file
 
 __all__ = [
@@ -78,7 +79,7 @@ def write_table(
             replaced.
         UnsupportedError: elements have no columns, or the suffix is another one.
     """
-    name = os.fsdecode(path)
+    name = file_path_of(path, filesystem)
     if not is_table(name):
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
         raise error_of("unsupported", reason, path=name)

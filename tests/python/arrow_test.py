@@ -152,7 +152,10 @@ class Reading(FilesTest):
         dataset = self.dataset([], features)
         self.assertEqual(rows_of(dataset), empty)
         self.assertEqual(rows_of(dataset.batch(3)), empty)
-        self.assertEqual(rows_of(rp.tfrecords(self.folder / "read.tfrecord").parse({})), {})
+        nothing = rp.tfrecords(self.folder / "read.tfrecord").parse({})
+        for dataset in (nothing, nothing.batch(2), rp.sample_from_datasets([nothing, nothing])):
+            with self.assertRaisesRegex(rp.UnsupportedError, "need a column"):
+                rows_of(dataset)
 
     def test_operators_between_parse_and_batch(self):
         feature = {"id": rp.FixedLenFeature([], "int64"), "x": rp.FixedLenFeature([], "int64")}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import recordpipe as rp
@@ -134,6 +135,11 @@ class Messages(unittest.TestCase):
         self.expect(rp.NotFoundError, "mean 'label'", lambda: parsed.select(["labl"]))
         self.expect(TypeError, "list of names: \\['label'\\]", lambda: parsed.select("label"))
         self.expect(TypeError, "not of what map", lambda: parsed.map(str).select(["label"]))
+        rows = parsed.shuffle(seed=3).batch(4).unbatch().select(["label"])
+        self.assertEqual(rows.columns, ["label"])
+        self.assertEqual([row.keys() for row in rows], [{"label"}] * 10)
+        self.assertEqual([int(row["label"]) for row in rows], labels)
+        self.expect(TypeError, "not of what unbatch", lambda: parsed.unbatch().select(["label"]))
 
     def test_first_looks(self):
         parsed = self.records.parse(["label"])
@@ -162,7 +168,15 @@ class Messages(unittest.TestCase):
             self.records.shufle  # noqa: B018
 
     def test_paths_are_looked_for_at_once(self):
-        for make in (rp.tfrecords, rp.list_files):
+        def with_target(function):
+            return lambda path: function(path, self.folder / "out")
+
+        for make in (
+            *(rp.tfrecords, rp.list_files, rp.info, rp.verify, rp.schema, rp.stats, rp.index),
+            *map(with_target, (rp.convert, rp.salvage, rp.convert_to_dir, rp.salvage_to_dir)),
+            lambda path: rp.convert(path, self.folder / "out.parquet"),
+            lambda path: rp.verify(path, executor=ThreadPoolExecutor(1)),
+        ):
             self.expect(
                 rp.MissingFileError,
                 f"no such file .did you mean {self.path}",
@@ -177,14 +191,25 @@ class Messages(unittest.TestCase):
         self.expect(rp.Error, "train.tfrecord/x", lambda: list(rp.tfrecords(file)))
 
     def test_the_home_folder(self):
-        code = "import recordpipe as rp; print(len(rp.tfrecords('~/train.tfrecord')))"
+        code = (
+            "import recordpipe as rp\n"
+            "ds = rp.tfrecords('~/train.tfrecord')\n"
+            "with iter(ds) as one, iter(ds) as other:\n"
+            "    next(one), one.save_state('~/state'), other.load_state('~/state')\n"
+            "    print(other.position, len(list(other)))\n"
+            "for data in rp.cifar10_batches, rp.tfds:\n"
+            "    try:\n"
+            "        iter(data('~/none'))\n"
+            "    except rp.Error as error:\n"
+            "        print('~' in str(error))"
+        )
         run = subprocess.run(
             [sys.executable, "-c", code],
             env={"HOME": str(self.folder), "PYTHONPATH": ":".join(sys.path)},
             capture_output=True,
             check=True,
         )
-        self.assertEqual(run.stdout, b"10\n")
+        self.assertEqual(run.stdout, b"1 9\nFalse\nFalse\n")
 
     def test_explain_is_what_was_called(self):
         line = sys._getframe().f_lineno + 1
@@ -200,6 +225,9 @@ class Messages(unittest.TestCase):
             "  range(0, stop=3, step=1)\n"
             "concatenate()\n",
         )
+        ds = rp.range(9).repeat().skip(-1).skip(1).repeat(2)
+        calls = "repeat() skip(-1) skip(1) repeat(2)"
+        self.assertEqual(ds.explain().split("\n", 1)[1].split(), calls.split())
         several = rp.tfrecords([self.path, self.path]).with_options(threads=2)
         self.assertEqual(
             several.explain(),

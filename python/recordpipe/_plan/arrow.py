@@ -42,6 +42,9 @@ def _with_nulls(plan: Plan) -> Plan:
         if isinstance(each, ImageOperator):
             raise _refused_image(each.feature, each.method)
         if isinstance(each, ParseOperator):
+            if not each.features_and_lists():
+                reason = f"{each.method}() has no features, and the rows of a table need a column"
+                raise error_of("unsupported", reason, "name one; without arguments, it finds all")
             each = each.for_table()
         rebuilt = rebuilt._then(with_inputs(each, _with_nulls))
     return rebuilt

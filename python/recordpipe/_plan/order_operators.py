@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Self
 
+from recordpipe import _native as native
 from recordpipe._plan.plan import (
     Count,
     Integer,
@@ -33,7 +34,10 @@ class GlobalShuffle(OrderOperator):
 
 
 class Repeat(OrderOperator):
-    count: Integer
+    count: Integer | None
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        return input.repeat(-1 if self.count is None else self.count)
 
 
 class Take(OrderOperator):
@@ -42,6 +46,16 @@ class Take(OrderOperator):
 
 class Skip(OrderOperator):
     count: Count
+
+
+class SkipAll(OrderOperator):
+    method = "skip"
+
+    def lower(self, input: native.Dataset) -> native.Dataset:
+        return input.take(0)
+
+    def __repr__(self) -> str:
+        return "skip(-1)"
 
 
 class Concatenate(Operator):
@@ -87,7 +101,7 @@ class OrderOperators(Plan):
 
         Each pass is an epoch.
         """
-        return self._then(Repeat(-1 if count is None else count))
+        return self._then(Repeat(count))
 
     def take(self, count: int) -> Self:
         """Yields the first ``count`` elements; -1: all, as in tf.data. Keeps random access."""
@@ -99,7 +113,7 @@ class OrderOperators(Plan):
         -1 skips all, as in tf.data. A file that ends with an error there is still an error, if
         several are interleaved. Keeps random access.
         """
-        return self.take(0) if count == -1 else self._then(Skip(count))
+        return self._then(SkipAll() if count == -1 else Skip(count))
 
     def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Self:
         """Yields element ``index`` of each group of ``num_shards`` elements; keeps random access.

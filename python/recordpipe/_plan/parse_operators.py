@@ -94,8 +94,17 @@ def _watch(features: Mapping[str, Any]) -> tuple[list[str], int, bool, str] | No
 
 def features_of(plan: Plan) -> dict[str, Feature] | None:
     """Returns the features of the parse() behind ``plan``; None if elements have others."""
-    last = plan._last(["batch"])
-    return dict(last.features) if isinstance(last, Parse) else None
+    undone = 0  # batches before an unbatch()
+    for each in reversed(plan._operators):
+        if isinstance(each, Parse):
+            return None if undone else dict(each.features)
+        if each.method == "unbatch":
+            undone += 1
+        elif each.method == "batch":
+            undone = max(0, undone - 1)
+        elif not each.keeps_elements:
+            break
+    return None
 
 
 def ragged_features(plan: Plan) -> frozenset[str]:
@@ -164,7 +173,8 @@ class ParseOperators(Plan):
     def select(self, names: Sequence[str]) -> Self:
         """Keeps only these features of :meth:`parse`; the others are not decoded.
 
-        Behind parse(), also behind :meth:`batch` and operators that order elements.
+        Behind parse(), also behind :meth:`batch`, its :meth:`unbatch` and operators that order
+        elements.
         """
         if features_of(self) is None:
             last = (self._last(["batch"]) or self._source).method

@@ -150,8 +150,11 @@ def unstack(batch: Any) -> Iterator[Any]:
     """Yields the rows of a batch."""
     if isinstance(batch, dict):
         columns = {name: list(unstack(column)) for name, column in batch.items()}
-        count = len(next(iter(columns.values()))) if columns else 0
-        return ({name: column[i] for name, column in columns.items()} for i in range(count))
+        sizes = {len(column) for column in columns.values()}
+        if len(sizes) != 1:
+            have = f"have {sorted(sizes)} rows" if sizes else "are none, and tell no number of rows"
+            raise ValueError(f"unbatch() divides columns of one length; these {have}")
+        return ({name: column[i] for name, column in columns.items()} for i in range(*sizes))
     if isinstance(batch, tuple):
         return iter([*zip(*(list(unstack(column)) for column in batch), strict=True)])
     return iter(batch)

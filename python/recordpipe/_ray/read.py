@@ -195,9 +195,6 @@ class _Parsing:
             return records.parse_sequence_example(self.features, self.lists)
         return records.parse(self.features)
 
-    def __bool__(self) -> bool:
-        return bool(self.features or self.lists)
-
 
 def _found(
     files: Sequence[str],
@@ -233,7 +230,7 @@ def _read(
             path, check_crc=check_crc, compression=compression or None, filesystem=filesystem
         )
         size = batch_size(records)
-        if not size or not parsing:
+        if not size:
             continue
         parsed = parsing(records).batch(size).with_options(threads=1)
         yield from blocks_of(pa.RecordBatchReader.from_stream(parsed))

@@ -91,10 +91,12 @@ def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str
             )
     if found.left_out and not wanted:
         raise _refused(name, "more features than a schema holds: select those of the columns")
-    named = [*(wanted or []), *dropped, *options.get("rename", {})]
+    named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
+    if "limit" not in options:  # else others may have what is dropped or renamed
+        named, missing = [*named, *dropped, *options.get("rename", {})], "no record has"
     if found.records == 0 and not named:
         return {}
-    chosen_features(named, found.fields, "no record has a feature {!r}")
+    chosen_features(named, found.fields, missing + " a feature {!r}")
     chosen = (key for key in wanted or features if key not in dropped)
     kept = {key: features[key] for key in chosen if key in features}
     if not kept and not found.fields:

@@ -159,6 +159,8 @@ def _read_tables(
         **level,
     ) as writer:
         for name, size in zip(tables.paths, tables.sizes, strict=True):
+            if left == 0:
+                break
 
             def advance(share: float, before: int = before, size: int = size) -> None:
                 if progress is not None:
@@ -207,16 +209,21 @@ def _to_table(
     filesystem = options.get("filesystem")
     if options.get("no_clobber"):
         native.require_absent(files_on(filesystem), [path])
+    surveyed = {name: options[name] for name in _SURVEYED if name in options}
+    if "sample" not in options:  # of which more records are read
+        surveyed["limit"] = options.get("limit")
     found = schema(
         sources.paths,
         filesystem=filesystem,
         threads=options.get("threads", 0),
         progress=first_half,
-        **{name: options[name] for name in _SURVEYED if name in options},
+        **surveyed,
     )
     report = write_rows(sources.paths, path, columns_of(found, options, sources.paths[0]), options)
     if progress is not None:
         progress(2 * sum(sources.sizes), 2 * sum(sources.sizes))
+    if options.keys() - _TO_DIRECTLY:  # it was counted on the way
+        return report
     regions, size, lost = damage_of(found)
     return replace(
         report, regions_skipped=regions, bytes_skipped=size, compressed_bytes_skipped=lost
