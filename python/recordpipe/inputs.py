@@ -4,7 +4,8 @@ Most have the name of an option of the ``tfrecord`` command. The exceptions: ``p
 arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progress`` have no option.
 
 - ``paths``: what names files, or several of them. Files are found now, in the order of the names.
-  A missing file is an error before anything begins; ~/ is the home folder. A name is one of:
+  A missing file is an error before anything begins. In all paths, ~/ is the home folder. A name is
+  one of:
 
   - a path of a file. A file that exists is never taken for one of the others;
   - a folder: the record files in it, sorted by name: those whose names contain "tfrec", and shards
@@ -51,7 +52,7 @@ arguments, ``check_crc=False`` is ``--no-crc``, and ``filesystem`` and ``progres
   unless ``^`` and ``$`` anchor it; ``*`` in place of the feature is every feature. Of the record
   itself: ``record.size`` (bytes of its data), ``record.number`` (in its file, from 0) and
   ``record.path``; a feature with such a name, or with blanks, stands in backticks.
-- ``limit``: at most the first so many of the selected records.
+- ``limit``: at most the first so many of the selected records. What lies behind is not read.
 - ``threads``: 1 to 1,024; default 0: one for each core. Results don't depend on it.
 - ``progress``: True shows a bar: of tqdm if it is installed, otherwise a line on standard error. A
   function is called with the bytes read so far and the bytes of all files: on the caller's thread,

@@ -190,6 +190,17 @@ class Messages(unittest.TestCase):
         file = f"{self.path}/x"  # of which the system says something else than "missing"
         self.expect(rp.Error, "train.tfrecord/x", lambda: list(rp.tfrecords(file)))
 
+    def test_names_are_those_of_python(self):
+        rp.convert(self.path, self.folder / "a.gz")
+        for dataset in (
+            rp.tfrecords(self.folder / "a.gz"),
+            rp.tfrecords(self.path, on_damage="resync"),
+            self.records.repeat(),
+        ):
+            with self.assertRaisesRegex(rp.Error, "in any order") as raised:
+                dataset.shuffle(seed=1)
+            self.assertNotRegex(str(raised.exception), "tfrecord_files|global_shuffle")
+
     def test_the_home_folder(self):
         code = (
             "import recordpipe as rp\n"

@@ -14,7 +14,7 @@ namespace recordpipe {
 struct ConvertPlan {
   uint64_t inputs = 0;
   std::optional<uint64_t> bytes = {};  // of all inputs; empty if a size is unknown: a pipe
-  // In all inputs; empty if indexes and headers can't tell, as of damaged ones with `on_damage`.
+  // In all inputs; empty if indexes and headers can't tell, as with on_damage.
   std::optional<uint64_t> records = {};
   // The inputs that are read twice, the first time for the numbers of records (at most to the
   // limit, if there is one).

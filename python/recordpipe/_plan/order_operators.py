@@ -48,11 +48,9 @@ class Skip(OrderOperator):
     count: Count
 
 
-class SkipAll(OrderOperator):
+class SkipAll(Take):
     method = "skip"
-
-    def lower(self, input: native.Dataset) -> native.Dataset:
-        return input.take(0)
+    native_name = "take"
 
     def __repr__(self) -> str:
         return "skip(-1)"
@@ -113,7 +111,7 @@ class OrderOperators(Plan):
         -1 skips all, as in tf.data. A file that ends with an error there is still an error, if
         several are interleaved. Keeps random access.
         """
-        return self._then(SkipAll() if count == -1 else Skip(count))
+        return self._then(SkipAll(0) if count == -1 else Skip(count))
 
     def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Self:
         """Yields element ``index`` of each group of ``num_shards`` elements; keeps random access.

@@ -65,7 +65,8 @@ class ConvertPlan:
     Attributes:
         inputs: the number of source files.
         bytes: their size.
-        records: the number of their records; None if indexes and headers can't tell.
+        records: the number of their records; None if indexes and headers can't tell, as
+            with ``on_damage``.
         read_twice: the sources that are read twice, the first time for the number of records (at
             most to ``limit``).
         outputs: the files that are written; with ``max_bytes``, a pattern of their names.

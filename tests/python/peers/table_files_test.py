@@ -9,6 +9,7 @@ import sys
 import textwrap
 import unittest
 from concurrent.futures import ProcessPoolExecutor
+from unittest import mock
 
 from peers import require
 
@@ -62,6 +63,20 @@ class Damage(TableFilesTest):
             self.assertGreater(report.bytes_skipped, 0)
             self.assert_rows(pq.read_table(table), self.rows[:2999])
 
+    def test_behind_the_limit_is_not_read(self):
+        content = bytearray(self.source.read_bytes())
+        content[-1] ^= 1
+        self.source.write_bytes(content)
+        table = self.folder / "t.parquet"
+        for on_damage in "raise", "resync":
+            report = rp.convert(self.source, table, limit=2999, on_damage=on_damage)
+            self.assertEqual((report.records, report.regions_skipped), (2999, 0))
+        with self.assertRaisesRegex(rp.NotFoundError, "none of the first 1 records has .*'tags'"):
+            rp.convert(self.source, table, limit=1, select=["tags"])
+        (self.folder / "bad.parquet").write_bytes(b"no table")
+        both = [table, self.folder / "bad.parquet"]
+        self.assertEqual(rp.convert(both, self.folder / "back", limit=2999).records, 2999)
+
 
 class Replacing(TableFilesTest):
     def test_what_a_function_reads_is_not_replaced(self):
@@ -101,6 +116,30 @@ class Converting(TableFilesTest):
         self.assertEqual(pq.read_table(self.folder / "none.parquet").shape, (0, 0))
         with self.assertRaisesRegex(rp.NotFoundError, "no record has a feature 'id'"):
             rp.convert(self.folder / "none", self.folder / "x.parquet", select=["id"])
+
+    def test_rows_without_columns(self):
+        parsed = rp.tfrecords(self.source).parse({})
+        for write in (
+            lambda: parsed.write(self.folder / "x.parquet"),
+            lambda: rp.write_table(self.folder / "x.arrow", parsed.batch(2)),
+            parsed.to_arrow,
+            lambda: pa.table(parsed.concatenate(parsed)),
+        ):
+            with self.assertRaisesRegex(
+                rp.UnsupportedError, "parse\\(\\) has no features, .*name one"
+            ):
+                write()
+        self.assertEqual([*self.folder.glob("x.*")], [])
+        parsed.write(self.folder / "x.tfrecord")
+        self.assertEqual(list(rp.tfrecords(self.folder / "x.tfrecord")), [b""] * 3000)
+
+    def test_the_home_folder(self):
+        parsed = rp.tfrecords(self.source).parse(["id"])
+        with mock.patch.dict(os.environ, HOME=str(self.folder)):
+            parsed.write("~/x.parquet")
+            with self.assertRaises(rp.AlreadyExistsError):
+                rp.write_table("~/x.parquet", parsed, no_clobber=True)
+        self.assertEqual(pq.read_table(self.folder / "x.parquet").num_rows, 3000)
 
     def test_records_without_a_feature(self):
         rp.write_tfrecords(self.folder / "bare", [{}, {}])

@@ -15,17 +15,10 @@ RecordCursor::RecordCursor(const CommandContext& context, InputReading input, Re
       progress_(progress),
       work_(work_of(context, progress)),
       input_(std::move(input)) {
-  if (input_.on_damage != OnDamage::raise) {
-    intact_.emplace(work_, input_);
-  } else if (range_.all() || !open_random()) {
-    stream_ = open_records(context, path(), input_.reading, progress);
+  if (input_.on_damage != OnDamage::raise || range_.all() || !open_random()) {
+    in_turn_.emplace(work_, input_);
   }
-  naming_remedy(input_.remedy, [&] { skip_to_first(); });
-}
-
-// Of an input without random access.
-std::optional<Record> RecordCursor::read_in_turn() {
-  return intact_ ? intact_->next() : stream_->read();
+  skip_to_first();
 }
 
 bool RecordCursor::open_random() {
@@ -41,13 +34,13 @@ bool RecordCursor::open_random() {
 }
 
 std::optional<RecordIndexEntry> RecordCursor::read_entry() {
-  return index_ ? index_->read() : headers_->read();
+  return naming_remedy(input_.remedy, [&] { return index_ ? index_->read() : headers_->read(); });
 }
 
 void RecordCursor::skip_to_first() {
   for (; next_ < range_.first; ++next_) {
     throw_if_stopped(context_.stop, "");
-    const bool there = file_ ? read_entry().has_value() : read_in_turn().has_value();
+    const bool there = file_ ? read_entry().has_value() : in_turn_->next().has_value();
     if (!there) return;
   }
 }
@@ -56,11 +49,12 @@ std::optional<NumberedRecord> RecordCursor::read() {
   if (next_ < range_.first || next_ >= range_.end) return std::nullopt;
   throw_if_stopped(context_.stop, "");
   std::optional<Record> record;
-  if (!file_) {
-    record = read_in_turn();
+  if (in_turn_) {
+    record = in_turn_->next();
   } else if (const auto entry = read_entry()) {
     data_ = {};  // so that memory never holds two records
-    data_ = read_indexed_record(*file_, *entry, input_.reading);
+    data_ = naming_remedy(input_.remedy,
+                          [&] { return read_indexed_record(*file_, *entry, input_.reading); });
     record = Record{.data = data_, .offset = entry->offset};
     progress_.add(entry->size);
   }

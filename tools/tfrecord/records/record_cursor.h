@@ -46,7 +46,6 @@ class RecordCursor {
  private:
   const std::string& path() const { return input_.paths.front(); }
   bool open_random();
-  std::optional<Record> read_in_turn();
   std::optional<RecordIndexEntry> read_entry();
   void skip_to_first();
 
@@ -54,12 +53,10 @@ class RecordCursor {
   const RecordRange range_;
   InputProgress& progress_;
   uint64_t next_ = 0;
-  // The input: its intact records, a stream, a file with its index, or a file whose headers are
-  // read.
+  // The input: its records in turn, a file with its index, or a file whose headers are read.
   FileWork work_;
   const InputReading input_;
-  std::optional<InputRecords> intact_;
-  std::optional<RecordReader> stream_;
+  std::optional<InputRecords> in_turn_;
   std::unique_ptr<RandomAccessFile> file_;
   std::optional<RecordIndexReader> index_;
   std::optional<RecordHeaderReader> headers_;
