@@ -64,11 +64,15 @@ class TableCommand(FilesTest):
         content[-1] ^= 1
         self.source.write_bytes(content)
         said = self.run_it("export", "rows.tfrecord", "-o", "x.parquet", status=2)
-        self.assertRegex(said, "^tfrecord export: .*rows.tfrecord: .*CRC")
+        self.assertRegex(said, "^tfrecord export: .*rows.tfrecord: .*CRC.*--skip-corrupt skips")
         said = self.run_it("export", "rows.tfrecord", "-o", "x.parquet", "--skip-corrupt")
         self.assertRegex(
             said, "export: skipped 1 damaged region.*\nwrote 999 records to x.parquet\n$"
         )
+        said = self.run_it(
+            *("export", "rows.tfrecord", "-o", "x.parquet", "--skip-corrupt", "--limit", "999")
+        )
+        self.assertEqual(said, "wrote 999 records to x.parquet\n")
 
     def test_a_table_of_each_input(self):
         shutil.copy(self.source, self.folder / "more.tfrecord")

@@ -26,6 +26,7 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/records/shard_output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -86,6 +87,8 @@ Error error_of(const Json& parts) {
   if (parts.at("offset").is_number()) error.offset = parts.at("offset").get<uint64_t>();
   error.reason = parts.value("reason", "");
   error.hint = parts.value("hint", "");
+  const size_t argument = error.hint.find("pass on_damage=");  // at the end
+  if (argument != std::string::npos) error.hint.replace(argument, std::string::npos, kSkipCorrupt);
   return Error(std::move(error));
 }
 

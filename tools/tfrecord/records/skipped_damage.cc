@@ -24,7 +24,7 @@ InputReading input_reading(const RecordReadOptions& reading, bool skip_corrupt) 
   }
   return {.reading = reading,
           .on_damage = skip_corrupt ? OnDamage::resync : OnDamage::raise,
-          .remedy = is_unchecked ? "" : "--skip-corrupt skips what is damaged"};
+          .remedy = is_unchecked ? "" : kSkipCorrupt};
 }
 
 DamageSink SkippedDamage::sink() {

@@ -19,6 +19,8 @@ namespace recordpipe {
 // Adds --skip-corrupt, which is OnDamage::resync; `what_else` is skipped, too: "", or the rest of a
 // sentence.
 void add_skip_corrupt(ArgumentParser& app, bool& skip_corrupt, const std::string& what_else = "");
+// What errors of damaged records recommend.
+inline constexpr char kSkipCorrupt[] = "--skip-corrupt skips what is damaged";
 // How inputs are read, without paths. Throws UsageError if CRCs, by which damage is found, are not
 // to be checked.
 InputReading input_reading(const RecordReadOptions& reading, bool skip_corrupt);
