@@ -141,6 +141,14 @@ class Messages(unittest.TestCase):
         self.assertEqual([int(row["label"]) for row in rows], labels)
         self.expect(TypeError, "not of what unbatch", lambda: parsed.unbatch().select(["label"]))
 
+    def test_unbatch_needs_the_number_of_rows(self):
+        for dataset, text in (
+            (rp.from_list([{"a": [1, 2], "b": [3]}]), "have \\[1, 2\\] rows"),
+            (rp.from_list([{}]), "are none"),
+            (self.records.parse({}).batch(4), "are none"),
+        ):
+            self.expect(ValueError, text, lambda dataset=dataset: list(dataset.unbatch()))
+
     def test_first_looks(self):
         parsed = self.records.parse(["label"])
         self.assertEqual([row["label"] for row in parsed.head(3)], [0, 1, 2])

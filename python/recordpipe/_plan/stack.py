@@ -154,7 +154,7 @@ def unstack(batch: Any) -> Iterator[Any]:
         if len(sizes) != 1:
             have = f"have {sorted(sizes)} rows" if sizes else "are none, and tell no number of rows"
             raise ValueError(f"unbatch() divides columns of one length; these {have}")
-        return ({name: column[i] for name, column in columns.items()} for i in range(*sizes))
+        return ({name: column[i] for name, column in columns.items()} for i in range(sizes.pop()))
     if isinstance(batch, tuple):
         return iter([*zip(*(list(unstack(column)) for column in batch), strict=True)])
     return iter(batch)
