@@ -208,7 +208,6 @@ class DamagedFiles(FilesTest):
                 (rp.stats, {}),
                 (rp.convert, {"target": self.folder / "b"}),
                 (rp.convert, {"target": self.folder / "b", "shards": 2}),
-                (rp.convert, {"target": self.folder / "b.parquet"}),
                 (rp.convert_to_dir, {"folder": self.folder / "c"}),
             ):
                 with self.assertRaisesRegex(rp.DataLossError, way_out):

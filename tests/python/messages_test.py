@@ -106,7 +106,6 @@ class Messages(unittest.TestCase):
             self.expect(
                 error, text, lambda options=options: rp.convert(self.path, target, **options)
             )
-        self.expect(ValueError, "no feature", lambda: rp.convert(self.path, "x.parquet", select=[]))
         for options in ({"dry_run": True}, {"split": {"a": 0.5, "b": 0.5}}, {"shards": 2}):
             with self.assertRaisesRegex(TypeError, f"has no {min(options)}"):
                 rp.convert_to_dir(self.path, self.folder / "folder", **options)
@@ -182,7 +181,6 @@ class Messages(unittest.TestCase):
         for make in (
             *(rp.tfrecords, rp.list_files, rp.info, rp.verify, rp.schema, rp.stats, rp.index),
             *map(with_target, (rp.convert, rp.salvage, rp.convert_to_dir, rp.salvage_to_dir)),
-            lambda path: rp.convert(path, self.folder / "out.parquet"),
             lambda path: rp.verify(path, executor=ThreadPoolExecutor(1)),
         ):
             self.expect(

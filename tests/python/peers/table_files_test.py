@@ -55,7 +55,7 @@ class Damage(TableFilesTest):
         content[-1] ^= 1
         self.source.write_bytes(content)
         table = self.folder / "t.parquet"
-        with self.assertRaises(rp.DataLossError):
+        with self.assertRaisesRegex(rp.DataLossError, "pass on_damage="):
             rp.convert(self.source, table)
         for on_damage in "skip_file", "resync":
             report = rp.convert(self.source, table, on_damage=on_damage)
