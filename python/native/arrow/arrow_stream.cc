@@ -242,18 +242,21 @@ class Stream {
         signals_handled_ = Clock::now();
       }
       std::atomic<bool> interrupted = false;
-      try {
+      std::optional<ParsedBatch*> batch;
+      {
         const InterruptScope scope([&] {
           interrupted = true;
           pass_->request_stop();
         });
-        ParsedBatch* const batch = pass_->next();
-        if (interrupted) note_stop();  // too late for this batch
-        return batch;
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::cancelled || !interrupted || is_closed_) throw;
+        try {
+          batch = pass_->next();
+        } catch (const Error& error) {
+          if (error.kind() != ErrorKind::cancelled || !interrupted || is_closed_) throw;
+        }
       }
-      note_stop();
+      // Until the end of the scope: the stop may be too late for this batch.
+      if (interrupted) note_stop();
+      if (batch) return *batch;
       handle_signals();
     }
   }

@@ -96,6 +96,15 @@ class Replacing(TableFilesTest):
 
 
 class Converting(TableFilesTest):
+    def test_names_are_unicode(self):
+        odd = "caf\udce9"
+        for options in ({"rename": {"id": odd}}, {"select": odd}, {"drop": ["id", odd]}):
+            with (
+                self.subTest(options=options),
+                self.assertRaisesRegex(ValueError, r"must be Unicode text, unlike.*udce9"),
+            ):
+                rp.convert(self.path, self.folder / "b.parquet", **options)
+
     def test_a_number_that_no_float_can_hold_is_an_error_with_its_row(self):
         path = self.folder / "wide.parquet"
         pq.write_table(pa.table({"x": [0.5] * 5 + [1e39]}), path, row_group_size=2)
