@@ -103,7 +103,7 @@ class Converting(TableFilesTest):
                 self.subTest(options=options),
                 self.assertRaisesRegex(ValueError, r"must be Unicode text, unlike.*udce9"),
             ):
-                rp.convert(self.path, self.folder / "b.parquet", **options)
+                rp.convert(self.source, self.folder / "b.parquet", **options)
 
     def test_a_number_that_no_float_can_hold_is_an_error_with_its_row(self):
         path = self.folder / "wide.parquet"
