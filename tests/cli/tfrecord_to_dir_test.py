@@ -254,6 +254,27 @@ class ToDir(TfrecordTest):
         self.expect_failure("give the folder above them with --recursive", "convert", "deep/val",
                             "deep/train/a", "--to-dir", "flat")
 
+    def test_dots_in_an_input_stay_in_the_folder(self):
+        """Whether the output folder is there or not: `kz/../x` exists only if kz does."""
+        rows = [named_example({"id": [i]}) for i in range(3)]
+        for folder in ("d/in", "e"):
+            (self.folder / folder).mkdir(parents=True)
+        self.write("d/in/x.tfrecord", *rows)
+        before = self.write("e/p.tfrecord", *rows).read_bytes()
+        for number, dots in enumerate(("d/in/../../e/p.tfrecord", "d/in/.././in/../../e/p.tfrecord")):
+            for command in ("convert", "--where", "id == 1"), ("salvage",):
+                out = f"k{number}/{command[0]}"
+                self.run_it(*command, "--recursive", "d/in", dots, "--to-dir", out)
+                self.assertEqual(sorted(self.contents(out)),
+                                 ["manifest.jsonl", "p.tfrecord", "x.tfrecord"])
+                self.assertEqual([line["output"] for line in self.manifest(out)],
+                                 ["x.tfrecord", "p.tfrecord"])
+                self.assertEqual((self.folder / "e/p.tfrecord").read_bytes(), before)
+        self.assertEqual(sorted(self.contents("e")), ["p.tfrecord"])
+        for same in ("d/in/./x.tfrecord", "d/in//x.tfrecord", "d/in/../in/x.tfrecord"):
+            self.expect_failure("would have the name", "convert", "--recursive", "d/in", same,
+                                "--to-dir", "out")
+
     def test_salvage(self):
         (self.folder / "in" / self.names[7]).write_bytes(flipped(THREE, 8 * 40) + THREE)
         result = self.start("salvage", "in/*", "--to-dir", "out")

@@ -149,6 +149,22 @@ TEST(ShardNames, NamesThatTheJobOrItsManifestCannotHaveAreRefused) {
   }
 }
 
+TEST(ShardNames, ArePlacesBelowFoldersWithoutDots) {
+  const auto names = [](const std::vector<std::string>& inputs, const std::string& folder) {
+    return shard_names(inputs, {}, {folder});
+  };
+  EXPECT_EQ(names({"in/b/c", "in/../e/a", "in/b/../d", "in//f", "in/./g", "out/../in/h"}, "in"),
+            (std::vector<std::string>{"b/c", "a", "d", "f", "g", "h"}));
+  EXPECT_EQ(names({"./a", "b/c", "../d", "/e/f"}, "."),
+            (std::vector<std::string>{"a", "b/c", "d", "f"}));
+  EXPECT_EQ(names({"../in/b/c", "../e/a", "../../d"}, "../in/"),
+            (std::vector<std::string>{"b/c", "a", "d"}));
+  EXPECT_EQ(names({"s3://bucket/in/b/c", "s3://bucket/in/../../a"}, "s3://bucket/in"),
+            (std::vector<std::string>{"b/c", "a"}));
+  EXPECT_THROW(names({"in/b", "in/x/../b"}, "in"), Error);
+  EXPECT_THROW(names({"in/b/.."}, "in"), Error);
+}
+
 TEST(ShardNames, OfOtherFormatsAreRefused) {
   for (const char* const name : {"in/a.jsonl", "in/a.csv.gz", "in/A.Parquet", "in/a.tar"}) {
     for (const Compression compression : {Compression::none, Compression::gzip}) {

@@ -1,6 +1,7 @@
 #include "dataset/toolkit/jobs/shard_job.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -24,13 +25,21 @@ Error refused(const std::string& input, const std::string& reason, std::string h
                 .hint = std::move(hint)});
 }
 
+// Of a file below the folder: its name from there, without ".." and "."; else empty.
+std::string place_below(const std::string& folder, const std::string& input) {
+  using Path = std::filesystem::path;
+  const Path normal = Path(input).lexically_normal();
+  const std::string place = normal.lexically_relative(Path(folder).lexically_normal()).string();
+  return place == "." || place == ".." || place.starts_with("../") ? "" : place;
+}
+
 // The place below the first of the folders that has the input; without one, its file name.
 std::string name_of_output(const std::string& input, const std::vector<std::string>& folders) {
   std::string name = file_name(input);
   for (const std::string& folder : folders) {
-    const std::string start = folder.ends_with('/') ? folder : folder + "/";
-    if (!input.starts_with(start)) continue;
-    name = input.substr(start.size());
+    const std::string place = place_below(folder, input);
+    if (place.empty()) continue;
+    name = place;
     break;
   }
   const std::string last = bare_name(name);
