@@ -221,6 +221,18 @@ class Converting(TableFilesTest):
             rp.convert(mixed, path, **options)
             self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1}, {"id": 2}])
 
+    def test_a_feature_with_the_name_of_a_mask(self):
+        rp.write_tfrecords(self.source, [{"a": 1, "a_mask": 7}, {"a_mask": 9}])
+        rows = [{"a": 1, "a_mask": 7}, {"a": None, "a_mask": 9}]
+        path = self.folder / "mask.parquet"
+        for options in ({}, {"where": "a_mask > 0"}, {"limit": 2}):
+            rp.convert(self.source, path, **options)
+            self.assertEqual(pq.read_table(path).to_pylist(), rows)
+        rp.convert(self.source, path, rename={"a_mask": "b_mask", "a": "b"})
+        self.assertEqual(pq.read_table(path)["b"].to_pylist(), [1, None])
+        report = rp.convert_to_dir(self.source, self.folder / "out", format="parquet")
+        self.assertEqual(pq.read_table(report.shards[0].path).to_pylist(), rows)
+
     def test_files_appear_whole_or_not_at_all(self):
         path = self.folder / "rows.parquet"
         rp.convert(self.source, path)
