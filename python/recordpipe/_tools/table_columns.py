@@ -81,6 +81,8 @@ def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str
         features |= {name: replace(features[name], dtype="bytes") for name in text}
     if found.kind in ("SequenceExample", "ExampleListWithContext"):
         raise _refused(name, f"{found.kind}s: parse them, and call write_table()")
+    if found.records == 0:  # of which any feature may be named
+        return {}
     wanted, dropped = options.get("select"), options.get("drop", [])
     for feature, one in found.fields.items():
         if one.kind == "mixed" and feature not in dropped and feature in (wanted or found.fields):
@@ -94,8 +96,6 @@ def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str
     named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
     if "limit" not in options:  # else others may have what is dropped or renamed
         named, missing = [*named, *dropped, *options.get("rename", {})], "no record has"
-    if found.records == 0 and not named:
-        return {}
     chosen_features(named, found.fields, missing + " a feature {!r}")
     chosen = (key for key in wanted or features if key not in dropped)
     kept = {key: features[key] for key in chosen if key in features}

@@ -123,8 +123,29 @@ class Converting(TableFilesTest):
             self.assertEqual(rp.convert(path, back).records, 0)
             self.assertEqual(back.read_bytes(), b"")
         self.assertEqual(pq.read_table(self.folder / "none.parquet").shape, (0, 0))
-        with self.assertRaisesRegex(rp.NotFoundError, "no record has a feature 'id'"):
-            rp.convert(self.folder / "none", self.folder / "x.parquet", select=["id"])
+
+    def test_no_records_with_names_of_features(self):
+        """Nothing is known of a feature then, as for convert() to TFRecords."""
+        (self.folder / "none").write_bytes(b"")
+        for source, options in (
+            (self.source, {"where": "id == -1"}),
+            (self.source, {"limit": 0}),
+            (self.folder / "none", {}),
+        ):
+            for names in (
+                {"select": ["id"]},
+                {"drop": ["id"]},
+                {"rename": {"id": "key"}},
+                {"select": ["id"], "rename": {"id": "key"}},
+            ):
+                with self.subTest(source=source, **options, **names):
+                    for target in "x.tfrecord", "x.parquet":
+                        report = rp.convert(source, self.folder / target, **options, **names)
+                        self.assertEqual(report.records, 0)
+        report = rp.convert_to_dir(
+            self.source, self.folder / "out", format="arrow", where="id == -1", select=["id"]
+        )
+        self.assertEqual(report.records, 0)
 
     def test_rows_without_columns(self):
         parsed = rp.tfrecords(self.source).parse({})
