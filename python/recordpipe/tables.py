@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from recordpipe import _native
 from recordpipe.dataset import Dataset
-from recordpipe.errors import error_of
+from recordpipe.errors import Error, error_of
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import file_path_of
 from recordpipe.table_files import reading_file, writing_file
@@ -166,21 +166,41 @@ def table_batches(
 ) -> Iterator[Any]:
     """Yields the record batches of a file; calls ``advance`` with the share that has been read."""
     pyarrow = pyarrow_for("a Parquet or Arrow IPC file", name)
+    with contextlib.closing(_batches_and_shares(pyarrow, name, filesystem, columns)) as batches:
+        while True:
+            try:
+                batch, share = next(batches)
+            except StopIteration:
+                return
+            except Error:  # of the file system
+                raise
+            except pyarrow.ArrowNotImplementedError as error:
+                raise error_of("unsupported", str(error), path=name) from None
+            except (pyarrow.ArrowInvalid, OSError) as error:
+                if getattr(error, "errno", None) is not None:  # of the operating system
+                    raise
+                raise error_of("corrupted", str(error), path=name) from None
+            yield batch
+            advance(share)
+
+
+def _batches_and_shares(
+    pyarrow: Any, name: str, filesystem: Any, columns: list[str] | None
+) -> Generator[tuple[Any, float], None, None]:
     with reading_file(name, filesystem) as source:
         if _is_parquet(name):
             parquet = importlib.import_module("pyarrow.parquet")
             file = parquet.ParquetFile(source, buffer_size=1 << 20)
             done = 0
             for batch in record_batches(file, columns) or ():
-                yield batch
                 done += batch.num_rows
-                advance(done / file.metadata.num_rows)
+                yield batch, done / file.metadata.num_rows
             return
         with pyarrow.ipc.open_file(source) as reader:
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number)
-                yield batch if columns is None else batch.select(columns)
-                advance((number + 1) / reader.num_record_batches)
+                share = (number + 1) / reader.num_record_batches
+                yield batch if columns is None else batch.select(columns), share
 
 
 def record_batches(table: Any, columns: list[str] | None = None) -> Iterator[Any] | None:

@@ -283,6 +283,30 @@ class Converting(TableFilesTest):
             sorted(os.listdir(self.folder)), ["damaged.tfrecord", "rows.parquet", "rows.tfrecord"]
         )
 
+    def test_what_is_no_table(self):
+        rp.convert(self.source, self.folder / "rows.parquet", compression="none")
+        cut = bytearray((self.folder / "rows.parquet").read_bytes())
+        cut[4:2000] = bytes(1996)
+        target = self.folder / "back.tfrecord"
+        fs = pyarrow.fs.SubTreeFileSystem(str(self.folder), pyarrow.fs.LocalFileSystem())
+        for name, content, words in (
+            ("bad.parquet", b"short", "5 bytes"),
+            ("bad.parquet", bytes(100), "magic bytes"),
+            ("bad.parquet", cut, ""),
+            ("bad.arrow", b"short", "Not an Arrow file|too small"),
+        ):
+            path = self.folder / name
+            path.write_bytes(content)
+            for options in {}, {"where": "id == 1"}:
+                with self.subTest(name, content=len(content), **options):
+                    with self.assertRaisesRegex(rp.DataLossError, words) as caught:
+                        rp.convert(path, target, **options)
+                    self.assertEqual(caught.exception.path, str(path))
+                    self.assertIn(f"{path}: ", str(caught.exception))
+            with self.assertRaisesRegex(rp.DataLossError, f"^{name}: .*{words}"):
+                rp.convert(name, "back.tfrecord", filesystem=fs)
+        self.assertFalse(target.exists())
+
     def test_other_file_systems(self):
         fs = pyarrow.fs.SubTreeFileSystem(str(self.folder), pyarrow.fs.LocalFileSystem())
         for suffix in (".parquet", ".arrow"):
