@@ -11,11 +11,11 @@ from recordpipe import _native as native
 from recordpipe._plan.found_features import chosen_features
 from recordpipe._tools.shards import Executor, OnError, map_files
 from recordpipe.errors import error_of
-from recordpipe.features import Feature
+from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
 from recordpipe.schema import Schema, schema_part
 
-__all__ = ["Damage", "TableSurvey", "columns_of", "damage_of", "survey_files"]
+__all__ = ["Damage", "TableSurvey", "columns_of", "damage_of", "survey_files", "without_mask"]
 
 # Regions that were skipped, their bytes, and compressed bytes.
 Damage = tuple[int, int, int]
@@ -105,7 +105,27 @@ def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str
         )
     if not kept:
         raise _refused(name, "no feature is left for the columns")
+    _require_columns(kept, options.get("rename", {}), name)
     return kept
+
+
+def _require_columns(features: Mapping[str, Feature], rename: Mapping[str, str], path: str) -> None:
+    """Refuses features that get one name, if a column can't hold both."""
+    columns: dict[str, str] = {}
+    for name in features:
+        column = rename.get(name, name)
+        other = columns.setdefault(column, name)
+        if without_mask(features[other]) != without_mask(features[name]):
+            reason = (
+                f"{other!r} and {name!r} would both be the column {column!r}, "
+                "and have different types or numbers of values"
+            )
+            raise error_of("already_exists", reason, "drop one, or give it another name", path)
+
+
+def without_mask(feature: Feature) -> Feature:
+    """A column has nulls, and needs no mask, whose name may be that of another column."""
+    return replace(feature, optional=False) if isinstance(feature, FixedLenFeature) else feature
 
 
 def _refused(path: str, reason: str) -> Exception:

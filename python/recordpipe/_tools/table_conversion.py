@@ -12,9 +12,9 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe._tools.conversion import convert, part_features, renamed, selected
 from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
-from recordpipe._tools.table_columns import columns_of, damage_of
+from recordpipe._tools.table_columns import columns_of, damage_of, without_mask
 from recordpipe.errors import UnsupportedError, error_of
-from recordpipe.features import Feature, FixedLenFeature, feature_names
+from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
     FoundFiles,
@@ -256,11 +256,7 @@ def write_rows(
         if options.get("threads"):
             dataset = dataset.with_options(threads=options["threads"])
         rows = 0
-        # A column has nulls, and needs no mask, whose name may be that of another column.
-        columns = {
-            name: replace(one, optional=False) if isinstance(one, FixedLenFeature) else one
-            for name, one in columns.items()
-        }
+        columns = {name: without_mask(one) for name, one in columns.items()}
         if columns:
             rows = write_table(path, dataset.parse(columns), **codec)
         else:

@@ -230,6 +230,21 @@ class Converting(TableFilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "pyarrow"):
             rp.convert(path, self.folder / "x.arrow")
 
+    def test_features_with_one_new_name(self):
+        path = self.folder / "x.parquet"
+        rp.write_tfrecords(self.source, [{"a": [1, 2]}, {"b": [3]}, {"c": [4, 5]}])
+        words = "'a' and 'b' would both be the column 'b'"
+        for rename in {"a": "b"}, {"a": "b", "c": "d"}:
+            with self.assertRaisesRegex(rp.AlreadyExistsError, words) as caught:
+                rp.convert(self.source, path, rename=rename)
+            self.assertEqual(caught.exception.path, str(self.source))
+            with self.assertRaisesRegex(rp.AlreadyExistsError, words):
+                rp.convert_to_dir(self.source, self.folder, format="parquet", rename=rename)
+        rp.convert(self.source, path, rename={"a": "b"}, drop="b")
+        self.assertEqual(pq.read_table(path)["b"].to_pylist(), [[1, 2], None, None])
+        rp.convert(self.source, path, rename={"a": "c"})  # of the same type and shape
+        self.assertEqual(pq.read_table(path)["c"].to_pylist(), [[1, 2], None, [4, 5]])
+
     def test_features_of_several_types_are_refused(self):
         mixed = self.folder / "mixed.tfrecord"
         rp.write_tfrecords(mixed, [{"id": 1, "x": 1}, {"id": 2, "x": b"two"}])
