@@ -38,6 +38,8 @@ def main() -> None:
     if options.batch_size % ranks:
         parser.error(f"a batch of {options.batch_size} can't be divided by {ranks} processes")
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
+    if on_gpu:
+        torch.cuda.set_device(device)
     torch.manual_seed(1)
     model = network().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -46,6 +48,8 @@ def main() -> None:
     of_this = records(options.paths).shard(ranks, rank, drop_remainder=True)
     batches = of_this.batch(options.batch_size // ranks, drop_remainder=True).prefetch()
     loader = rpt.Loader(batches, pin_memory=on_gpu)
+    if len(loader) == 0:
+        parser.error("there are fewer records than a batch needs: --batch-size")
     parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "loader": loader}
     if os.path.exists(options.checkpoint):
         saved = torch.load(options.checkpoint, map_location=device)

@@ -70,6 +70,8 @@ def main() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     batches = records(options.paths).batch(options.batch_size, drop_remainder=True).prefetch()
     loader = rpt.Loader(batches, pin_memory=device == "cuda")
+    if len(loader) == 0:
+        parser.error("there are fewer records than a batch needs: --batch-size")
     parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "loader": loader}
     if os.path.exists(options.checkpoint):
         saved = torch.load(options.checkpoint)

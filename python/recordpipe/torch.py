@@ -408,9 +408,9 @@ class Loader:
                 train(batch["image"].cuda(non_blocking=True), batch["label"].cuda())
                 torch.save({"loader": loader.state_dict()}, "checkpoint.pt")
 
-    Each ``iter(loader)`` is a pass in the next epoch, also if the pass before was not finished, but
-    not if none of its batches was taken (Lightning makes an iterator to try it); the first one
-    after load_state_dict() continues where the state was saved. One pass at a time:
+    Each ``iter(loader)`` is a pass in the next epoch, also if the pass before was not finished; the
+    first one after load_state_dict() continues where the state was saved. A pass begins when its
+    first batch is taken: an iterator of which nothing is taken, as Lightning makes one, is none. One pass at a time:
     state_dict() is that of the last one. The memory of a batch belongs to you, as described in
     ``help(recordpipe.Dataset)``.
 
@@ -445,9 +445,7 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         if not self._is_waiting:
             self._current = None
-        return self._run(self._prepared())
-
-    def _run(self, iterator: TensorIterator) -> Iterator[Any]:
+        iterator = self._prepared()
         self._is_waiting = False
         self._next_epoch = iterator.epoch + 1
         # Not iterator itself: a signal's handler may raise in its __next__().

@@ -190,6 +190,9 @@ class Writing(WebDatasetTest):
             self.refused(message, "a.tar", "--members", members)
         self.assertIn("mask", self.run_it("export", "a", "-o", "c.tar", "--members", "png=mask",
                                           status=2))
+        self.assertIn("label, which --select leaves out", self.run_it(
+            "export", "a", "-o", "c.tar", "--members", names, "--select", "image/encoded",
+            status=2))
         self.tar("c.tar", ("0.cls", b"seven"))
         self.refused("c.tar:0.cls: holds no integer", "c.tar", "--members", "cls=label")
         self.text("a.csv", "a\n1\n")

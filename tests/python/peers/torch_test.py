@@ -277,6 +277,24 @@ class Loaders(TorchTest):
         self.assertEqual(loader.epoch, 3)
         self.assertEqual(ids(loader), ids(self.batches().epoch(4)))
 
+    def test_an_iterator_of_which_nothing_is_taken_changes_nothing(self):
+        loader = rpt.Loader(self.batches())
+        expected = ids(self.batches().epoch(0))
+        early = iter(loader)
+        running = iter(loader)
+        got = [next(running)["id"].tolist() for _ in range(3)]
+        iter(loader)
+        state = loader.state_dict()
+        self.assertEqual((got, loader.epoch), (expected[:3], 0))
+        resumed = rpt.Loader(self.batches())
+        early = iter(resumed)
+        resumed.load_state_dict(state)
+        iter(resumed)
+        # It begins now: it is the first pass after load_state_dict().
+        self.assertEqual([batch["id"].tolist() for batch in early], expected[3:])
+        self.assertEqual(ids(resumed), ids(self.batches().epoch(1)))
+        self.assertEqual([batch["id"].tolist() for batch in running], expected[3:])
+
     def test_killed_anywhere_in_three_epochs(self):
         expected = [ids(self.batches().epoch(epoch)) for epoch in range(3)]
         total = sum(len(batches) for batches in expected)

@@ -194,11 +194,15 @@ std::string rows(const std::string& title, const std::vector<OptionFacts>& optio
   return text;
 }
 
-// What comes first in the description.
+// The first sentence of the description.
 std::string brief_row(const OptionFacts& option) {
-  std::string text = option.description;
-  for (const std::string_view end : {"\n", ". ", "; ", " ("}) {
-    text.resize(std::min(text.size(), text.find(end)));
+  std::string text = option.description.substr(0, option.description.find('\n'));
+  size_t depth = 0;  // in parentheses
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    const bool ends = text[i] == ';' || (text[i] == '.' && (i == 0 || text[i - 1] != '.'));
+    if (ends && depth == 0 && text[i + 1] == ' ') text.resize(i);
   }
   return row(left_side(option), text);
 }

@@ -190,7 +190,11 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   input.damaged = skipped.sink();
   const FeatureNames features(arguments.features.begin(), arguments.features.end());
   FeatureNames named = features;
-  for (const auto& [extension, feature] : members_of(arguments.members)) named.insert(feature);
+  for (const auto& [extension, feature] : members_of(arguments.members)) {
+    if (named.insert(feature).second && !features.empty()) {
+      throw UsageError("--members names " + printable(feature) + ", which --select leaves out");
+    }
+  }
   const auto target =
       open_target(context, format, target_options(context.files, format, arguments));
   MessageView message(arguments.kind);
@@ -376,9 +380,9 @@ images      A folder with one subfolder per label, as torchvision's ImageFolder 
 webdataset  A tar archive for WebDataset. A record's features are members of the name KEY.FEATURE: a
             value of bytes as it is, a number as text, and several numbers as a JSON list,
             KEY.FEATURE.json; / in a feature's name becomes a dot, and a feature without values has
-            no member; --members gives them other extensions. KEY is the feature --name, the feature __key__, or else the record's number.
-            With --max-bytes or --max-records, a.tar becomes a-00000-of-00003.tar and so on, which
-            appear together.
+            no member; --members gives other extensions. KEY is the feature --name, the feature
+            __key__, or else the record's number. With --max-bytes or --max-records, a.tar becomes
+            a-00000-of-00003.tar and so on, which appear together.
 parquet     One table (.parquet, .pq; arrow: .arrow, .feather, .ipc), or with --to-dir one for each
             input, x.parquet for x.tfrecord.gz: a row for each Example, a column for each feature.
             A feature with one value in every record that has it is a column of these values, one
