@@ -410,9 +410,9 @@ class Loader:
 
     Each ``iter(loader)`` is a pass in the next epoch, also if the pass before was not finished; the
     first one after load_state_dict() continues where the state was saved. A pass begins when its
-    first batch is taken: an iterator of which nothing is taken, as Lightning makes one, is none. One pass at a time:
-    state_dict() is that of the last one. The memory of a batch belongs to you, as described in
-    ``help(recordpipe.Dataset)``.
+    first batch is taken: an iterator of which nothing is taken, as Lightning makes one, is none.
+    One pass at a time: state_dict() is that of the last one. The memory of a batch belongs to you,
+    as described in ``help(recordpipe.Dataset)``.
 
     Args:
         dataset: a recordpipe.Dataset that ends in batches.
