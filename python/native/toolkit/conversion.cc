@@ -183,6 +183,10 @@ void define_conversion(nb::module_& module) {
   module.def("require_absent", [](const SharedFiles& files, const std::vector<FilePath>& outputs) {
     require_absent(*files, strings(outputs));
   });
+  module.def("require_no_input", [](const SharedFiles& files, const std::vector<FilePath>& inputs,
+                                    const std::vector<FilePath>& outputs) {
+    require_no_input(files, strings(inputs), strings(outputs));
+  });
   module.def("output_compression", &output_compression, nb::arg(), nb::arg().none());
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

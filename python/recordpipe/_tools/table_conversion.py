@@ -23,6 +23,7 @@ from recordpipe.inputs import (
     file_path_of,
     found_files,
     limit_of,
+    whole_number,
 )
 from recordpipe.progress import ProgressFunction, reported
 from recordpipe.schema import schema
@@ -35,7 +36,7 @@ from recordpipe.tables import (
     write_empty_table,
     write_table,
 )
-from recordpipe.writer import Writer
+from recordpipe.writer import Writer, shard_paths
 
 __all__ = ["convert_tables", "table_options", "write_rows"]
 
@@ -132,6 +133,9 @@ def _temporary_records(path: str, name: str, options: Mapping[str, Any]) -> Iter
 def _from_tables(
     tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
 ) -> ConvertReport:
+    shards = options.get("shards")
+    outputs = [path] if shards is None else shard_paths(path, whole_number("shards", shards, 1))
+    native.require_no_input(files_on(options.get("filesystem")), tables.paths, outputs)
     others = options.keys() - _FROM_DIRECTLY
     if not others:
         return _read_tables(tables, path, options, progress)

@@ -94,6 +94,25 @@ class Replacing(TableFilesTest):
         self.assertEqual(self.source.read_bytes(), before)
         self.assertEqual(rp.write_table(self.folder / "new.parquet", parsed, no_clobber=True), 3000)
 
+    def test_a_table_that_is_read_is_not_replaced(self):
+        table = self.folder / "rows.parquet"
+        rp.convert(self.source, table)
+        before = table.read_bytes()
+        for name in "link.tfrecord", "out-00001-of-00002.tfrecord":
+            (self.folder / name).symlink_to(table)
+        for target, options in (
+            ("link.tfrecord", {}),
+            ("link.tfrecord", {"limit": 1}),
+            ("link.tfrecord", {"where": "id == 1"}),
+            ("out.tfrecord", {"shards": 2}),
+        ):
+            with (
+                self.subTest(target, **options),
+                self.assertRaisesRegex(rp.InvalidArgumentError, "one of the files that are read"),
+            ):
+                rp.convert(table, self.folder / target, **options)
+        self.assertEqual(table.read_bytes(), before)
+
 
 class Converting(TableFilesTest):
     def test_names_are_unicode(self):
