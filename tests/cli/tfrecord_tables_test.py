@@ -103,6 +103,16 @@ class Export(TablesTest):
         asked = self.asked("convert_to_dir")
         self.assertEqual((asked["sources"], asked["recursive"]), (["in", "a"], True))
 
+    def test_named_files_that_their_folder_leaves_out(self):
+        (self.folder / "in").mkdir()
+        (self.folder / "e").mkdir()
+        named = ["in/other.bin", "in/_h.tfrecord", "in/.h.tfrecord", "in/../e/z.tfrecord"]
+        for name in ("in/x.tfrecord", *named):
+            self.write(name, named_example({"id": [1]}))
+        self.answer({"shards": [], "failed": []})
+        self.run_it("export", "in", *named, "--recursive", "--to", "arrow", "--to-dir", "out")
+        self.assertEqual(self.asked("convert_to_dir")["sources"], ["in", *named])
+
     def test_errors(self):
         self.answer({"error": {"kind": "not_found", "path": "a", "offset": None, "reason": "no record has a "
                      "feature 'x'", "hint": "look"}}, status=2)

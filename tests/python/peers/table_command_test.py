@@ -85,6 +85,19 @@ class TableCommand(FilesTest):
         self.assertEqual(pq.read_table(self.folder / "out/more.parquet").num_rows, 1000)
         self.run_it("verify", "--manifest", "out/manifest.jsonl")
 
+    def test_files_of_a_folder_and_others_below_it(self):
+        (self.folder / "in").mkdir()
+        names = ("in/x.tfrecord", "in/_h.tfrecord", "in/other.bin", "e.tfrecord")
+        for name in names:
+            shutil.copy(self.source, self.folder / name)
+        given = ("in", "in/_h.tfrecord", "in/other.bin", "in/../e.tfrecord")
+        said = self.run_it("export", "--recursive", *given, "--to", "arrow", "--to-dir", "out")
+        self.assertRegex(said, "wrote 4,000 records, .*, to 4 files in out\n$")
+        self.assertEqual(
+            sorted(os.listdir(self.folder / "out")),
+            ["_h.arrow", "e.arrow", "manifest.jsonl", "other.bin.arrow", "x.arrow"],
+        )
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,5 @@
 #include "tools/tfrecord/formats/python_tables.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <system_error>
 #include <utility>
@@ -18,6 +18,7 @@
 #include "dataset/base/lower_case.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
+#include "recordpipe/record/input_files.h"
 #include "recordpipe/record/record_reader.h"
 #include "tools/support/process/child_process.h"
 #include "tools/tfrecord/formats/example_source.h"
@@ -133,14 +134,15 @@ ShardCounts counts_of(const Json& report) {
           .records_skipped = report.at("records_skipped")};
 }
 
-// What convert_to_dir() reads: folders below which the outputs have the places of the inputs.
-Json sources_of(const FilesAndFolders& inputs) {
+// What convert_to_dir() reads: folders below which the outputs have the places of the inputs, and
+// the files that it doesn't find in them.
+Json sources_of(const CommandContext& context, const FilesAndFolders& inputs) {
   Json sources = inputs.folders;
+  const auto found =
+      find_input_files(context.files, inputs.folders, {.recursive = true, .literal = true});
+  const std::set<std::string_view> in_folders(found.begin(), found.end());
   for (const std::string& file : inputs.files) {
-    const bool is_below = std::ranges::any_of(inputs.folders, [&](const std::string& folder) {
-      return file.starts_with(folder.ends_with('/') ? folder : folder + "/");
-    });
-    if (!is_below) sources.push_back(file);
+    if (!in_folders.contains(file)) sources.push_back(file);
   }
   return sources;
 }
@@ -149,7 +151,7 @@ ExitCode export_to_folder(const CommandContext& context, const FilesAndFolders& 
                           const TableExport& tables) {
   const std::string& folder = tables.job.folder;
   Json arguments = tables.options;
-  arguments["sources"] = sources_of(inputs);
+  arguments["sources"] = sources_of(context, inputs);
   arguments["recursive"] = !inputs.folders.empty();
   arguments["folder"] = folder;
   arguments["format"] = tables.format;
