@@ -134,7 +134,9 @@ def _from_tables(
     tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
 ) -> ConvertReport:
     shards = options.get("shards")
-    outputs = [path] if shards is None else shard_paths(path, whole_number("shards", shards, 1))
+    outputs = [path]
+    if shards is not None:
+        outputs = shard_paths(path, whole_number("shards", shards, 1, 99_999))
     native.require_no_input(files_on(options.get("filesystem")), tables.paths, outputs)
     others = options.keys() - _FROM_DIRECTLY
     if not others:
