@@ -113,6 +113,22 @@ class Export(TablesTest):
         self.run_it("export", "in", *named, "--recursive", "--to", "arrow", "--to-dir", "out")
         self.assertEqual(self.asked("convert_to_dir")["sources"], ["in", *named])
 
+    def test_a_folder_named_tilde_is_not_the_home_folder(self):
+        (self.folder / "~").mkdir()
+        self.write("~/a.tfrecord", named_example({"id": [1]}))
+        self.assertEqual(self.summary("export", "~/a.tfrecord", "-o", "~/x.parquet", "--tmp-dir", "~"),
+                         "wrote 1,234 records to ~/x.parquet\n")
+        asked = self.asked("convert")
+        self.assertEqual((asked["sources"], asked["target"], asked["tmp_dir"]),
+                         (["./~/a.tfrecord"], "./~/x.parquet", "./~"))
+        shard = {**REPORT, "input": "./~/a.tfrecord", "path": "./~/out/a.arrow", "records": 1,
+                 "bytes": 10, "was_there": False}
+        self.answer({"shards": [shard], "failed": []})
+        lines = self.json("export", "~", "--recursive", "--to", "arrow", "--to-dir", "~/out", "--json")
+        self.assertEqual(lines[0]["output"], "~/out/a.arrow")
+        asked = self.asked("convert_to_dir")
+        self.assertEqual((asked["sources"], asked["folder"]), (["./~"], "./~/out"))
+
     def test_errors(self):
         self.answer({"error": {"kind": "not_found", "path": "a", "offset": None, "reason": "no record has a "
                      "feature 'x'", "hint": "look"}}, status=2)
@@ -138,6 +154,8 @@ class Export(TablesTest):
                 ("--to-dir is for --to parquet", "--to-dir", "out"),
                 ("give -o FILE, or --to-dir DIR",),
                 ("two outputs", "-o", "x.parquet", "--to-dir", "out", "--to", "parquet"),
+                ("--limit is of all inputs together: it needs -o, not --to-dir", "--limit", 1,
+                 "--to-dir", "out", "--to", "parquet"),
                 ("should be OLD=NEW", "-o", "x.parquet", "--rename", "id")):
             with self.subTest(arguments):
                 self.expect_failure(words, "export", "a", *arguments)
@@ -186,6 +204,13 @@ print(open("answer").read())
         self.assertEqual(asked["sources"], ["t.parquet"])
         self.assertFalse(os.path.exists(os.path.dirname(asked["target"])))
         self.assertEqual(self.start("create", "t.parquet", "-o", "-").stdout, expected)
+        (self.folder / "~").mkdir()
+        (self.folder / "~/t.parquet").touch()
+        self.run_it("create", "~/t.parquet", "-o", "~/x")
+        asked = json.loads((self.folder / "asked").read_text())
+        self.assertEqual(asked["sources"], ["./~/t.parquet"])
+        self.assertTrue(asked["target"].startswith("./~/"), asked)
+        self.assertEqual((self.folder / "~/x").read_bytes(), expected)
         self.run_it("create", "t.parquet", "--from", "parquet", "-o", "y", "--shards", 1)
         self.assertEqual((self.folder / "y-00000-of-00001").read_bytes(), expected)
 

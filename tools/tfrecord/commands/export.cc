@@ -163,6 +163,9 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   if (!is_table && (!arguments.rename.empty() || !arguments.text.empty())) {
     throw UsageError("--rename and --text are for parquet and arrow");
   }
+  if (is_table && !arguments.shards.folder.empty() && arguments.limit) {
+    throw UsageError("--limit is of all inputs together: it needs -o, not --to-dir");
+  }
   if (format != "webdataset") {
     if (arguments.target.many_archives()) {
       throw UsageError("--max-bytes and --max-records are for webdataset");

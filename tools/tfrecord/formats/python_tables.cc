@@ -58,6 +58,17 @@ std::string as_text(const Json& arguments) {
   }
 }
 
+// A path that Python does not take for one in the home folder.
+std::string path_in_python(const std::string& path) {
+  return path == "~" || path.starts_with("~/") ? "./" + path : path;
+}
+
+Json paths_in_python(const std::vector<std::string>& paths) {
+  Json all = Json::array();
+  for (const std::string& path : paths) all.push_back(path_in_python(path));
+  return all;
+}
+
 // A program that has ended reads no further, which its answer explains.
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -137,20 +148,28 @@ ShardCounts counts_of(const Json& report) {
 // What convert_to_dir() reads: folders below which the outputs have the places of the inputs, and
 // the files that it doesn't find in them.
 Json sources_of(const CommandContext& context, const FilesAndFolders& inputs) {
-  Json sources = inputs.folders;
+  Json sources = paths_in_python(inputs.folders);
   const auto found =
       find_input_files(context.files, inputs.folders, {.recursive = true, .literal = true});
   const std::set<std::string_view> in_folders(found.begin(), found.end());
   for (const std::string& file : inputs.files) {
-    if (!in_folders.contains(file)) sources.push_back(file);
+    if (!in_folders.contains(file)) sources.push_back(path_in_python(file));
   }
   return sources;
 }
 
+Json options_in_python(const TableExport& tables) {
+  Json options = tables.options;
+  if (const auto directory = options.find("tmp_dir"); directory != options.end()) {
+    *directory = path_in_python(directory->get<std::string>());
+  }
+  return options;
+}
+
 ExitCode export_to_folder(const CommandContext& context, const FilesAndFolders& inputs,
                           const TableExport& tables) {
-  const std::string& folder = tables.job.folder;
-  Json arguments = tables.options;
+  const std::string folder = path_in_python(tables.job.folder);
+  Json arguments = options_in_python(tables);
   arguments["sources"] = sources_of(context, inputs);
   arguments["recursive"] = !inputs.folders.empty();
   arguments["folder"] = folder;
@@ -158,7 +177,7 @@ ExitCode export_to_folder(const CommandContext& context, const FilesAndFolders& 
   arguments["resume"] = tables.job.resume;
   arguments["keep_going"] = tables.job.keep_going;
   const Json report = call_python(context, "convert_to_dir", arguments);
-  ShardReports reports(context, "export", folder, tables.json);
+  ShardReports reports(context, "export", tables.job.folder, tables.json);
   for (const Json& shard : report.at("shards")) {
     ShardRecord record = {.counts = counts_of(shard), .bytes = shard.at("bytes")};
     record.counts.records = shard.at("records");
@@ -199,8 +218,9 @@ class TableSource final : public ExampleSource {
 
   std::optional<uint64_t> count() override {
     if (!count_) {
-      const Json report =
-          call_python(context_, "convert", {{"sources", paths_}, {"target", records()}});
+      const Json report = call_python(
+          context_, "convert",
+          {{"sources", paths_in_python(paths_)}, {"target", path_in_python(records())}});
       count_ = report.at("files").at(0).at("records");
     }
     return count_;
@@ -242,9 +262,9 @@ ExitCode export_tables(const CommandContext& context, const FilesAndFolders& inp
     throw UsageError(
         fmt::format("--to {}: the name of -o should end in .{}", tables.format, tables.format));
   }
-  Json arguments = tables.options;
-  arguments["sources"] = inputs.files;
-  arguments["target"] = tables.output;
+  Json arguments = options_in_python(tables);
+  arguments["sources"] = paths_in_python(inputs.files);
+  arguments["target"] = path_in_python(tables.output);
   const Json report = call_python(context, "convert", arguments);
   const uint64_t records = report.at("files").at(0).at("records");
   const ShardCounts counts = counts_of(report);
