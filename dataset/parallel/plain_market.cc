@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/per_process.h"
 #include "dataset/parallel/market.h"
-#include "recordpipe/base/internal/fork.h"
 #include "recordpipe/base/internal/fork_block.h"
 
 namespace recordpipe::parallel {
@@ -66,40 +66,21 @@ class PlainMarket final : public Market {
   size_t calls_ = 0;  // that no thread has answered yet
 };
 
-std::shared_ptr<Market> make_process_market() {
-  return std::make_shared<PlainMarket>(std::max<size_t>(1, available_cpus() - 1));
-}
-
-// The market of the process. A child made by fork(), which has none of its threads, gets a new one.
-class ProcessMarket {
- public:
-  std::shared_ptr<Market> get() {
-    const std::lock_guard lock(mutex_);
-    if (!market_) market_ = make_process_market();
-    return market_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::shared_ptr<Market> market_;
-  const internal::AfterFork renewal_{[this] {
-    internal::renew(mutex_);
-    internal::renew_without_destruction(market_);
-  }};
-};
-
-ProcessMarket& process_market() {
+internal::PerProcess<std::shared_ptr<Market>>& process_market() {
   // Never destroyed: threads may use it when the process ends.
-  static ProcessMarket& market = *new ProcessMarket;
+  static auto& market = *new internal::PerProcess<std::shared_ptr<Market>>;
   return market;
 }
 
 // Before main(), or when the library is loaded: fork() must not happen while it is made.
-[[maybe_unused]] const ProcessMarket& process_market_made = process_market();
+[[maybe_unused]] const auto& process_market_made = process_market();
 
 }  // namespace
 
-std::shared_ptr<Market> plain_market() { return process_market().get(); }
+std::shared_ptr<Market> plain_market() {
+  return process_market().get(
+      [] { return std::make_shared<PlainMarket>(std::max<size_t>(1, available_cpus() - 1)); });
+}
 
 std::shared_ptr<Market> make_own_market() { return std::make_shared<PlainMarket>(0); }
 

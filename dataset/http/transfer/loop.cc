@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "dataset/base/per_process.h"
 #include "dataset/parallel/task_context.h"
-#include "recordpipe/base/internal/fork.h"
 
 namespace recordpipe {
 namespace {
@@ -25,36 +25,20 @@ CURLM* new_multi() {
 }
 
 // The loop of the process, while a client has it.
-class ProcessLoop {
- public:
-  std::shared_ptr<HttpLoop> get() {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<HttpLoop> loop = loop_.lock();
-    if (!loop) loop_ = loop = std::make_shared<HttpLoop>();
-    return loop;
-  }
-
- private:
-  std::mutex mutex_;
-  std::weak_ptr<HttpLoop> loop_;
-  const internal::AfterFork renewal_{[this] {
-    internal::renew(mutex_);
-    internal::renew_without_destruction(loop_);
-  }};
-};
-
-ProcessLoop& process_loop() {
+internal::PerProcess<std::weak_ptr<HttpLoop>>& process_loop() {
   // Never destroyed: threads may use it when the process ends.
-  static ProcessLoop& loop = *new ProcessLoop;
+  static auto& loop = *new internal::PerProcess<std::weak_ptr<HttpLoop>>;
   return loop;
 }
 
 // Before main(), or when the library is loaded: fork() must not happen while it is made.
-[[maybe_unused]] const ProcessLoop& process_loop_made = process_loop();
+[[maybe_unused]] const auto& process_loop_made = process_loop();
 
 }  // namespace
 
-std::shared_ptr<HttpLoop> HttpLoop::of_process() { return process_loop().get(); }
+std::shared_ptr<HttpLoop> HttpLoop::of_process() {
+  return process_loop().get(std::make_shared<HttpLoop>);
+}
 
 HttpLoop::HttpLoop() : multi_(new_multi()) {
   const parallel::TaskContextScope none({});  // not that of the pass that happens to be the first
