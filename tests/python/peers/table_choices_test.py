@@ -1,0 +1,201 @@
+"""Table files: what convert() takes and leaves out, its names, types and order, with pyarrow."""
+
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
+import os
+import unittest
+
+from peers import require
+
+require("pyarrow")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import recordpipe as rp
+from table_files import TableFilesTest
+
+
+class Features(TableFilesTest):
+    def test_names_are_unicode(self):
+        odd = "caf\udce9"
+        for options in ({"rename": {"id": odd}}, {"select": odd}, {"drop": ["id", odd]}):
+            with (
+                self.subTest(options=options),
+                self.assertRaisesRegex(ValueError, r"must be Unicode text, unlike.*udce9"),
+            ):
+                rp.convert(self.source, self.folder / "b.parquet", **options)
+
+    def test_no_records_with_names_of_features(self):
+        """Nothing is known of a feature then, as for convert() to TFRecords."""
+        (self.folder / "none").write_bytes(b"")
+        for source, options in (
+            (self.source, {"where": "id == -1"}),
+            (self.source, {"limit": 0}),
+            (self.folder / "none", {}),
+        ):
+            for names in (
+                {"select": ["id"]},
+                {"drop": ["id"]},
+                {"rename": {"id": "key"}},
+                {"select": ["id"], "rename": {"id": "key"}},
+            ):
+                with self.subTest(source=source, **options, **names):
+                    for target in "x.tfrecord", "x.parquet":
+                        report = rp.convert(source, self.folder / target, **options, **names)
+                        self.assertEqual(report.records, 0)
+        report = rp.convert_to_dir(
+            self.source, self.folder / "out", format="arrow", where="id == -1", select=["id"]
+        )
+        self.assertEqual(report.records, 0)
+
+    def test_options(self):
+        path = self.folder / "some.parquet"
+        rp.convert([self.source, self.source], path, select=["id", "name"], drop="name", limit=4000)
+        self.assertEqual(pq.read_table(path).to_pydict(), {"id": [*range(3000), *range(1000)]})
+        back = self.folder / "back"
+        rp.convert(path, back, rename={"id": "key"}, limit=10)
+        self.assertEqual([one["key"] for one in rp.tfrecords(back).parse()], list(range(10)))
+        calls = []
+        rp.convert(self.source, path, progress=lambda *call: calls.append(call))
+        self.assertEqual(calls[-1], (2 * self.source.stat().st_size,) * 2)
+        rp.convert(path, back, progress=lambda *call: calls.append(call))
+        self.assertEqual(calls[-1], (path.stat().st_size,) * 2)
+        with self.assertRaisesRegex(ValueError, "shards is not possible to a table"):
+            rp.convert(self.source, path, shards=2)
+        with self.assertRaisesRegex(ValueError, "check_crc is not possible from a table"):
+            rp.convert(path, back, check_crc=False)
+        with self.assertRaisesRegex(ValueError, "text is .auto. or .never."):
+            rp.convert(self.source, path, text="always")
+        with self.assertRaisesRegex(ValueError, "text is about tables"):
+            rp.convert(self.source, back, text="never")
+        with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
+            rp.convert(path, back, select="none")
+        with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
+            rp.convert(self.source, path, drop="none")
+        with self.assertRaisesRegex(rp.UnsupportedError, "tables and other files"):
+            rp.convert([path, self.source], back)
+        with self.assertRaisesRegex(rp.UnsupportedError, "pyarrow"):
+            rp.convert(path, self.folder / "x.arrow")
+
+    def test_features_with_one_new_name(self):
+        path = self.folder / "x.parquet"
+        rp.write_tfrecords(self.source, [{"a": [1, 2]}, {"b": [3]}, {"c": [4, 5]}])
+        words = "'a' and 'b' would both be the column 'b'"
+        for rename in {"a": "b"}, {"a": "b", "c": "d"}:
+            with self.assertRaisesRegex(rp.AlreadyExistsError, words) as caught:
+                rp.convert(self.source, path, rename=rename)
+            self.assertEqual(caught.exception.path, str(self.source))
+            with self.assertRaisesRegex(rp.AlreadyExistsError, words):
+                rp.convert_to_dir(self.source, self.folder, format="parquet", rename=rename)
+        rp.convert(self.source, path, rename={"a": "b"}, drop="b")
+        self.assertEqual(pq.read_table(path)["b"].to_pylist(), [[1, 2], None, None])
+        rp.convert(self.source, path, rename={"a": "c"})  # of the same type and shape
+        self.assertEqual(pq.read_table(path)["c"].to_pylist(), [[1, 2], None, [4, 5]])
+
+    def test_features_of_several_types_are_refused(self):
+        mixed = self.folder / "mixed.tfrecord"
+        rp.write_tfrecords(mixed, [{"id": 1, "x": 1}, {"id": 2, "x": b"two"}])
+        path = self.folder / "mixed.parquet"
+        with self.assertRaisesRegex(
+            rp.UnsupportedError, r"'x' has values of several types.*drop=\["
+        ):
+            rp.convert(mixed, path)
+        for options in ({"drop": ["x"]}, {"select": ["id"]}):
+            rp.convert(mixed, path, **options)
+            self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1}, {"id": 2}])
+
+    def test_a_feature_with_the_name_of_a_mask(self):
+        rp.write_tfrecords(self.source, [{"a": 1, "a_mask": 7}, {"a_mask": 9}])
+        rows = [{"a": 1, "a_mask": 7}, {"a": None, "a_mask": 9}]
+        path = self.folder / "mask.parquet"
+        for options in ({}, {"where": "a_mask > 0"}, {"limit": 2}):
+            rp.convert(self.source, path, **options)
+            self.assertEqual(pq.read_table(path).to_pylist(), rows)
+        rp.convert(self.source, path, rename={"a_mask": "b_mask", "a": "b"})
+        self.assertEqual(pq.read_table(path)["b"].to_pylist(), [1, None])
+        report = rp.convert_to_dir(self.source, self.folder / "out", format="parquet")
+        self.assertEqual(pq.read_table(report.shards[0].path).to_pylist(), rows)
+
+
+class Selecting(TableFilesTest):
+    def ids(self, path, name="id"):
+        return pq.read_table(path)[name].to_pylist()
+
+    def test_to_a_table(self):
+        path, records = self.folder / "some.parquet", self.folder / "some.tfrecord"
+        report = rp.convert(
+            self.source, path, where="id >= 10", rename={"id": "key"}, select=["id", "box"], limit=5
+        )
+        self.assertEqual((report.records, report.paths), (5, [str(path)]))
+        table = pq.read_table(path)
+        self.assertEqual(table.column_names, ["key", "box"])
+        self.assertEqual(table["key"].to_pylist(), [10, 11, 12, 13, 14])
+        for options in (
+            {"shuffle": True, "seed": 3},
+            {"sample": 0.1, "seed": 5},
+            {"sample_count": 7, "where": "has(name)"},
+            {"kind": "example", "limit": 3},
+        ):
+            with self.subTest(options):
+                rp.convert(self.source, records, **options)
+                rp.convert(self.source, path, **options)
+                expected = [one["id"] for one in rp.tfrecords(records).parse(["id"])]
+                self.assertEqual(self.ids(path), expected)
+        self.assertEqual(
+            sorted(os.listdir(self.folder)), ["rows.tfrecord", "some.parquet", "some.tfrecord"]
+        )
+        with self.assertRaisesRegex(rp.NotFoundError, "idd"):
+            rp.convert(self.source, path, where="idd == 3")
+        with self.assertRaisesRegex(rp.NotFoundError, "'idd'"):
+            rp.convert(self.source, path, rename={"idd": "key"})
+        fs = self.file_system()
+        with self.assertRaisesRegex(ValueError, "where is not possible to a table on a filesystem"):
+            rp.convert("rows.tfrecord", "x.parquet", where="id == 3", filesystem=fs)
+
+    def test_from_a_table(self):
+        table = self.folder / "rows.parquet"
+        rp.convert(self.source, table)
+        report = rp.convert(table, self.folder / "out", where="id < 100", shards=4, shuffle=True)
+        self.assertEqual([file.records for file in report.files], [25] * 4)
+        found = [one["id"] for one in rp.tfrecords(report.paths).parse(["id"])]
+        self.assertEqual(sorted(found), list(range(100)))
+        self.assertNotEqual(found, list(range(100)))
+        report = rp.convert(table, self.folder / "set", split={"train": 0.9, "val": 0.1})
+        self.assertEqual([file.split for file in report.files], ["train", "val"])
+        self.assertEqual(report.records, 3000)
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "exists"):
+            rp.convert(table, self.folder / "out", shards=4, no_clobber=True)
+
+
+class Text(TableFilesTest):
+    def setUp(self):
+        super().setUp()
+        rows = [{"a": "t\u00e4xt\n", "late": b"text", "raw": bytes(4)} for _ in range(1100)]
+        rows[-1]["late"] = b"\xff"
+        rp.write_tfrecords(self.source, rows)
+
+    def test_columns_of_a_file(self):
+        self.assertEqual([one.text for one in rp.schema(self.source).fields.values()], [1, 0, 0])
+        path = self.folder / "t.parquet"
+        text, binary = pa.large_string(), pa.large_binary()
+        for options, types in (({}, [text, binary, binary]), ({"text": "never"}, [binary] * 3)):
+            rp.convert(self.source, path, **options)
+            self.assertEqual(pq.read_table(path).schema.types, types)
+
+    def test_columns_of_parse(self):
+        """They are found in the first 1,000 records."""
+        first = rp.tfrecords(self.source).take(1000)
+        for dataset in (
+            first.parse(),
+            first.parse(["a", "raw"]),
+            first.parse().select(["a", "raw"]),
+        ):
+            types = dict(zip(dataset.columns, dataset.to_arrow().schema.types, strict=True))
+            self.assertEqual((types["a"], types["raw"]), (pa.large_string(), pa.large_binary()))
+        self.assertEqual(first.parse().head(1)[0]["a"], "t\u00e4xt\n".encode())
+        with self.assertRaisesRegex(Exception, "'late'.*UTF-8"):
+            rp.tfrecords(self.source).parse().to_arrow()
+
+
+if __name__ == "__main__":
+    unittest.main()

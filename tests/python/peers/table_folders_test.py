@@ -1,0 +1,92 @@
+"""Folders of table files: convert_to_dir(), with pyarrow."""
+
+# ruff: noqa: E402 (require() comes before the imports of what may be missing)
+
+import os
+import shutil
+import unittest
+from concurrent.futures import ProcessPoolExecutor
+
+from peers import require
+
+require("pyarrow")
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import recordpipe as rp
+from table_files import TableFilesTest, damage, read_arrow
+
+
+class EachFile(TableFilesTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        rp.write_tfrecords(self.folder / "a.tfrecord", [{"id": i, "x": i / 2} for i in range(10)])
+        rp.write_tfrecords(self.folder / "b.gz", [{"id": i, "y": "text"} for i in range(20)])
+        self.files = [self.folder / "a.tfrecord", self.folder / "b.gz"]
+
+    def convert(self, **options):
+        return rp.convert_to_dir(self.files, self.out, **{"format": "parquet"} | options)
+
+    def test_tables_have_the_same_columns(self):
+        with ProcessPoolExecutor(2) as processes:
+            report = self.convert(executor=processes)
+        self.assertEqual(
+            [shard.path for shard in report.shards],
+            [str(self.out / name) for name in ("a.parquet", "b.parquet")],
+        )
+        self.assertEqual([shard.records for shard in report.shards], [10, 20])
+        types = {"id": pa.int64(), "x": pa.float32(), "y": pa.large_string()}
+        for shard in report.shards:
+            schema = pq.read_schema(shard.path)
+            self.assertEqual(dict(zip(schema.names, schema.types, strict=True)), types)
+        whole = pa.dataset.dataset([shard.path for shard in report.shards]).to_table()
+        self.assertEqual(whole["y"].to_pylist(), [None] * 10 + ["text"] * 20)
+        self.assertTrue(rp.verify_manifest(report.manifest).intact)
+        report = self.convert(format="arrow", where="id < 5", rename={"x": "half"}, drop="y")
+        for shard in report.shards:
+            table = read_arrow(shard.path)
+            self.assertEqual((table.column_names, table.num_rows), (["id", "half"], 5))
+
+    def test_resume(self):
+        first = self.convert()
+        os.remove(first.shards[1].path)
+        again = self.convert(resume=True)
+        self.assertEqual([shard.was_there for shard in again.shards], [True, False])
+        self.assertEqual([shard.crc32c for shard in again.shards], [s.crc32c for s in first.shards])
+        for options in ({"where": "id < 5"}, {"text": "never"}):
+            changed = self.convert(resume=True, **options)
+            self.assertEqual([shard.was_there for shard in changed.shards], [False, False])
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "a.parquet: exists"):
+            self.convert(no_clobber=True)
+
+    def test_damaged_files(self):
+        damage(self.files[0])
+        with self.assertRaises(rp.DataLossError):
+            self.convert()
+        report = self.convert(keep_going=True)
+        self.assertEqual([failed.input for failed in report.failed], [str(self.files[0])])
+        self.assertEqual([shard.records for shard in report.shards], [20])
+        report = self.convert(on_damage="resync")
+        self.assertEqual([shard.records for shard in report.shards], [9, 20])
+        self.assertEqual([shard.regions_skipped for shard in report.shards], [1, 0])
+
+    def test_what_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "format is"):
+            self.convert(format="csv")
+        with self.assertRaisesRegex(TypeError, "'?colour"):
+            self.convert(colour=1)
+        with self.assertRaisesRegex(ValueError, "level is not possible to a table"):
+            self.convert(level=3)
+        with self.assertRaisesRegex(rp.NotFoundError, "'z'"):
+            self.convert(select=["z"])
+        shutil.copy(self.files[0], self.folder / "a.tfrecords")
+        self.files.append(self.folder / "a.tfrecords")
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "the name of that of .*a.parquet"):
+            self.convert()
+        self.assertFalse(self.out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
