@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "recordpipe/image/resize.h"
@@ -39,12 +38,6 @@ struct FilterTable {
 
   // Makes the table, in the order of the (mirrored) window. Reuses memory.
   void make(const ResizedLine& wanted);
-  std::span<const int32_t> weights_of(size_t i) const {
-    return std::span(weights).subspan(i * taps, taps);
-  }
-  std::span<const float> float_weights_of(size_t i) const {
-    return std::span(float_weights).subspan(i * taps, taps);
-  }
 };
 
 }  // namespace recordpipe::internal

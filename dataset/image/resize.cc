@@ -164,31 +164,41 @@ struct Resizer::State {
     check_pixels(height, resized.window);
   }
 
-  template <class Value, class Rows>
-  std::span<const float> to_floats(std::span<const Value> part, size_t channels,
-                                   const Resized& resized, Layout layout, const Rows& resize_rows) {
+  // `between`: memory for the result of the first pass, `result` for that of the second.
+  template <class From, class To>
+  std::span<const To> resize(std::span<const From> part, size_t channels, const Resized& resized,
+                             Layout layout, void (*resize_rows)(const ResizePass<From, To>&),
+                             void (*resize_columns)(const ResizePass<To, To>&),
+                             std::vector<To>& between, std::vector<To>& result) {
     prepare(part.size(), channels, resized);
     const Planes planes(resized.window, channels, layout);
     const size_t height = column.source_size;
-    float_rows.resize(planes.count * height * planes.width + internal::kFloatSlack);
-    float_image.resize(planes.values() + internal::kFloatSlack);
+    between.resize(planes.count * height * planes.width + internal::kResizeSlack);
+    result.resize(planes.values() + internal::kResizeSlack);
     resize_rows({.filter = row,
                  .from = part.data(),
                  .row_values = row.source_size * channels,
-                 .to = float_rows.data(),
+                 .to = between.data(),
                  .rows = height,
                  .channels = channels,
                  .to_row = planes.width,
                  .to_pixel = planes.pixel(channels),
                  .to_channel = planes.channel(height)});
     for (size_t plane = 0; plane < planes.count; ++plane) {
-      implementation.float_columns(
-          {.filter = column,
-           .from = float_rows.data() + plane * height * planes.width,
-           .row_values = planes.width,
-           .to = float_image.data() + plane * planes.height * planes.width});
+      resize_columns({.filter = column,
+                      .from = between.data() + plane * height * planes.width,
+                      .row_values = planes.width,
+                      .to = result.data() + plane * planes.height * planes.width});
     }
-    return std::span(float_image).first(planes.values());
+    return std::span(result).first(planes.values());
+  }
+
+  template <class From>
+  std::span<const float> to_floats(std::span<const From> part, size_t channels,
+                                   const Resized& resized, Layout layout,
+                                   void (*resize_rows)(const ResizePass<From, float>&)) {
+    return resize(part, channels, resized, layout, resize_rows, implementation.float_columns,
+                  float_rows, float_image);
   }
 };
 
@@ -200,29 +210,9 @@ Resizer::~Resizer() = default;
 
 std::span<const uint8_t> Resizer::resize(std::span<const uint8_t> part, size_t channels,
                                          const Resized& resized, Layout layout) {
-  State& state = *state_;
-  state.prepare(part.size(), channels, resized);
-  const Planes planes(resized.window, channels, layout);
-  const size_t height = state.column.source_size;
-  state.rows.resize(planes.count * height * planes.width + internal::kResizeSlack);
-  state.image.resize(planes.values() + internal::kResizeSlack);
-  state.implementation.resize_rows({.filter = state.row,
-                                    .from = part.data(),
-                                    .row_bytes = state.row.source_size * channels,
-                                    .to = state.rows.data(),
-                                    .rows = height,
-                                    .channels = channels,
-                                    .to_row = planes.width,
-                                    .to_pixel = planes.pixel(channels),
-                                    .to_channel = planes.channel(height)});
-  for (size_t plane = 0; plane < planes.count; ++plane) {
-    state.implementation.resize_columns(
-        {.filter = state.column,
-         .from = state.rows.data() + plane * height * planes.width,
-         .row_bytes = planes.width,
-         .to = state.image.data() + plane * planes.height * planes.width});
-  }
-  return std::span(state.image).first(planes.values());
+  const ResizeImplementation& loops = state_->implementation;
+  return state_->resize(part, channels, resized, layout, loops.resize_rows, loops.resize_columns,
+                        state_->rows, state_->image);
 }
 
 std::span<const float> Resizer::resize_to_floats(std::span<const uint8_t> part, size_t channels,

@@ -78,20 +78,18 @@ struct Resized {
 constexpr size_t kMaxResizedSide = size_t{1} << 20;
 
 namespace internal {
+template <class From, class To>
 struct ResizePass;
-template <class Value>
-struct FloatRowsPass;
-struct FloatColumnsPass;
 }  // namespace internal
 
 // The loops of both passes, for tests and benchmarks. All implementations compute the same bytes.
 struct ResizeImplementation {
   const char* name;  // "portable", "highway"
-  void (*resize_rows)(const internal::ResizePass& pass);
-  void (*resize_columns)(const internal::ResizePass& pass);
-  void (*float_rows8)(const internal::FloatRowsPass<uint8_t>& pass);
-  void (*float_rows16)(const internal::FloatRowsPass<uint16_t>& pass);
-  void (*float_columns)(const internal::FloatColumnsPass& pass);
+  void (*resize_rows)(const internal::ResizePass<uint8_t, uint8_t>& pass);
+  void (*resize_columns)(const internal::ResizePass<uint8_t, uint8_t>& pass);
+  void (*float_rows8)(const internal::ResizePass<uint8_t, float>& pass);
+  void (*float_rows16)(const internal::ResizePass<uint16_t, float>& pass);
+  void (*float_columns)(const internal::ResizePass<float, float>& pass);
 };
 
 // Returns the implementations: the portable one first, the one in use by default last.
