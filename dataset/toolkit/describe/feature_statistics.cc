@@ -150,18 +150,6 @@ void FeatureStatistics::make_room() {
 
 namespace {
 
-template <typename Values, typename Append>
-void append_array(const Values& values, JsonText& json, Append append) {
-  json.raw("[");
-  bool first = true;
-  for (const auto& value : values) {
-    if (!first) json.raw(", ");
-    first = false;
-    append(value);
-  }
-  json.raw("]");
-}
-
 // Appends a number, or {"min", "max"} if the number varies, or null if there is no list.
 void append_range(uint64_t min, uint64_t max, JsonText& json) {
   if (min > max) return json.raw("null");
@@ -190,8 +178,7 @@ void add_distribution(const Distribution& distribution, JsonText& json, JsonObje
   histogram.key("min").number(distribution.finite_min());
   histogram.key("max").number(distribution.finite_max());
   histogram.key("counts");
-  append_array(distribution.histogram(kHistogramBins), json,
-               [&](uint64_t count) { json.number(count); });
+  json.list(distribution.histogram(kHistogramBins), [&](uint64_t count) { json.number(count); });
 }
 
 void append_value(int64_t value, JsonText& json) { json.number(value); }
@@ -205,7 +192,7 @@ void add_frequent(const FrequentValues<Value>& frequent, JsonText& json, JsonObj
   object.key("distinct").number(uint64_t{frequent.distinct()});
   object.flag("distinct_is_exact", frequent.exact());
   object.key("most_frequent");
-  append_array(frequent.top(kFrequentShown), json, [&](const auto& entry) {
+  json.list(frequent.top(kFrequentShown), [&](const auto& entry) {
     JsonObject one(json);
     append_value(entry.value, one.key("value"));
     one.key("count").number(entry.times);

@@ -134,12 +134,7 @@ void append_event(const EventView& event, JsonText& json) {
     if (event.field != "summary") {
       json.bytes(event.content);
     } else {
-      json.raw("[");
-      for (size_t i = 0; i < event.summary.size(); ++i) {
-        if (i > 0) json.raw(", ");
-        append_summary_value(event.summary[i], json);
-      }
-      json.raw("]");
+      json.list(event.summary, [&](const auto& value) { append_summary_value(value, json); });
     }
   }
   json.raw("}");

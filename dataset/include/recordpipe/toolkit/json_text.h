@@ -57,6 +57,18 @@ class JsonText {
   void number(int64_t value);
   void number(float value);
   void number(double value);
+  // [a, b]: `append(value)` appends each.
+  template <class Values, class Append>
+  void list(const Values& values, const Append& append) {
+    raw("[");
+    bool is_first = true;
+    for (const auto& value : values) {
+      if (!is_first) raw(", ");
+      is_first = false;
+      append(value);
+    }
+    raw("]");
+  }
   // {"base64": "..."}
   void base64(std::span<const std::byte> bytes);
   // One bytes value of a feature, as described above.
