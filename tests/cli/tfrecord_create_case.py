@@ -14,11 +14,11 @@ def npy(descr, shape, data, order="False", version=(1, 0), extra=""):
     return b"\x93NUMPY" + bytes(version) + length + header.encode() + data
 
 
-def png(width, height, payload=b""):
+def png(width, height, payload=b"", pixel=bytes(3)):
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + \
             struct.pack(">I", zlib.crc32(kind + content))
-    rows = b"".join(b"\0" + bytes(3 * width) for _ in range(height))
+    rows = b"".join(b"\0" + pixel * width for _ in range(height))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0,
                                                              0)) + \
         chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", payload)

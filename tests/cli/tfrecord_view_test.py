@@ -13,22 +13,10 @@ import time
 import unittest
 import zlib
 
-from tfrecord_test_case import (DATA, PROGRAM, TfrecordTest, bytes_feature, int64_feature,
-                                named_example)
+from tfrecord_test_case import DATA, PROGRAM, bytes_feature, int64_feature, named_example
 from make_golden import field
 from png_pixels import png_pixels
-
-
-def scripts(page):
-    return re.findall(r"<script([^>]*)>(.*?)</script>", page, re.DOTALL)
-
-
-def cards(page):
-    return json.loads(scripts(page)[1][1])
-
-
-def note(page):
-    return re.search(r'<p class="note">([^<]*)</p>', page).group(1)
+from tfrecord_view_case import ViewTest, cards, note, scripts
 
 
 def planar(height, width, channels):
@@ -38,15 +26,10 @@ def planar(height, width, channels):
     return bytes(sum(planes, [])), bytes(value for pixel in zip(*planes) for value in pixel)
 
 
-class ViewTest(TfrecordTest):
-    def page(self, *arguments, **options):
-        return self.run_it("view", *arguments, **options)
-
+class Images(ViewTest):
     def image(self, card):
         return base64.b64decode(card["image"]["data"])
 
-
-class Images(ViewTest):
     def test_raw_pixels_become_png_to_the_pixel(self):
         chw, hwc = planar(32, 32, 3)
         for name, value in (("chw", chw), ("hwc", hwc)):
@@ -92,6 +75,13 @@ class Images(ViewTest):
         self.assertEqual([self.image(card) for card in found], files)
         self.assertEqual([card["image"]["type"] for card in found],
                          ["image/png", "image/jpeg", "image/png", "image/jpeg"])
+
+    def test_a_feature_without_a_name(self):
+        grey = planar(28, 28, 1)[0]
+        self.write("a", named_example({"": [grey]}))
+        page = self.page("a")
+        self.assertEqual(png_pixels(self.image(cards(page)[0]))[3], grey)
+        self.assertIn("Images: &quot;&quot; (the first feature", note(page))
 
     def test_what_is_no_image_says_so(self):
         good = planar(32, 32, 3)[0]
@@ -246,6 +236,14 @@ class Page(ViewTest):
         self.assertIn('aria-label="Histogram of score: 0 to 44.5"', articles["score"])
         self.assertIn("<span>0</span><span>median 22.25</span><span>44.5</span>", articles["score"])
 
+    def test_sizes_of_all_records(self):
+        self.write("a", b"1", b"12", b"12", b"1234")
+        page = self.page("a", "--limit", "1", "--sample", "spread")
+        self.assertIn('aria-label="Histogram of record sizes in bytes: 1 to 4"', page)
+        self.assertIn("<span>1</span><span>median 2</span><span>4</span>", page)
+        self.write("a", b"1", b"2")
+        self.assertNotIn("ecord sizes", self.page("a"))
+
     def test_numbers_beyond_reason(self):
         inf = float("inf")
         self.write("a", named_example({"f": [inf, -inf, float("nan"), 1.0]}),
@@ -293,13 +291,6 @@ class Page(ViewTest):
             ("&quot;&quot;", "int64, 1 value, in 50.0 % of the records"),
             ("&quot;&quot;", "int64, 2 values a step, in 100 % of the records, each with 0 to 9 steps"),
             ("words", "bytes, 1 value a step, in 50.0 % of the records, each with 3 steps")])
-
-    def test_an_image_in_a_feature_without_a_name(self):
-        grey = planar(28, 28, 1)[0]
-        self.write("a", named_example({"": [grey]}))
-        page = self.page("a")
-        self.assertEqual(png_pixels(self.image(cards(page)[0]))[3], grey)
-        self.assertIn("Images: &quot;&quot; (the first feature", note(page))
 
     def test_empty_files(self):
         self.write("a")

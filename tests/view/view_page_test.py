@@ -5,6 +5,7 @@ Environment: RECORDPIPE_TFRECORD, the program; CHROMIUM, the browser (chromium).
 
 Writes screenshots (browser.py). Standard library only, except the browser.
 """
+import math
 import pathlib
 import random
 import struct
@@ -156,6 +157,60 @@ class Pages(Browsing, TfrecordTest):
             self.assertEqual(fit, "contain")
             self.assertLessEqual(image_width, width)
             self.assertLessEqual(image_height, height)
+
+    def test_episodes_are_film_strips_with_plots(self):
+        name = "a name that's <b>long</b> " * 3
+        for file, episodes in (("x/a.tfrecords", range(12)), ("x/b.tfrecords", range(2))):
+            (self.folder / file).parent.mkdir(exist_ok=True)
+            self.write(file, *[named_example({
+                "steps/is_first": [0] * steps, "steps/reward": [float(i == steps - 1) for i in range(steps)],
+                "steps/observation/image": [png(64, 48, pixel=bytes([i % 256, 90, 200])) for i in range(steps)],
+                "steps/action": [math.sin((i // 7) / 5 + i % 7) for i in range(7 * steps)],
+                f"steps/{name}": [i * i for i in range(steps)], "label": [f"task {steps}"]})
+                for steps in (30 * number + 1 for number in episodes)])
+        self.run_it("view", "x/a.tfrecords", "x/b.tfrecords", "-o", "page.html")
+        document = self.document("page.html")
+        self.assertEqual(len(document.all("article", **{"class": "feature"})) - 6, 10)
+        self.assertEqual(len(document.all("svg", role="img")) -
+                         len(document.all("svg", **{"class": "histogram"})), 30)
+        self.assertEqual(len(document.all("path")), 10 * (1 + 7 + 1))
+        images = [image["alt"] for image in document.all("img")]
+        self.assertEqual((len(images), images[1]), (73, "observation/image, step 0"))
+        for text in ("#3 of a.tfrecords", " 91 steps, task 91", "action: -0.99999 to 0.999793", "action[6]",
+                     f"{name}: 0 to 8100"):
+            self.assertIn(text, document.text)
+        self.photograph("page.html", "view-episodes")
+        changed = self.change("page.html", """
+            document.getElementById("next").click();
+            document.querySelectorAll("article button")[3].click();
+            parent.postMessage(JSON.stringify([
+              document.getElementById("detail-title").textContent,
+              document.querySelectorAll("#detail .frames img").length,
+              document.querySelectorAll("#detail .plot").length,
+              document.documentElement.scrollWidth]), "*");""")
+        for width in (1280, 400):
+            self.assertEqual(self.measure(changed, width, 1000),
+                             ["Record 1 of x/b.tfrecords: task 31", 8, 3, width])
+        self.photograph(changed, "view-episode")
+
+    def test_records_of_several_files_name_them(self):
+        for name in ("x/a", "y/a", "b"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            self.write(name, *[named_example({"n": [i]}) for i in range(2)])
+        self.run_it("view", "x/a", "b", "-o", "page.html")
+        self.assertEqual(self.cells("page.html"),
+                         ["0", "a", "0", "1", "a", "1", "0", "b", "0", "1", "b", "1"])
+        self.run_it("view", "x/a", "y/a", "-o", "page.html")  # the same name in two folders
+        self.assertEqual(self.cells("page.html")[1::3], ["x/a", "x/a", "y/a", "y/a"])
+        self.photograph("page.html", "view-files")
+        self.write("b", named_example({"image": [smooth_image(1)]}))
+        self.run_it("view", "x/a", "b", "-o", "page.html")
+        self.assertIn("#0 of b", self.document("page.html").text)
+
+    def cells(self, page):
+        self.browse(page)
+        return self.chromium.evaluate(
+            "[...document.querySelectorAll('#sheet td')].map((cell) => cell.textContent)")
 
     def test_hostile_text_stays_text(self):
         self.write("a.tfrecords", *[

@@ -1,4 +1,5 @@
 // tfrecord view: writes an HTML page with a file's records.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/elements.h"
+#include "tools/tfrecord/view/episode.h"
 #include "tools/tfrecord/view/page.h"
 
 namespace recordpipe {
@@ -58,6 +60,9 @@ class View {
                  .pixels = pixel_options(arguments.pixels),
                  .largest = arguments.max_bytes / 8,
                  .thumbnail = arguments.thumbnails}),
+        episodes_({.camera = arguments.image,
+                   .thumbnail = std::min<size_t>(arguments.thumbnails, 96),
+                   .largest = arguments.max_bytes / 64}),
         labels_(arguments.label, read_label_names(context.files, arguments.labels)),
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
                 arguments.max_bytes),
@@ -100,7 +105,8 @@ class View {
                                             .overview = overview_,
                                             .sample = sample_,
                                             .images = images_,
-                                            .labels = labels_});
+                                            .labels = labels_,
+                                            .frames_side = frames_side_});
     out.close();
     if (arguments_.json) {
       nlohmann::ordered_json summary = {
@@ -150,22 +156,29 @@ class View {
     // The first label determines the label feature, whether its record is shown or not.
     std::optional<std::string> label = labels_.label(message_);
     if (!sample_.wants_next()) return;
-    sample_.add(card_json({.file = files_.size() - 1,
-                           .number = record.number,
-                           .record = record,
-                           .message = message_,
-                           .label = std::move(label),
-                           .image = images_.find(message_)}));
+    Card card = {.file = files_.size() - 1,
+                 .number = record.number,
+                 .record = record,
+                 .message = message_,
+                 .label = std::move(label),
+                 .episode = find_episode(message_, episodes_)};
+    if (card.episode && !card.episode->strips.empty()) {
+      frames_side_ = episodes_.thumbnail;
+    } else {
+      card.image = images_.find(message_);
+    }
+    sample_.add(card_json(card));
   }
 
   // Throws if no record matches --image, --label or --shape. Otherwise, a mistyped name would go
   // unnoticed, and a wrong shape would give a page without images.
   void require_what_was_named() const {
     if (overview_.schema.records == 0) return;
-    if (!images_.found_any()) require_feature(arguments_.image);
+    const bool found_images = images_.found_any() || frames_side_;
+    if (!found_images) require_feature(arguments_.image);
     if (!labels_.found_any()) require_feature(arguments_.label);
     const bool wants_images = !arguments_.image.empty() || !arguments_.pixels.shape.empty();
-    if (!wants_images || images_.found_any()) return;
+    if (!wants_images || found_images) return;
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "no record that is shown has an image: " +
                            (images_.misfit().empty() ? "none has bytes that could be one"
@@ -216,6 +229,8 @@ class View {
   const CommandContext& context_;
   std::optional<Where> where_;
   ImageFinder images_;
+  const EpisodeOptions episodes_;
+  std::optional<size_t> frames_side_;  // of episodes_, once there are frames
   Labels labels_;
   RecordSample sample_;
   Overview overview_;
@@ -239,6 +254,9 @@ PNG, JPEG, GIF, BMP and WebP files are embedded unchanged, but large PNG and JPE
 Their shape comes from --shape, or from the record's height and width, or it is guessed from their
 number (3072 bytes are 32x32x3). The layout, planar or interleaved, is guessed from the first image:
 the one in which it is smoother. The page lists all guesses.
+
+Of RLDS episodes, it shows some frames of up to three cameras (of --image alone, if it is given) as
+film strips, and plots of up to twelve features with numbers: actions, states, rewards.
 
 --sample first reads and shows the first records only. --sample spread reads all records, and shows
 some, evenly spread. In both cases, there are at most --limit records, and no more than fit into

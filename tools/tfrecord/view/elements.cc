@@ -88,15 +88,32 @@ class CardWriter {
   void number(std::string_view name, uint64_t value) { card_.key(name).number(value); }
   void text(std::string_view name, std::string_view value) { card_.key(name).string(value); }
 
-  void image(const FoundImage& image) {
-    JsonObject object(card_.key("image"));
-    if (!image.problem.empty()) return object.key("problem").string(image.problem);
-    std::string data;
-    append_base64(data, image.file);
-    object.key("type").string(image.type);
-    object.key("data").string(data);
-    object.key("width").number(uint64_t{image.width});
-    object.key("height").number(uint64_t{image.height});
+  void image(const FoundImage& image) { append(image, card_.key("image")); }
+
+  void episode(const Episode& episode) {
+    JsonObject object(card_.key("episode"));
+    object.key("steps").number(uint64_t{episode.steps});
+    object.key("strips");
+    json_.list(episode.strips, [&](const FilmStrip& strip) {
+      json_.raw("[");
+      json_.string(name_text(strip.name));
+      json_.raw(", ");
+      json_.list(strip.frames, [&](const auto& frame) {
+        json_.raw(fmt::format("[{}, ", frame.first));
+        append(frame.second, json_);
+        json_.raw("]");
+      });
+      json_.raw("]");
+    });
+    object.key("plots");
+    json_.list(episode.plots, [&](const Plot& plot) {
+      JsonObject one(json_);
+      one.key("name").string(name_text(plot.name));
+      one.key("dimensions").number(uint64_t{plot.dimensions});
+      one.key("min").string(short_number(plot.min));
+      one.key("max").string(short_number(plot.max));
+      one.key("lines").list(plot.lines, [&](const std::string& line) { json_.string(line); });
+    });
   }
 
   void features(const MessageView& message) {
@@ -125,6 +142,17 @@ class CardWriter {
   }
 
  private:
+  static void append(const FoundImage& image, JsonText& json) {
+    JsonObject object(json);
+    if (!image.problem.empty()) return object.key("problem").string(image.problem);
+    std::string data;
+    append_base64(data, image.file);
+    object.key("type").string(image.type);
+    object.key("data").string(data);
+    object.key("width").number(uint64_t{image.width});
+    object.key("height").number(uint64_t{image.height});
+  }
+
   void begin_rows() { card_.key("features").raw("["); }
   bool has_room() { return rows_++ < kMaxCardRows; }
   void end_rows(std::string_view what) {
@@ -166,6 +194,7 @@ void write_card(const Card& card, JsonText& json) {
               std::string(to_string(card.message.kind())) + (why.empty() ? "" : ": " + why));
   if (card.label) writer.text("label", *card.label);
   if (card.image) writer.image(*card.image);
+  if (card.episode) writer.episode(*card.episode);
   if (const auto event = event_of(card)) {
     writer.event(*event);
   } else if (card.message.features().empty() && card.message.feature_lists().empty()) {

@@ -12,6 +12,7 @@
 #include "recordpipe/example/message_view.h"
 #include "recordpipe/record/record.h"
 #include "recordpipe/toolkit/distribution.h"
+#include "tools/tfrecord/view/episode.h"
 #include "tools/tfrecord/view/image_finder.h"
 
 namespace recordpipe {
@@ -37,10 +38,13 @@ struct Card {
   const MessageView& message;
   std::optional<std::string> label = {};
   std::optional<FoundImage> image = {};
+  std::optional<Episode> episode = {};
 };
 
 // {"file", "record", "offset", "bytes", "kind", "label", "image": {"type", "data", "width",
-// "height"} or {"problem"}, "features": [[name, kind, text], ...]}; missing values are omitted. For
+// "height"} or {"problem"}, "episode": {"steps", "strips": [[name, [[step, image], ...]], ...],
+// "plots": [{"name", "dimensions", "min", "max", "lines": [path data, ...]}, ...]},
+// "features": [[name, kind, text], ...]}; missing values are omitted. For
 // TensorBoard's Events, "features" are the time, the step, and the values with their tags. A record
 // without features has "content" in their place.
 std::string card_json(const Card& card);

@@ -15,6 +15,33 @@
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
+namespace {
+
+FoundImage too_large(size_t bytes, size_t largest) {
+  return {.problem = fmt::format("an image of {}; this page takes up to {} for one",
+                                 byte_count(bytes), byte_count(largest))};
+}
+
+}  // namespace
+
+FoundImage image_of_file(std::string_view format, std::span<const std::byte> file, size_t thumbnail,
+                         size_t largest) {
+  if (format.empty()) return {.problem = "no image file"};
+  FoundImage image{.type = fmt::format("image/{}", format), .file = {file.begin(), file.end()}};
+  if (format == "png" || format == "jpeg") {
+    try {
+      const ImageInfo info = image_info(file);
+      image.height = info.height;
+      image.width = info.width;
+      if (thumbnail > 0) {
+        if (auto smaller = smaller_image(file, thumbnail)) image.file = std::move(smaller->file);
+      }
+    } catch (const Error& error) {
+      return {.problem = error.what()};
+    }
+  }
+  return image.file.size() > largest ? too_large(image.file.size(), largest) : image;
+}
 
 ImageFinder::ImageFinder(ImageFinderOptions options)
     : options_(std::move(options)), pixels_(options_.pixels) {
@@ -89,38 +116,16 @@ std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
   if (!is_file && !feature_ && !options_.pixels.shape && is_text(*value)) return std::nullopt;
   found_any_ = true;
   if (is_file) {
-    FoundImage image = file_image(format, *value);
-    return image.file.size() > options_.largest ? too_large(image.file.size()) : image;
+    file_formats_.emplace(format);
+    FoundImage image = image_of_file(format, *value, options_.thumbnail, options_.largest);
+    is_reduced_ |= image.problem.empty() && image.file.size() != value->size();
+    return image;
   }
-  if (value->size() > options_.largest) return too_large(value->size());
+  if (value->size() > options_.largest) return too_large(value->size(), options_.largest);
   return FoundImage{.type = "image/png",
                     .file = pixels_.png(*value, *shape),
                     .height = shape->pixels.height,
                     .width = shape->pixels.width};
-}
-
-FoundImage ImageFinder::file_image(std::string_view format, std::span<const std::byte> file) {
-  file_formats_.emplace(format);
-  FoundImage image{.type = fmt::format("image/{}", format), .file = {file.begin(), file.end()}};
-  if (format != "png" && format != "jpeg") return image;
-  try {
-    const ImageInfo info = image_info(file);
-    image.height = info.height;
-    image.width = info.width;
-    if (options_.thumbnail == 0) return image;
-    if (auto smaller = smaller_image(file, options_.thumbnail)) {
-      image.file = std::move(smaller->file);
-      is_reduced_ = true;
-    }
-  } catch (const Error& error) {
-    return {.problem = error.what()};
-  }
-  return image;
-}
-
-FoundImage ImageFinder::too_large(size_t bytes) const {
-  return {.problem = fmt::format("an image of {}; this page takes up to {} for one",
-                                 byte_count(bytes), byte_count(options_.largest))};
 }
 
 }  // namespace recordpipe

@@ -34,6 +34,11 @@ struct FoundImage {
   std::string problem = {};  // why the image can't be shown
 };
 
+// `format`: that of the file's first bytes (image_format.h). Reduces JPEG and PNG files to
+// `thumbnail`, unless it is 0; refuses a file, or what it became, of more than `largest` bytes.
+FoundImage image_of_file(std::string_view format, std::span<const std::byte> file, size_t thumbnail,
+                         size_t largest);
+
 // The first record with an image determines the feature and the layout of raw pixels for all other
 // records.
 class ImageFinder {
@@ -59,8 +64,6 @@ class ImageFinder {
 
  private:
   std::optional<FoundImage> find_in(const MessageView& record, const FeatureView& feature);
-  FoundImage file_image(std::string_view format, std::span<const std::byte> file);
-  FoundImage too_large(size_t bytes) const;
 
   const ImageFinderOptions options_;
   std::optional<std::string> feature_;

@@ -51,6 +51,7 @@ void ValueCounts::give_up() {
 
 void Overview::add(const MessageView& record, size_t size) {
   schema.add(record, size);
+  sizes.add(static_cast<double>(size));
   for (const auto& [name, feature] : record.features()) {
     // (A name that the schema leaves out is left out here as well.)
     if (feature.size() == 0 || !schema.features.contains(name)) continue;

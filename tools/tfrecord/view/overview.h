@@ -42,6 +42,7 @@ struct Overview {
   static constexpr size_t kMaxDistributions = 40;
 
   InferredSchema schema = {};
+  Distribution sizes{4096, 4608};  // of the records, in bytes
   std::map<std::string, Distribution, std::less<>> numbers = {};
   std::map<std::string, ValueCounts, std::less<>> values = {};
 

@@ -15,6 +15,7 @@
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/elements.h"
+#include "tools/tfrecord/view/episode.h"
 #include "tools/tfrecord/view/page_assets.h"
 
 namespace recordpipe {
@@ -65,6 +66,14 @@ size_t feature_count(const InferredSchema& schema) {
   return schema.features.size() + schema.feature_lists.size();
 }
 
+std::string histogram_with_range(const Distribution& values, const std::string& what) {
+  return histogram_svg(values, what) +
+         fmt::format(
+             "<div class=\"range\"><span>{}</span><span>median {}</span><span>{}</span></div>",
+             short_number(values.min()), short_number(values.quantile(0.5)),
+             short_number(values.max()));
+}
+
 std::string intro(const PageContent& content) {
   const InferredSchema& schema = content.overview.schema;
   std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{} record{} read",
@@ -83,6 +92,11 @@ std::string intro(const PageContent& content) {
       text += fmt::format("<li>… {} in all</li>", content.files.size());
     }
     text += "</ul>\n";
+  }
+  if (const Distribution& sizes = content.overview.sizes;
+      sizes.count() > 0 && sizes.min() < sizes.max()) {
+    text += "<div class=\"sizes\"><p class=\"note\">Record sizes in bytes</p>" +
+            histogram_with_range(sizes, "record sizes in bytes") + "</div>\n";
   }
   for (const std::string& damage : content.damage) {
     text += "<p class=\"alert\" role=\"alert\">" + escape_html(damage) + "</p>\n";
@@ -103,6 +117,14 @@ std::string choices(const PageContent& content) {
     text += images.how().empty() ? "." : ", " + images.how() + ".";
   } else if (!images.misfit().empty()) {
     text += fmt::format(" No images: {}.", images.misfit());
+  }
+  if (content.frames_side) {
+    text +=
+        fmt::format(" Episodes: up to {} frames of up to {} cameras", kFramesShown, kCamerasShown);
+    if (*content.frames_side > 0) {
+      text += fmt::format(", large ones reduced to {} pixels", *content.frames_side);
+    }
+    text += fmt::format("; up to {} features, a line for each dimension.", kPlotsShown);
   }
   if (labels.found_any()) {
     text += fmt::format(" Labels: {}{}.", name_text(labels.feature()),
@@ -145,12 +167,7 @@ std::string picture_of(const PageContent& content, const std::string& name) {
   }
   const auto numbers = content.overview.numbers.find(name);
   if (numbers == content.overview.numbers.end() || numbers->second.count() == 0) return "";
-  const Distribution& values = numbers->second;
-  return histogram_svg(values, name_text(name)) +
-         fmt::format(
-             "<div class=\"range\"><span>{}</span><span>median {}</span><span>{}</span></div>",
-             short_number(values.min()), short_number(values.quantile(0.5)),
-             short_number(values.max()));
+  return histogram_with_range(numbers->second, name_text(name));
 }
 
 std::string feature_article(const std::string& name, const std::string& facts,
@@ -208,12 +225,7 @@ constexpr char kDetail[] = R"(<dialog id="detail" aria-labelledby="detail-title"
 
 std::string files_json(const std::vector<std::string>& files) {
   JsonText json;
-  json.raw("[");
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (i > 0) json.raw(", ");
-    json.string(files[i]);
-  }
-  json.raw("]");
+  json.list(files, [&](const std::string& file) { json.string(file); });
   return script_json(json.text());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct PageContent {
   const RecordSample& sample;  // strings of card_json()
   const ImageFinder& images;
   const Labels& labels;
+  std::optional<size_t> frames_side = {};  // EpisodeOptions::thumbnail, if there are frames
 };
 
 // Returns the number of bytes written.

@@ -5,9 +5,10 @@
   const records = JSON.parse(document.getElementById("data").textContent);
   const files = JSON.parse(document.getElementById("files").textContent);
   const byId = (id) => document.getElementById(id);
+  const hasEpisodes = records.some((record) => record.episode);
   const hasImages = records.some((record) => record.image);
   const isLarge = records.some((record) => record.image && record.image.width > 128);
-  const perPage = hasImages ? 120 : 50;
+  const perPage = hasEpisodes ? 10 : hasImages ? 120 : 50;
   const collator = new Intl.Collator(undefined, { numeric: true });
 
   let shown = records; // the records with the chosen label
@@ -19,15 +20,22 @@
     element.append(...children);
     return element;
   };
-  const nameOf = (record) =>
-    "record " + record.record + (files.length > 1 ? " of " + files[record.file || 0] : "");
+  // The names of the files without their folders, unless they are the same.
+  const fileNames = (() => {
+    const names = files.map((file) => file.slice(file.lastIndexOf("/") + 1));
+    return new Set(names).size === files.length ? names : files;
+  })();
+  const ofFile = (record, names) => (files.length > 1 ? " of " + names[record.file || 0] : "");
+  const nameOf = (record) => "record " + record.record + ofFile(record, files);
+  const titleOf = (record) => nameOf(record) + (record.label ? ": " + record.label : "");
+  const numberOf = (record) => "#" + record.record + ofFile(record, fileNames);
 
-  const picture = (record) => {
-    const image = record.image;
+  const picture = (record) => imageOf(record.image, titleOf(record));
+  const imageOf = (image, alt) => {
     if (!image) return make("span", { textContent: "no image" });
     if (image.problem) return make("span", { textContent: image.problem });
     const element = make("img", {
-      alt: nameOf(record) + (record.label ? ": " + record.label : ""),
+      alt,
       className: image.width && image.width <= 128 ? "pixels" : "",
       src: "data:" + image.type + ";base64," + image.data,
     });
@@ -40,11 +48,45 @@
   const card = (record, index) => {
     const caption = make("span", { className: "caption" },
       ...(record.label ? [make("b", { textContent: record.label, title: record.label })] : []),
-      make("span", { textContent: "#" + record.record }));
+      make("span", { textContent: numberOf(record), title: nameOf(record) }));
     const button = make("button", { type: "button", className: "card" },
       make("span", { className: "picture" }, picture(record)), caption);
     button.addEventListener("click", () => show(index));
     return button;
+  };
+
+  const filmStrip = ([name, frames]) => make("figure", { className: "strip" },
+    make("figcaption", { textContent: name }),
+    make("div", { className: "frames" }, ...frames.map(([step, image]) =>
+      make("div", {}, imageOf(image, `${name}, step ${step}`), make("span", { textContent: step })))));
+
+  const svg = (tag, attributes, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const plot = ({ name, dimensions, min, max, lines }) => {
+    const range = min === max ? min : `${min} to ${max}`;
+    const more = lines.length < dimensions ? `; ${lines.length} of ${dimensions} dimensions` : "";
+    return make("figure", { className: "plot" },
+      make("figcaption", { textContent: `${name}: ${range}${more}` }),
+      svg("svg", { viewBox: "0 0 300 60", preserveAspectRatio: "none", role: "img",
+                   "aria-label": `${name} over the steps: ${range}` },
+        ...lines.map((d, i) => svg("path", { d, class: "line" + (i % 6) },
+          svg("title", {}, dimensions > 1 ? `${name}[${i}]` : name)))));
+  };
+  const stepsOf = ({ steps }) => steps.toLocaleString("en") + (steps === 1 ? " step" : " steps");
+  const episode = ({ strips, plots }) =>
+    [...strips.map(filmStrip), make("div", { className: "plots" }, ...plots.map(plot))];
+
+  const episodeCard = (record, index) => {
+    const button = make("button", { type: "button", textContent: numberOf(record), title: nameOf(record) });
+    button.addEventListener("click", () => show(index));
+    const facts = [...(record.episode ? [stepsOf(record.episode)] : []), ...(record.label ? [record.label] : [])];
+    return make("article", { className: "feature" },
+      make("h3", {}, button, " " + facts.join(", ")),
+      ...(record.episode ? episode(record.episode) : []));
   };
 
   // The features that most records have, as columns; and the number of all features, shown or not.
@@ -67,6 +109,7 @@
     button.setAttribute("aria-label", "show " + nameOf(record));
     button.addEventListener("click", () => show(index));
     const cells = [make("td", {}, button)];
+    if (files.length > 1) cells.push(make("td", { textContent: fileNames[record.file || 0], title: files[record.file || 0] }));
     const values = new Map((record.features || []).map(([name, , text]) => [name, text]));
     for (const name of columns) cells.push(make("td", { textContent: values.get(name) ?? "" }));
     if (!columns.length) {
@@ -77,7 +120,7 @@
 
   const table = (items) => {
     const names = columns.length ? columns : ["kind", "content"];
-    const head = ["record", ...names].map((name) => make("th", { scope: "col", textContent: name }));
+    const head = ["record", ...(files.length > 1 ? ["file"] : []), ...names].map((name) => make("th", { scope: "col", textContent: name }));
     const more = columns.length ? featureCount - columns.length : 0;
     const caption = more > 0
       ? [make("caption", { textContent:
@@ -90,7 +133,10 @@
     const first = page * perPage;
     const some = shown.slice(first, first + perPage);
     const sheet = byId("sheet");
-    if (hasImages) {
+    if (hasEpisodes) {
+      sheet.className = "episodes";
+      sheet.replaceChildren(...some.map((record, i) => episodeCard(record, first + i)));
+    } else if (hasImages) {
       sheet.className = isLarge ? "grid large" : "grid";
       sheet.replaceChildren(...some.map((record, i) => card(record, first + i)));
     } else {
@@ -113,14 +159,15 @@
   const show = (index) => {
     open = index;
     const record = shown[index];
-    byId("detail-title").textContent =
-      nameOf(record).replace(/^r/, "R") + (record.label ? ": " + record.label : "");
+    byId("detail-title").textContent = titleOf(record).replace(/^r/, "R");
     const rows = (record.features || [["content", "", record.content || ""]]).map((cells) =>
       make("tr", {}, ...cells.map((text) => make("td", { textContent: text }))));
     byId("detail-body").replaceChildren(
       ...(record.image ? [picture(record)] : []),
+      ...(record.episode ? episode(record.episode) : []),
       make("p", { className: "note", textContent:
         `${record.kind}, ${record.bytes.toLocaleString("en")} bytes at offset ${record.offset.toLocaleString("en")}` +
+        (record.episode ? `; ${stepsOf(record.episode)}` : "") +
         (record.image && record.image.width ? `; image of ${record.image.width} x ${record.image.height}` : "") }),
       make("table", {}, make("tbody", {}, ...rows)));
     byId("detail-previous").disabled = index === 0;
