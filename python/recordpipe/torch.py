@@ -442,6 +442,14 @@ class Loader:
             self._is_waiting = True
         return self._current
 
+    def set_epoch(self, epoch: int) -> None:
+        """Makes ``epoch`` that of the next pass, as Hugging Face's Trainer does.
+
+        A place in this epoch that load_state_dict() has set is kept.
+        """
+        if not self._is_waiting or self.epoch != epoch:
+            self._current, self._is_waiting, self._next_epoch = None, False, epoch
+
     def __iter__(self) -> Iterator[Any]:
         if not self._is_waiting:
             self._current = None

@@ -1,6 +1,7 @@
 """docs/pytorch.md: its code runs, with Lightning, Accelerate and Hugging Face's Trainer."""
 
 import contextlib
+import functools
 import importlib.util
 import os
 import pathlib
@@ -117,6 +118,7 @@ class Page(FilesTest):
     @needs("transformers", "accelerate")
     def test_hugging_face(self):
         import torch
+        import transformers
 
         class Model(torch.nn.Module):
             def __init__(self):
@@ -129,9 +131,20 @@ class Page(FilesTest):
                 logits = self.layer(image)
                 return {"loss": torch.nn.functional.cross_entropy(logits, label), "logits": logits}
 
-        model = Model()
-        names = self.run_code("Hugging Face's Trainer", model=model)
-        self.assertEqual(model.seen, self.batches(names["ds"].batch(8)))
+        def trained(checkpoint):
+            names = self.run_code("Hugging Face's Trainer", model=Model(), checkpoint=checkpoint)
+            return names["model"], names["ds"]
+
+        arguments = functools.partial(transformers.TrainingArguments, save_steps=8)
+        self.enterContext(mock.patch.object(transformers, "TrainingArguments", arguments))
+        whole, ds = trained(None)
+        expected = self.batches(ds.batch(8))
+        self.assertEqual(whole.seen, expected)
+        for step in (8, 16, 24):  # 16 is the end of an epoch
+            with self.subTest(step):
+                rest, _ = trained(f"out/checkpoint-{step}")
+                self.assertEqual(rest.seen, expected[step:])
+                torch.testing.assert_close(rest.layer.weight, whole.layer.weight)
 
 
 if __name__ == "__main__":

@@ -323,6 +323,30 @@ class Loaders(TorchTest):
                 with self.subTest(place=place, after_pass=after_pass):
                     self.assertEqual(got, expected)
 
+    def test_set_epoch_keeps_a_restored_place_in_the_epoch(self):
+        loader = rpt.Loader(self.batches())
+        next(iter(loader))
+        for epoch in (0, 5):
+            loader.set_epoch(epoch)
+            self.assertEqual(loader.epoch, epoch)
+            self.assertEqual(ids(loader), ids(self.batches().epoch(epoch)))
+        running = iter(loader)
+        got = [next(running)["id"].tolist() for _ in range(len(loader))]
+        end = loader.state_dict()  # of epoch 6, before its StopIteration
+        loader = rpt.Loader(self.batches())
+        next(iter(loader))
+        state = loader.state_dict()
+        for place, epoch, expected in (
+            (state, 0, ids(self.batches().epoch(0))[1:]),
+            (state, 1, ids(self.batches().epoch(1))),
+            (end, 6, []),
+            (end, 7, ids(self.batches().epoch(7))),
+        ):
+            loader.load_state_dict(place)
+            loader.set_epoch(epoch)
+            self.assertEqual(ids(loader), expected)
+        self.assertEqual(got, ids(self.batches().epoch(6)))
+
     def test_an_exception_during_the_conversion_loses_no_batch(self):
         loader = rpt.Loader(self.batches())
         whole = ids(loader)
