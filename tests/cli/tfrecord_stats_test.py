@@ -46,6 +46,9 @@ class Stats(TfrecordTest):
                    named_example({"image": [b"\xff" * 100, b"\x00\x01"]}))
         self.assertEqual(self.run_it("stats", "a"), """\
 10 records
+    751 bytes in all, sizes 70 to 121, mean 75.1, sd 15.3
+    quantiles 1 %: 70, 5 %: 70, 25 %: 70, 50 %: 70, 75 %: 70, 95 %: 98.05, 99 %: 116.41
+    histogram 70 |█              ▁| 121
   image: bytes, 2 values in 10.0 % of Examples
     2 values, 102 bytes in all, lengths 2 to 100, mean 51, sd 49
     quantiles 1 %: 2.98, 5 %: 6.9, 25 %: 26.5, 50 %: 51, 75 %: 75.5, 95 %: 95.1, 99 %: 99.02
@@ -78,13 +81,20 @@ class Stats(TfrecordTest):
 
     def test_nan_alone(self):
         self.write("b", example(x=float_feature(math.nan)))
-        self.assertEqual(self.run_it("stats", "b"), "1 record\n  x: float, 1 value in 100 % of "
+        self.assertEqual(self.run_it("stats", "b"),
+                         "1 record\n    17 bytes in all, sizes 17 to 17, mean 17, sd 0\n"
+                         "  x: float, 1 value in 100 % of "
                                                     "Examples\n    1 value, 1 of them NaN\n")
 
     def test_infinities_on_both_sides(self):
         self.write("a", example(x=float_feature(-math.inf, 1.0, 2.0)))
         self.assertEqual(self.run_it("stats", "--json", "a"), (
-            '{"records": 1, "with_features": 1, "features": {"x": {"kind": "float", "records": 1, '
+            '{"records": 1, "record_sizes": {"min": 25, "max": 25, "mean": 25.0, "sd": 0.0, '
+            '"quantiles": {"0.01": 25.0, "0.05": 25.0, "0.25": 25.0, "0.5": 25.0, "0.75": 25.0, '
+            '"0.95": 25.0, "0.99": 25.0}, "quantiles_are_exact": true, '
+            '"histogram": {"min": 25.0, "max": 25.0, "counts": '
+            '[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}}, '
+            '"with_features": 1, "features": {"x": {"kind": "float", "records": 1, '
             '"share": 1.0, "values": 3, "float": {"count": 3, "nan": 0, "min": -Infinity, '
             '"max": 2.0, "mean": 1.5, "sd": 0.5, "quantiles": {"0.01": -Infinity, '
             '"0.05": -Infinity, "0.25": -Infinity, "0.5": 1.0, "0.75": 1.5, "0.95": 1.9, '
@@ -94,6 +104,7 @@ class Stats(TfrecordTest):
             '{"value": 1.0, "count": 1}, {"value": 2.0, "count": 1}]}}}}\n'))
         self.assertEqual(self.run_it("stats", "a"), """\
 1 record
+    25 bytes in all, sizes 25 to 25, mean 25, sd 0
   x: float, 3 values in 100 % of Examples
     3 values, -inf to 2, mean 1.5, sd 0.5
     quantiles 1 %: -inf, 5 %: -inf, 25 %: -inf, 50 %: 1, 75 %: 1.5, 95 %: 1.9, 99 %: 1.98
@@ -191,7 +202,8 @@ class Stats(TfrecordTest):
     def test_other_messages(self):
         self.write("a", (GOLDEN / "sequences" / "steps.pb").read_bytes(), b"text", b"")
         text = self.run_it("stats", "a")
-        self.assertTrue(text.startswith("3 records\n  1 of them no Examples\n"), text)
+        self.assertTrue(text.startswith("3 records\n    82 bytes in all, sizes 0 to 78, "), text)
+        self.assertIn("\n  1 of them no Examples\n", text)
         self.assertIn("  words: int64, 1 to 2 values in each of 2 steps\n", text)
         self.assertIn("  label: int64, 1 value in 50.0 % of Examples and SequenceExamples\n", text)
         self.write("b", (GOLDEN / "sequences" / "steps.pb").read_bytes())

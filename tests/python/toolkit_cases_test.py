@@ -104,6 +104,7 @@ class Cases(toolkit_cases.ToolkitCases, unittest.TestCase):
         return {
             **found,
             "feature_lists": found["feature_lists"] or None,
+            "record_sizes": found["record_sizes"] if report.records else None,
             "left_out": found["left_out"] or None,
             "regions_skipped": found["regions_skipped"] or None,
             "bytes_skipped": found["bytes_skipped"] or None,

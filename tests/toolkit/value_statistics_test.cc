@@ -273,7 +273,7 @@ TEST(FeatureStatistics, NansAndInfinitiesAreCountedApart) {
   MessageView message;
   message.read(as_bytes(example));
   StatisticsPart part;
-  part.add(message);
+  part.add(message, example.size());
   part.settle();
   FeatureStatistics statistics;
   statistics.merge(part);
@@ -311,10 +311,10 @@ TEST(FeatureStatistics, MakeRoomForManyFeaturesOfManyValues) {
     MessageView message;
     message.read(as_bytes(record));
     StatisticsPart part;
-    part.add(message);
+    part.add(message, record.size());
     part.settle();
     statistics.merge(part);
-    alone.add(message, std::vector<std::string>{"f0"});
+    alone.add(message, record.size(), std::vector<std::string>{"f0"});
   }
   size_t numbers = 0;
   for (const auto& [name, values] : statistics.features) {
@@ -343,11 +343,14 @@ TEST(FeatureStatistics, ARecordAtATimeIsTheSameAsInParts) {
     MessageView message;
     message.read(as_bytes(record));
     StatisticsPart part;
-    part.add(message);
+    part.add(message, record.size());
     part.settle();
     in_parts.merge(part);
-    where_they_lie.add(message);
+    where_they_lie.add(message, record.size());
   }
+  EXPECT_EQ(in_parts.record_sizes.total, where_they_lie.record_sizes.total);
+  EXPECT_EQ(in_parts.record_sizes.distribution.max(),
+            double(std::ranges::max(records, {}, &std::string::size).size()));
   for (const char* const name : {"f0", "f1"}) {
     const auto& a = in_parts.features.at(name).floats;
     const auto& b = where_they_lie.features.at(name).floats;
@@ -367,7 +370,7 @@ TEST(FeatureStatistics, NamesAreBounded) {
     MessageView message;
     message.read(as_bytes(example));
     StatisticsPart part;
-    part.add(message);
+    part.add(message, example.size());
     part.settle();
     statistics.merge(part);
   }

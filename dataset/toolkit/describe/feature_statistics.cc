@@ -27,9 +27,10 @@ constexpr NameLimits kStatisticsLimits = {.max_names = StatisticsOf<Values>::kMa
 
 // Adds `message` to `all`. Calls added() after each feature and each feature list.
 template <typename Values, typename Added>
-void add_message(StatisticsOf<Values>& all, const MessageView& message,
+void add_message(StatisticsOf<Values>& all, const MessageView& message, size_t size,
                  std::span<const std::string> only, Added added) {
   ++all.records;
+  all.record_sizes.add(size);
   all.undecided.add(message);
   if (message.has_features()) ++all.with_features;
   if (message.kind() == MessageKind::sequence_example) ++all.sequences;
@@ -58,8 +59,9 @@ void add_message(StatisticsOf<Values>& all, const MessageView& message,
 
 }  // namespace
 
-void StatisticsPart::add(const MessageView& message, std::span<const std::string> only) {
-  add_message(*this, message, only, [] {});
+void StatisticsPart::add(const MessageView& message, size_t size,
+                         std::span<const std::string> only) {
+  add_message(*this, message, size, only, [] {});
 }
 
 void StatisticsPart::settle() {
@@ -72,8 +74,9 @@ void StatisticsPart::settle() {
   }
 }
 
-void FeatureStatistics::add(const MessageView& message, std::span<const std::string> only) {
-  add_message(*this, message, only, [&] { make_room(); });
+void FeatureStatistics::add(const MessageView& message, size_t size,
+                            std::span<const std::string> only) {
+  add_message(*this, message, size, only, [&] { make_room(); });
 }
 
 void FeatureStatistics::merge(const StatisticsPart& part) { merge_part(part); }
@@ -88,6 +91,7 @@ void FeatureStatistics::merge(const FeatureStatistics& other) {
 template <typename Part>
 void FeatureStatistics::merge_part(const Part& part) {
   records += part.records;
+  record_sizes.merge(part.record_sizes);
   with_features += part.with_features;
   sequences += part.sequences;
   example_lists += part.example_lists;
@@ -125,7 +129,7 @@ void FeatureStatistics::make_room() {
     size_t sum = 0;
     for_each_feature([&](const ValueStatistics& values) {
       sum += values.int64s.distribution.size() + values.floats.distribution.size() +
-             values.bytes.lengths.size();
+             values.bytes.lengths.distribution.size();
     });
     return sum;
   };
@@ -219,19 +223,20 @@ void append_numbers(const NumberStatistics<Number>& numbers, JsonText& json) {
   add_frequent(numbers.frequent, json, object);
 }
 
+void append_sizes(const SizeStatistics& sizes, JsonText& json) {
+  JsonObject object(json);
+  object.key("min").number(static_cast<uint64_t>(sizes.distribution.min()));
+  object.key("max").number(static_cast<uint64_t>(sizes.distribution.max()));
+  object.key("mean").number(sizes.moments.mean());
+  object.key("sd").number(sizes.moments.standard_deviation());
+  add_distribution(sizes.distribution, json, object);
+}
+
 void append_bytes(const BytesStatistics& bytes, JsonText& json) {
   JsonObject object(json);
   object.key("count").number(bytes.count);
-  object.key("total_bytes").number(bytes.total_bytes);
-  object.key("lengths");
-  {
-    JsonObject lengths(json);
-    lengths.key("min").number(static_cast<uint64_t>(bytes.lengths.min()));
-    lengths.key("max").number(static_cast<uint64_t>(bytes.lengths.max()));
-    lengths.key("mean").number(bytes.moments.mean());
-    lengths.key("sd").number(bytes.moments.standard_deviation());
-    add_distribution(bytes.lengths, json, lengths);
-  }
+  object.key("total_bytes").number(bytes.lengths.total);
+  append_sizes(bytes.lengths, object.key("lengths"));
   object.key("long_values").number(bytes.long_values);
   add_frequent(bytes.frequent, json, object);
 }
@@ -263,6 +268,7 @@ std::string statistics_as_json(const FeatureStatistics& statistics) {
   {
     JsonObject object(json);
     object.key("records").number(statistics.records);
+    if (statistics.records > 0) append_sizes(statistics.record_sizes, object.key("record_sizes"));
     object.key("with_features").number(statistics.with_features);
     const auto add = [&](const char* name, const auto& map, bool steps) {
       object.key(name);

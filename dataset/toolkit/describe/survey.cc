@@ -108,7 +108,9 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
           const NumberedRecord record = block[i];
           message.read(record.data);
           find_names(message, names, part.found);
-          if (filter.matches(message, record)) part.statistics.add(message, only);
+          if (filter.matches(message, record)) {
+            part.statistics.add(message, record.data.size(), only);
+          }
         }
         part.statistics.settle();
         return part;
@@ -122,7 +124,7 @@ StatisticsSurvey survey_statistics(const FileWork& work, const std::vector<std::
         MessageView message(filter.kind());
         message.read(record.data);
         find_names(message, names, found);
-        if (filter.matches(message, record)) all.add(message, only);
+        if (filter.matches(message, record)) all.add(message, record.data.size(), only);
         return true;
       },
       {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});

@@ -98,12 +98,16 @@ struct StatisticsArchive {
   static void archive(auto& state, BytesStatistics& bytes) {
     bytes.settle();
     state.number(bytes.count);
-    state.number(bytes.total_bytes);
     state.number(bytes.long_values);
-    archive(state, bytes.moments);
     archive(state, bytes.lengths);
-    state.require(bytes.count == bytes.lengths.count());
+    state.require(bytes.count == bytes.lengths.distribution.count());
     archive(state, bytes.frequent);
+  }
+
+  static void archive(auto& state, SizeStatistics& sizes) {
+    state.number(sizes.total);
+    archive(state, sizes.moments);
+    archive(state, sizes.distribution);
   }
 
   static void archive(auto& state, ValueStatistics& values) {
@@ -115,6 +119,8 @@ struct StatisticsArchive {
 
   static void archive(auto& state, FeatureStatistics& statistics) {
     state.number(statistics.records);
+    archive(state, statistics.record_sizes);
+    state.require(statistics.records == statistics.record_sizes.distribution.count());
     state.number(statistics.with_features);
     state.number(statistics.sequences);
     state.number(statistics.example_lists);

@@ -146,11 +146,21 @@ void NumberStatistics<Number>::merge(const NumberStatistics& other) {
 template struct NumberStatistics<int64_t>;
 template struct NumberStatistics<float>;
 
+void SizeStatistics::add(size_t size) {
+  total += size;
+  moments.add(static_cast<double>(size));
+  distribution.add(static_cast<double>(size));
+}
+
+void SizeStatistics::merge(const SizeStatistics& other) {
+  total += other.total;
+  moments.merge(other.moments);
+  distribution.merge(other.distribution);
+}
+
 void BytesStatistics::add(std::span<const std::byte> value) {
   ++count;
-  total_bytes += value.size();
-  moments.add(static_cast<double>(value.size()));
-  lengths.add(static_cast<double>(value.size()));
+  lengths.add(value.size());
   if (value.size() > kShort) {
     ++long_values;
   } else {
@@ -165,9 +175,7 @@ void BytesStatistics::settle() {
 
 void BytesStatistics::merge(const BytesStatistics& other) {
   count += other.count;
-  total_bytes += other.total_bytes;
   long_values += other.long_values;
-  moments.merge(other.moments);
   lengths.merge(other.lengths);
   frequent.merge(other.frequent);
 }
@@ -222,7 +230,7 @@ void ValueStatistics::merge(const ValueStatistics& other) {
 void ValueStatistics::limit(size_t max_numbers, size_t most_frequent) {
   int64s.distribution.limit(max_numbers);
   floats.distribution.limit(max_numbers);
-  bytes.lengths.limit(max_numbers);
+  bytes.lengths.distribution.limit(max_numbers);
   int64s.frequent.limit(most_frequent);
   floats.frequent.limit(most_frequent);
   bytes.frequent.limit(most_frequent);

@@ -121,6 +121,7 @@ def stats(
         values["with_features"],
         {name: _feature(one) for name, one in values["features"].items()},
         {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
+        Distribution(**_distribution(values.get("record_sizes", {}))),
         values.get("left_out", 0),
         undecided["records"],
         undecided["first"],

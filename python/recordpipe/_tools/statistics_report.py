@@ -135,6 +135,7 @@ class Stats(Report):
 
     Attributes:
         records: the number of records.
+        record_sizes: the distribution of their sizes in bytes, without framing.
         with_features: of these, the Examples, SequenceExamples and ExampleListWithContexts.
         features: by name; at most 200.
         feature_lists: by name, of SequenceExamples, or of the Examples in ExampleListWithContexts;
@@ -148,6 +149,7 @@ class Stats(Report):
     with_features: int
     features: Mapping[str, FeatureStats]
     feature_lists: Mapping[str, FeatureStats] = field(default_factory=dict)
+    record_sizes: Distribution = Distribution()
     left_out: int = 0
     undecided: int = 0
     undecided_because: str = ""

@@ -26,7 +26,8 @@ def stats_cases():
     yield Case("ints and bytes", "stats", {"a": framed(
         *(named_example({"label": [i % 4]}) for i in range(9)),
         named_example({"name": ["cat", b"\xff"]}))}, report={
-            "records": 10, "with_features": 10, "features": {
+            "records": 10, "record_sizes": {"min": 18, "max": 22, "mean": 18.4, ...: ...},
+            "with_features": 10, "features": {
                 "label": {"kind": "int64", "records": 9, "share": 0.9, "values": 1, "int64": {
                     "count": 9, "min": 0, "max": 3, "mean": 4 / 3,
                     "sd": statistics.pstdev([0, 1, 2, 3, 0, 1, 2, 3, 0]),
@@ -75,7 +76,8 @@ def stats_cases():
                                      {"value": {"base64": "/wA="}, "count": 2}], ...: ...},
                                          ...: ...}}, ...: ...})
     yield Case("other messages", "stats", {"a": STEPS + framed(b"text", b"")}, report={
-        "records": 3, "with_features": 2, "features": {"label": {"share": 0.5, ...: ...}},
+        "records": 3, "record_sizes": {"min": 0, "max": 78, ...: ...}, "with_features": 2,
+        "features": {"label": {"share": 0.5, ...: ...}},
         "feature_lists": {"frames": {...: ...}, "words": {
             "steps": 2, "values": {"min": 1, "max": 2}, "int64": {"count": 3, ...: ...},
             ...: ...}}})
@@ -83,7 +85,7 @@ def stats_cases():
                report={"records": 0, "with_features": 0, "features": {}})
     yield Case("names beyond the limit", "stats", {"a": framed(
         named_example({f"f{i:03}": [i] for i in range(210)}), named_example({"": [1]}))},
-        report={"records": 2, "with_features": 2, "left_out": 11,
+        report={"records": 2, "record_sizes": {...: ...}, "with_features": 2, "left_out": 11,
                 "features": {f"f{i:03}": {...: ...} for i in range(200)}})
     yield Case("two features", "stats", {"a": IDS}, {"features": ["name", "id"]},
                report={"features": {"id": {...: ...}, "name": {...: ...}}, ...: ...})

@@ -71,11 +71,13 @@ output then states the relative error of its quantiles (at most 25 %, for up to 
 and how many values are counted. Only the first 200 features are included (fewer if their names
 exceed 4 MiB); choose others with --feature. The output does not depend on the number of threads.
 
---json prints one object: {"records", "with_features", "features": {NAME: {"kind", "records", "share",
+The same of the records' sizes comes first, without the 16 bytes of framing.
+
+--json prints one object: {"records", "record_sizes", "with_features", "features": {NAME: {"kind", "records", "share",
 "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd", "quantiles": {"0.5": ...},
 "quantiles_are_exact", "quantiles_are_within" (0.004 for 0.4 %, unless exact), "histogram": {"min", "max", "counts"}, "distinct", "distinct_is_exact",
 "most_frequent": [{"value", "count"}]}}}, "feature_lists"}. For bytes, all from "min" to "histogram"
-is in "lengths". Infinities are Infinity and -Infinity, as Python's json module writes them.
+is in "lengths"; "record_sizes" has them of the records' sizes. Infinities are Infinity and -Infinity, as Python's json module writes them.
 
 --format csv prints a row for each feature and kind of its values, with the columns feature, kind,
 count, nans, min, max, mean, sd, p1, p5, p25, p50, p75, p95, p99 and distinct. For bytes, min to p99

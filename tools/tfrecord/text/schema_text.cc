@@ -200,13 +200,18 @@ std::string short_value_text(const std::string& value) {
   return out;
 }
 
+std::string size_statistics_text(const SizeStatistics& sizes, std::string_view what) {
+  const auto& [total, moments, distribution] = sizes;
+  return fmt::format("{} in all, {} {} to {}, mean {}, sd {}\n", byte_count(total), what,
+                     grouped(static_cast<uint64_t>(distribution.min())),
+                     grouped(static_cast<uint64_t>(distribution.max())),
+                     short_number(moments.mean()), short_number(moments.standard_deviation())) +
+         quantiles_text(distribution) + histogram_text(distribution);
+}
+
 std::string byte_lengths_text(const BytesStatistics& bytes) {
-  std::string out = fmt::format(
-      "    {}, {} in all, lengths {} to {}, mean {}, sd {}\n", counted(bytes.count, "value"),
-      byte_count(bytes.total_bytes), grouped(static_cast<uint64_t>(bytes.lengths.min())),
-      grouped(static_cast<uint64_t>(bytes.lengths.max())), short_number(bytes.moments.mean()),
-      short_number(bytes.moments.standard_deviation()));
-  out += quantiles_text(bytes.lengths) + histogram_text(bytes.lengths);
+  std::string out = fmt::format("    {}, {}", counted(bytes.count, "value"),
+                                size_statistics_text(bytes.lengths, "lengths"));
   if (bytes.long_values > 0 && bytes.long_values < bytes.count) {
     out += fmt::format("    {} longer than {} bytes; of the others\n", grouped(bytes.long_values),
                        BytesStatistics::kShort);
@@ -256,6 +261,8 @@ void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& js
 
 std::string stats_as_text(const FeatureStatistics& statistics) {
   std::string out = counted(statistics.records, "record") + "\n";
+  if (statistics.records > 0)
+    out += "    " + size_statistics_text(statistics.record_sizes, "sizes");
   if (statistics.with_features < statistics.records) {
     out += fmt::format("  {} of them no Examples\n",
                        grouped(statistics.records - statistics.with_features));

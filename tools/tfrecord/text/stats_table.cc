@@ -73,10 +73,10 @@ void add_values(TextTable& table, std::string_view name, const ValueStatistics& 
   add_numbers(table, name, "float", values.floats);
   const BytesStatistics& bytes = values.bytes;
   if (bytes.count == 0) return;
-  add_row(
-      table, name, "bytes", bytes.count, 0,
-      cells_of(bytes.moments, bytes.lengths, cell(bytes.lengths.min()), cell(bytes.lengths.max())),
-      bytes.long_values == 0 ? distinct(bytes.frequent) : "");
+  add_row(table, name, "bytes", bytes.count, 0,
+          cells_of(bytes.lengths.moments, bytes.lengths.distribution,
+                   cell(bytes.lengths.distribution.min()), cell(bytes.lengths.distribution.max())),
+          bytes.long_values == 0 ? distinct(bytes.frequent) : "");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct StatisticsOf {
   static constexpr size_t kMaxNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
+  SizeStatistics record_sizes = {};
   uint64_t with_features = 0;  // number of messages that have features (MessageView)
   uint64_t sequences = 0;      // number of SequenceExamples
   uint64_t example_lists = 0;  // number of ExampleListWithContexts
@@ -44,15 +45,16 @@ struct StatisticsOf {
 };
 
 struct StatisticsPart : StatisticsOf<ValuesPart> {
-  // Adds the features named in `only`, which must be sorted; all features if it is empty.
-  void add(const MessageView& message, std::span<const std::string> only = {});
+  // Adds the features named in `only`, which must be sorted; all features if it is empty. `size` is
+  // the record's size in bytes.
+  void add(const MessageView& message, size_t size, std::span<const std::string> only = {});
   // Must be called after the last add() and before merge().
   void settle();
 };
 
 struct FeatureStatistics : StatisticsOf<ValueStatistics> {
   // Adds a single record directly, without a StatisticsPart: for records too large for a part.
-  void add(const MessageView& message, std::span<const std::string> only = {});
+  void add(const MessageView& message, size_t size, std::span<const std::string> only = {});
   void merge(const StatisticsPart& part);
   // The statistics of other records, which come after these.
   void merge(const FeatureStatistics& other);
@@ -72,11 +74,12 @@ inline constexpr size_t kFrequentShown = 5;
 inline constexpr size_t kHistogramBins = 16;
 inline const std::vector<double> kQuantilesShown = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
 
-// A JSON object on one line: {"records", "with_features", "features": {NAME: {"kind", "records",
-// "share", "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd",
-// "quantiles", ...}}}, "feature_lists", "left_out", "undecided": {"records", "first"},
-// "regions_skipped", "bytes_skipped", "compressed_bytes_skipped"}, the last six where there are
-// any. Infinities are written as in json_text.h.
+// A JSON object on one line: {"records", "record_sizes": {"min", "max", "mean", "sd", "quantiles",
+// ...}, "with_features", "features": {NAME: {"kind", "records", "share", "values", "int64", "float"
+// or "bytes": {"count", "min", "max", "mean", "sd", "quantiles", ...}}}, "feature_lists",
+// "left_out", "undecided": {"records", "first"}, "regions_skipped", "bytes_skipped",
+// "compressed_bytes_skipped"}; "record_sizes" and the last six where there are any. Infinities are
+// written as in json_text.h.
 std::string statistics_as_json(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

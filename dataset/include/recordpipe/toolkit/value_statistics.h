@@ -155,16 +155,24 @@ struct NumberStatistics {
   void merge(const NumberStatistics& other);
 };
 
+// Statistics of sizes in bytes.
+struct SizeStatistics {
+  uint64_t total = 0;
+  Moments moments = {};
+  Distribution distribution = {};
+
+  void add(size_t size);
+  void merge(const SizeStatistics& other);
+};
+
 class BytesStatistics {
  public:
   // Longer values are not counted in `frequent`.
   static constexpr size_t kShort = 32;
 
   uint64_t count = 0;
-  uint64_t total_bytes = 0;
   uint64_t long_values = 0;  // longer than kShort bytes
-  Moments moments = {};      // of the lengths
-  Distribution lengths = {};
+  SizeStatistics lengths = {};
   FrequentValues<std::string> frequent = {};  // of short values
 
   void add(std::span<const std::byte> value);
