@@ -42,6 +42,9 @@ class Robotics(unittest.TestCase):
         self.assertEqual(batch["action"].shape, (64, 8, 7))
         self.assertEqual(names["action"].q99.shape, (7,))
         self.assertEqual(names["ds"][0]["file"], b"episode_0")
+        episodes = names["rp"].tfds("robot_a/1.0.0").map_episode(lambda episode: episode["steps"])
+        self.assertEqual({step["goal"][0] for step in names["goals"]},
+                         {steps["observation"]["image"][-1] for steps in episodes})
 
 
 if __name__ == "__main__":
