@@ -193,10 +193,22 @@ class Writing(WebDatasetTest):
         self.assertIn("label, which --select leaves out", self.run_it(
             "export", "a", "-o", "c.tar", "--members", names, "--select", "image/encoded",
             status=2))
-        self.tar("c.tar", ("0.cls", b"seven"))
-        self.refused("c.tar:0.cls: holds no integer", "c.tar", "--members", "cls=label")
+        for text in b"seven", b"+-7", b"1 2", b"", b" ":
+            self.tar("c.tar", ("0.cls", text))
+            self.refused("c.tar:0.cls: holds no integer", "c.tar", "--members", "cls=label")
+        self.tar("c.tar", ("0.cls", b" 7"), ("1.cls", b"+7\t\r\n"), ("2.cls", b"007"))
+        self.created("c.tar", "--members", "cls=label", expected=[
+            named_example({"__key__": [str(i).encode()], "label": [7]}) for i in range(3)])
         self.text("a.csv", "a\n1\n")
         self.refused("--members is for webdataset", "a.csv", "--members", "cls=label")
+
+    def test_a_list_of_numbers_in_a_member_that_is_json(self):
+        self.write("a", named_example({"n": [1, 2]}), named_example({"n": [3]}))
+        self.run_it("export", "a", "-o", "a.tar", "--members", "json=n")
+        self.assertEqual(self.members("a.tar"),
+                         [("00000000.json", b"[1, 2]"), ("00000001.json", b"3")])
+        self.run_it("export", "a", "-o", "a.tar", "--members", "n.json=n")
+        self.assertEqual(self.members("a.tar")[0], ("00000000.n.json", b"[1, 2]"))
 
     def test_values(self):
         self.write("a", named_example({"image/encoded": [b"J"], "label": [-3], "x": [1.5],

@@ -179,7 +179,7 @@ class WebDatasetTarget final : public ExportTarget {
     json.values(feature);
     std::string text = json.take();
     if (feature.size() == 1) return text.substr(1, text.size() - 2);
-    extension += ".json";
+    if (!("." + extension).ends_with(".json")) extension += ".json";
     return text;
   }
 

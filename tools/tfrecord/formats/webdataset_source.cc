@@ -78,7 +78,11 @@ class Sample {
       return;
     }
     std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+    // As int() in Python reads it, which WebDataset calls, but without underscores.
+    constexpr std::string_view kBlanks = " \t\n\v\f\r";
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    text.remove_suffix(text.size() - (text.find_last_not_of(kBlanks) + 1));  // npos + 1 is 0
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     const auto number = parse_number<int64_t>(text);
     if (!number) {
       fail(tar, ErrorKind::unsupported, "holds no integer, which the class of a sample is",
