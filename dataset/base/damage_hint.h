@@ -14,6 +14,9 @@ inline constexpr char kDamagedFileHint[] =
 inline constexpr char kCheckOff[] =
     "; if all its records are like this, read it with CRC checks off";
 
+// Begins the hint of a file whose first bytes are neither a record nor of another known format.
+inline constexpr char kNoRecordsHint[] = "this is probably not a TFRecord file";
+
 // Returns the error with what a program recommends besides; "" for nothing.
 inline Error with_remedy(const Error& error, const std::string& remedy) {
   Error::Parts parts = error.parts();
@@ -22,8 +25,8 @@ inline Error with_remedy(const Error& error, const std::string& remedy) {
   return Error(std::move(parts));
 }
 
-// Calls read(), whose errors of damaged records get the remedy; those of a file that is rather one
-// of another format don't.
+// Calls read(), whose errors of damaged records get the remedy; those of a file of another format
+// don't.
 template <typename Read>
 auto naming_remedy(const std::string& remedy, const Read& read) {
   try {
@@ -32,7 +35,10 @@ auto naming_remedy(const std::string& remedy, const Read& read) {
     const bool is_of_records =
         error.kind() == ErrorKind::truncated || error.remedy() == Remedy::salvage ||
         error.remedy() == Remedy::crc_check_off || error.hint() == kDamagedFileHint;
-    if (remedy.empty() || !is_of_records || !is_damage(error.kind())) throw;
+    const bool may_have_records = error.hint().starts_with(kNoRecordsHint);
+    if (remedy.empty() || !is_damage(error.kind())) throw;
+    if (may_have_records) throw with_remedy(error, "if it is one, " + remedy);
+    if (!is_of_records) throw;
     throw with_remedy(error, remedy);
   }
 }

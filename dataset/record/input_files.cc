@@ -1,6 +1,7 @@
 #include "recordpipe/record/input_files.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -300,10 +301,21 @@ std::string left_out_note(const FilesAndFolders& found) {
            (found.indexes.size() == 1 ? ": the index of another input"
                                       : ": the indexes of other inputs");
   }
+  // Each once, and none that another name stands for.
+  const auto same = [](const std::string& path) {
+    return is_url(path) ? path : std::filesystem::path(path).lexically_normal().string();
+  };
+  std::set<std::string> taken;
   if (!found.left_out.empty()) {
-    const size_t count = found.left_out.size();
+    std::ranges::transform(found.files, std::inserter(taken, taken.end()), same);
+  }
+  std::vector<std::string> left_out = found.left_out;
+  std::erase_if(left_out,
+                [&](const std::string& path) { return !taken.insert(same(path)).second; });
+  if (!left_out.empty()) {
+    const size_t count = left_out.size();
     note += (note.empty() ? "left out " : "; left out ") + grouped(count) +
-            (count == 1 ? " file" : " files") + " of a folder, " + first_of(found.left_out) +
+            (count == 1 ? " file" : " files") + " of a folder, " + first_of(left_out) +
             ": names of record files contain \"tfrec\"; to read others, name them, or use a "
             "pattern: FOLDER/*";
   }

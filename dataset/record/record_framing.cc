@@ -61,10 +61,9 @@ Hint hint_for_start(std::span<const std::byte> start, Compression outer) {
     case Compression::none:
       break;
   }
-  const std::string no_records = "this is probably not a TFRecord file";
-  if (outer == Compression::none) return {no_records};
+  if (outer == Compression::none) return {kNoRecordsHint};
   // Decompressed bytes come before their checksum.
-  return {no_records + ", or its " + std::string(to_string(outer)) +
+  return {std::string(kNoRecordsHint) + ", or its " + std::string(to_string(outer)) +
           " stream is damaged: compare it with its source"};
 }
 

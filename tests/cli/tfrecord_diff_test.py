@@ -31,10 +31,16 @@ class Same(DiffTest):
             (self.folder / side).mkdir()
             self.write(f"{side}/val.tfrecord", b"1")
             self.write(f"{side}/train.record", side.encode())
-        result = self.start("diff", "x", "y", "--json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual([line.split(":")[1] for line in result.stderr.decode().splitlines()],
-                         [f" left out 1 file of a folder, {side}/train.record" for side in "xy"])
+        for sides, words in ((("x", "y"), "2 files of a folder, x/train.record, y/train.record: "),
+                             (("x", "./x/../x"), "1 file of a folder, x/train.record: ")):
+            result = self.start("diff", *sides, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            said = result.stderr.decode().splitlines()
+            self.assertEqual(len(said), 1, said)
+            self.assertTrue(said[0].startswith("tfrecord: left out " + words), said)
+        self.write("both.tfrecord", b"1", b"x")  # of which one is named
+        result = self.start("diff", "x,x/train.record", "both.tfrecord")
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
 
     def same(self, *arguments, records=3):
         self.assertEqual(self.run_it("diff", *arguments),

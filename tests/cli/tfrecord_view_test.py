@@ -445,7 +445,8 @@ class Failures(ViewTest):
                                 "--skip-corrupt", status=2)
         page = (self.folder / "page.html").read_text()
         self.assertEqual(len(cards(page)), 2)
-        self.assertEqual(note(page), "All 2 records.")
+        self.assertEqual(note(page), "All 2 intact records.")
+        self.assertIn(f'role="alert">skipped 1 damaged region of {size} bytes</p>', page)
 
     def test_what_cannot_be_opened_leaves_no_page(self):
         self.expect_failure("No such file", "view", "none", "-o", "page.html")

@@ -12,6 +12,7 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/output_arguments.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 
 namespace recordpipe {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 struct CatArguments {
   InputArguments inputs = {};
   RecordOutputArguments output = {.options = {.path = "-"}};
+  bool skip_corrupt = false;
   bool json = false;
 };
 
@@ -30,14 +32,20 @@ ExitCode cat(const CommandContext& context, const CatArguments& arguments) {
         "records are not printed on a terminal: give -o FILE or use a pipe (tfrecord show prints "
         "them as text)");
   }
-  ConvertOptions options = {.input = {.paths = arguments.inputs.files.paths(context),
-                                      .reading = arguments.inputs.reading},
-                            .output = record_output_options(context, arguments.output)};
+  ConvertOptions options = {
+      .input = input_reading(arguments.inputs.reading, arguments.skip_corrupt),
+      .output = record_output_options(context, arguments.output)};
+  options.input.paths = arguments.inputs.files.paths(context);
+  SkippedDamage skipped(context, "cat");
+  options.input.damaged = skipped.sink();
   InputProgress progress(context, "cat", options.input.paths);
   const ConvertReport report = convert_records(work_of(context, progress), std::move(options));
   context.progress.clear();
+  skipped.sum_up();
   if (arguments.json) {
-    print_json_summary(context, {{"files", to_json(report.files)}});
+    nlohmann::ordered_json summary = {{"files", to_json(report.files)}};
+    if (arguments.skip_corrupt) skipped.add_to(summary);
+    print_json_summary(context, summary);
   } else if (arguments.output.options.path != "-") {
     print_summary(context, describe(report.files));
   }
@@ -48,10 +56,11 @@ constexpr char kCatDescription[] =
     R"(Writes the records of all inputs, in order, to standard output or to a file. Inputs may be compressed,
 each in its own way; the output is not, unless --compression or the ending of -o says so. Every CRC is
 checked. Damage is an error: a file of -o then doesn't appear, and standard output lacks records
-before the damage, too.
+before the damage, too. With --skip-corrupt, all intact records are written.
 
 "tfrecord convert" does the same with more options: levels, shards, selections. --json prints
-{"files": [{"path", "records", "bytes"}]}.)";
+{"files": [{"path", "records", "bytes"}]}, with --skip-corrupt also "regions_skipped" and
+"bytes_skipped".)";
 
 constexpr char kCatExamples[] =
     R"(  tfrecord cat 'train-*-of-00064' -o train.tfrecords
@@ -69,6 +78,7 @@ Command cat_command() {
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output.options.path);
             add_compression(app, arguments->output.options.compression);
+            add_skip_corrupt(app, arguments->skip_corrupt);
             add_json_summary(app, arguments->json);
             return [arguments](const CommandContext& context) { return cat(context, *arguments); };
           }};

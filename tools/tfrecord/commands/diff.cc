@@ -16,6 +16,7 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -33,6 +34,7 @@ struct DiffArguments {
   double tolerance = 0;
   uint64_t differences = 20;
   size_t threads = 0;
+  bool skip_corrupt = false;
   bool json = false;
 };
 
@@ -74,8 +76,9 @@ class Diff {
         arguments_(arguments),
         progress_(context, "diff", both(a, b)),
         work_(work_of(context, progress_)),
-        input_a_({.paths = a, .reading = arguments.reading}),
-        input_b_({.paths = b, .reading = arguments.reading}),
+        skipped_(context, "diff"),
+        input_a_(reading_of(a)),
+        input_b_(reading_of(b)),
         // Each side reads files ahead on half of the threads.
         a_(work_, input_a_, thread_count(arguments.threads) / 2),
         b_(work_, input_b_, thread_count(arguments.threads) / 2),
@@ -101,11 +104,19 @@ class Diff {
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
     context_.progress.clear();
+    skipped_.sum_up();
     output_.close();
     return same;
   }
 
  private:
+  InputReading reading_of(const std::vector<std::string>& paths) {
+    InputReading input = input_reading(arguments_.reading, arguments_.skip_corrupt);
+    input.paths = paths;
+    input.damaged = skipped_.sink();
+    return input;
+  }
+
   static std::vector<std::string> both(std::vector<std::string> a,
                                        const std::vector<std::string>& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -166,12 +177,13 @@ class Diff {
 
   void write_summary(bool same) {
     if (arguments_.json) {
-      write_json({{"same", same},
-                  {"records_a", records_a_},
-                  {"records_b", records_b_},
-                  {"records_different", different_records_},
-                  {"differences", differences_}});
-      return;
+      nlohmann::ordered_json json = {{"same", same},
+                                     {"records_a", records_a_},
+                                     {"records_b", records_b_},
+                                     {"records_different", different_records_},
+                                     {"differences", differences_}};
+      if (arguments_.skip_corrupt) skipped_.add_to(json);
+      return write_json(json);
     }
     if (differences_ > arguments_.differences) {
       output_.write(
@@ -196,6 +208,7 @@ class Diff {
   const DiffArguments& arguments_;
   InputProgress progress_;
   const FileWork work_;
+  SkippedDamage skipped_;  // of both sides
   const InputReading input_a_;
   const InputReading input_b_;
   InputRecords a_;
@@ -214,13 +227,12 @@ class Diff {
 };
 
 ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
-  const auto found = [&](const std::string& side) {
-    const FilesAndFolders files = files_of(context, side, arguments);
-    note_left_out(context, files);
-    return files.files;
-  };
-  const auto a = found(arguments.a);
-  const auto b = found(arguments.b);
+  FilesAndFolders found = files_of(context, arguments.a, arguments);
+  const auto a = found.files;
+  append(files_of(context, arguments.b, arguments), found);
+  const std::vector<std::string> b(found.files.begin() + static_cast<ptrdiff_t>(a.size()),
+                                   found.files.end());
+  note_left_out(context, found);
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }
@@ -254,6 +266,7 @@ CommandAction define_diff(CommandApp& app) {
       .type_name("K")
       .show_default();
   add_threads(app, arguments->threads);
+  add_skip_corrupt(app, arguments->skip_corrupt);
   app.add_flag("--json", arguments->json,
                "Print a JSON object for each difference, and one for the result");
   return [arguments](const CommandContext& context) { return diff(context, *arguments); };
@@ -275,7 +288,8 @@ compression, and the division of records into files. Records that have anything 
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown. a and b are the first
 values as text. For bytes that are not short text, they are the numbers of bytes, and "first_byte"
 is the position (from 0) of the first different byte. The last object is {"same", "records_a",
-"records_b", "records_different", "differences"}.
+"records_b", "records_different", "differences"}, with --skip-corrupt also "regions_skipped" and
+"bytes_skipped", of both sides.
 
 --where and --limit select records of each side; "record" is the number among the selected ones.
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/toolkit/files/count_records.h"
 #include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/base/stop.h"
@@ -16,6 +17,7 @@
 #include "tools/tfrecord/records/event_arguments.h"
 #include "tools/tfrecord/records/record_follower.h"
 #include "tools/tfrecord/records/record_printer.h"
+#include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_style.h"
 
 namespace recordpipe {
@@ -29,6 +31,7 @@ struct EndArguments {
   bool quiet = false;
   bool json = false;
   bool follow = false;  // of tail
+  bool skip_corrupt = false;
   std::vector<std::string> features = {};
   std::optional<MessageKind> kind = {};
   std::string where = {};
@@ -42,18 +45,25 @@ struct KeptRecord {
   uint64_t number;
 };
 
+InputReading reading_of(const EndArguments& arguments, SkippedDamage& skipped) {
+  InputReading input = input_reading(arguments.inputs.reading, arguments.skip_corrupt);
+  input.damaged = skipped.sink();
+  return input;
+}
+
 class Ends {
  public:
   Ends(const CommandContext& context, const EndArguments& arguments, bool colored)
       : context_(context),
         arguments_(arguments),
-        reading_(arguments.inputs.reading),
+        skipped_(context, arguments.command),
+        input_(reading_of(arguments, skipped_)),
         events_(event_filter_of(arguments.events)),
         selects_(!arguments.where.empty() || events_),
         colored_(colored),
         output_(context, arguments.output),
         printer_(context,
-                 {.input = {.reading = reading_},
+                 {.input = input_,
                   .format = arguments.json ? PrintFormat::json : PrintFormat::text,
                   .text = {.colored = colored},
                   .kind = arguments.kind,
@@ -81,6 +91,7 @@ class Ends {
     });
     const bool reads_all = !arguments_.where.empty() && status == ExitCode::ok;
     print_note(context_, name, printer_.require_possible(reads_all));
+    skipped_.sum_up();
     output_.close();
     return status;
   }
@@ -93,9 +104,10 @@ class Ends {
   void print_last(const std::string& path, const std::string& shown) {
     if (arguments_.follow) follow(path, shown);
     if (arguments_.count == 0) return;
-    const auto records = selects_
-                             ? std::nullopt
-                             : count_without_reading(work_of(context_, progress_), path, reading_);
+    const auto records =
+        selects_ || arguments_.skip_corrupt ? std::nullopt : naming_remedy(input_.remedy, [&] {
+          return count_without_reading(work_of(context_, progress_), path, input_.reading);
+        });
     if (records) {
       const uint64_t first = *records - std::min(arguments_.count, *records);
       printer_.print_file(path, shown, progress_, {.first = first, .end = *records});
@@ -109,12 +121,14 @@ class Ends {
 
   // The last records that --where selects, by reading all: keeps copies of as many as are wanted.
   std::deque<KeptRecord> last_of_all(const std::string& path) {
-    RecordReader reader = open_records(context_, path, reading_, progress_);
+    const FileWork work = work_of(context_, progress_);
+    InputReading input = input_;
+    input.paths = {path};
+    InputRecords records(work, input);
     std::deque<KeptRecord> last;
     uint64_t number = 0;
-    while (auto record = reader.read()) {
+    while (const auto record = records.next()) {
       throw_if_stopped(context_.stop, path);
-      record->path = path;
       const NumberedRecord numbered = {*record, number++};
       if (!printer_.selects(numbered)) continue;
       std::vector<std::byte> data;
@@ -131,7 +145,7 @@ class Ends {
   // Prints the last records that are there, then each that is appended, and once there are any, a
   // note of names that they don't have. Returns by an exception only.
   [[noreturn]] void follow(const std::string& path, const std::string& shown) {
-    RecordFollower follower(context_, path, reading_);
+    RecordFollower follower(context_, path, input_.reading);
     std::deque<RecordFollower::Entry> last;
     bool any = false;
     while (const auto entry = follower.next()) {
@@ -158,7 +172,8 @@ class Ends {
 
   const CommandContext& context_;
   const EndArguments& arguments_;
-  const RecordReadOptions& reading_;
+  SkippedDamage skipped_;
+  const InputReading input_;  // without paths
   const std::optional<EventFilter> events_;
   const bool selects_;  // not all records may be printed
   const bool colored_;
@@ -170,6 +185,9 @@ class Ends {
 ExitCode print_ends(const CommandContext& context, const EndArguments& arguments) {
   const auto paths = arguments.inputs.files.paths(context);
   if (arguments.follow && paths.size() != 1) throw UsageError("--follow is for one file");
+  if (arguments.follow && arguments.skip_corrupt) {
+    throw UsageError("--follow waits for the rest of a record, and has no --skip-corrupt");
+  }
   if (arguments.follow && arguments.output != "-") {
     throw UsageError("--follow prints to standard output; -o FILE appears when all is done");
   }
@@ -200,6 +218,7 @@ CommandAction define_ends(CommandApp& app, const std::string& command) {
   add_where(app, arguments->where);
   add_event_filter(app, arguments->events);
   add_features(app, arguments->features, "Only these features");
+  add_skip_corrupt(app, arguments->skip_corrupt);
   app.add_flag("--json", arguments->json, "Print a JSON object for each record");
   add_display(app, arguments->display);
   return [arguments](const CommandContext& context) {
@@ -227,7 +246,7 @@ FILE.idx replaces the headers. Compressed files and standard input are read whol
 records are in memory.
 
 With --where, --tag or --step, these are the last records that are selected (see "tfrecord show"),
-and files are read whole.
+and files are read whole, as with --skip-corrupt.
 
 With --follow, which is for one uncompressed file of this machine, the command doesn't end: each
 record that another program appends, as a training does to TensorBoard's event file, is printed as

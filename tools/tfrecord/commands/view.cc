@@ -99,9 +99,11 @@ class View {
     require_what_was_named();
     context_.progress.clear();
     skipped_.sum_up();
+    std::vector<std::string> damage = damage_;
+    if (const std::string skipped = skipped_.summary(); !skipped.empty()) damage.push_back(skipped);
     const uint64_t bytes = write_page(out, {.files = files_,
                                             .sampling = sampling(),
-                                            .damage = damage_,
+                                            .damage = std::move(damage),
                                             .overview = overview_,
                                             .sample = sample_,
                                             .images = images_,
@@ -212,9 +214,9 @@ class View {
       if (sample_.size() == 0) return fmt::format("No records{}.", which);
       if (!damage_.empty())
         return fmt::format("{} before the damage{}.", counted(sample_.size(), "record"), which);
-      return sample_.size() == 1
-                 ? fmt::format("The only record{}.", which)
-                 : fmt::format("All {}{}.", counted(sample_.size(), "record"), which);
+      const std::string what = skipped_.counts().regions > 0 ? "intact record" : "record";
+      return sample_.size() == 1 ? fmt::format("The only {}{}.", what, which)
+                                 : fmt::format("All {}{}.", counted(sample_.size(), what), which);
     }
     const bool is_first = arguments_.sampling == "first";
     std::string text = shown_records() + which;
@@ -263,7 +265,8 @@ some, evenly spread. In both cases, there are at most --limit records, and no mo
 --max-bytes.
 
 Damage ends a file: the records before it are shown, and the page describes the damage. With
---skip-corrupt, the intact records after it are shown, too. There is no page if --shape fits no
+--skip-corrupt, the intact records after it are shown, too, and the page says how much was skipped.
+There is no page if --shape fits no
 record that would be shown.)";
 
 }  // namespace

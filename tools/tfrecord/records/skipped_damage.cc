@@ -5,6 +5,7 @@
 
 #include "dataset/toolkit/jobs/shard_record.h"
 #include "recordpipe/base/internal/url_path.h"
+#include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -31,10 +32,17 @@ DamageSink SkippedDamage::sink() {
   return [this](const std::string& path, const DamagedRegion& region) {
     context_.progress.warn(
         fmt::format("tfrecord {}: {}: skipped {}", command_, shown_path(path), describe(region)));
-    if (files_ == 0 || path != last_path_) ++files_;
-    last_path_ = path;
+    files_.insert(path);
     counts_.add(region);
   };
+}
+
+void SkippedDamage::set_counts(const DamageSkipped& all) {
+  if (all.regions > counts_.regions) {
+    context_.progress.warn(fmt::format("tfrecord {}: and {} that are not listed", command_,
+                                       counted(all.regions - counts_.regions, "damaged region")));
+  }
+  counts_ = all;
 }
 
 void SkippedDamage::skip_record(const Error& error) {
@@ -42,11 +50,14 @@ void SkippedDamage::skip_record(const Error& error) {
   records_ += 1;
 }
 
+std::string SkippedDamage::summary() const {
+  if (counts_.regions == 0) return "";
+  return fmt::format("skipped {}{}", describe(counts_),
+                     files_.size() > 1 ? " in " + counted(files_.size(), "file") : "");
+}
+
 void SkippedDamage::sum_up() const {
-  if (counts_.regions > 0) {
-    context_.progress.warn(fmt::format("tfrecord {}: skipped {}{}", command_, describe(counts_),
-                                       files_ > 1 ? " in " + counted(files_, "file") : ""));
-  }
+  print_note(context_, command_, summary());
   if (records_ > 0) {
     context_.progress.warn(fmt::format("tfrecord {}: skipped {} with a broken image", command_,
                                        counted(records_, "record")));

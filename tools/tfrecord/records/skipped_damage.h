@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -33,10 +34,14 @@ class SkippedDamage {
 
   // Reports and counts a region, on the thread that calls it; this object must outlive it.
   DamageSink sink();
+  // The counts of all regions, of which more than 10,000 are not reported one by one.
+  void set_counts(const DamageSkipped& all);
   // A record whose image can't be used.
   void skip_record(const Error& error);
   // Says how much was skipped in all, if anything was.
   void sum_up() const;
+  // "skipped 2 damaged regions of 70 bytes in 2 files"; empty if there are none.
+  std::string summary() const;
   // Adds "regions_skipped" and "bytes_skipped" in any case, else as add_skipped().
   void add_to(nlohmann::ordered_json& summary) const;
 
@@ -46,8 +51,7 @@ class SkippedDamage {
  private:
   const CommandContext& context_;
   const std::string command_;
-  std::string last_path_;
-  uint64_t files_ = 0;  // with damage
+  std::set<std::string> files_;  // with damage
   DamageSkipped counts_;
   uint64_t records_ = 0;
 };
