@@ -132,7 +132,9 @@ class FoundFiles(NamedTuple):
     folders: Sequence[str] = ()
 
 
-def found_files(paths: Paths, recursive: bool, filesystem: Any) -> FoundFiles:
+def found_files(paths: Paths | FoundFiles, recursive: bool, filesystem: Any) -> FoundFiles:
+    if isinstance(paths, FoundFiles):
+        return paths
     listed = paths_of(paths, filesystem)
     return FoundFiles(*native.find_inputs(files_on(filesystem), listed, bool(recursive)))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._notebook.report_table import Bar, Report, ReportTable
+from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe.errors import error_of
 from recordpipe.features import (
     Feature,
@@ -140,6 +142,7 @@ class Schema(Report):
         tensorflow: Python code of features for tf.io.parse_example.
         regions_skipped, bytes_skipped, compressed_bytes_skipped: the damage that ``on_damage`` left
             out; the last are bytes that can't be decompressed.
+        skipped: the first 10,000 of these regions.
     """
 
     records: int
@@ -156,6 +159,7 @@ class Schema(Report):
     regions_skipped: int = 0
     bytes_skipped: int = 0
     compressed_bytes_skipped: int = 0
+    skipped: tuple[SkippedRegion, ...] = ()
 
     def features(self, *, for_table: bool = False) -> dict[str, Feature]:
         """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.
@@ -261,7 +265,7 @@ class Schema(Report):
         return "\n".join([head, *lines])
 
     @classmethod
-    def _of(cls, found: tuple[Any, ...]) -> Schema:
+    def _of(cls, found: tuple[Any, ...], skipped: Sequence[tuple[Any, ...]] = ()) -> Schema:
         """Makes a Schema of the extension module's findings."""
         records, kind, kinds, with_features, features, lists, left_out, *rest = found
         fields = {
@@ -272,7 +276,9 @@ class Schema(Report):
             name: FeatureListSchema(kind, count, count / with_features, *more)
             for name, (kind, count, *more) in lists.items()
         }
-        return cls(records, kind, kinds, fields, list_fields, left_out, *rest)
+        regions = tuple(SkippedRegion(*region) for region in skipped)
+        schema = cls(records, kind, kinds, fields, list_fields, left_out, *rest)
+        return replace(schema, skipped=regions)
 
 
 def _chosen(fields: dict[str, Any], for_table: bool) -> dict[str, Any]:
@@ -366,16 +372,17 @@ def schema(
         from recordpipe._tools.shards import merge_files
 
         require_no_limit(limit)
-        merge = native.SchemaMerge(where)
+        merge = SchemaMerge(where)
+        threads = checked_threads(threads) or 1
         merge_files(
-            functools.partial(schema_part, how, where, checked_threads(threads) or 1, filesystem),
+            functools.partial(schema_part, how, where, None, threads, filesystem),
             found_files(paths, recursive, filesystem),
             merge.add,
             executor=executor,
             progress=progress,
             activity="schema",
         )
-        return Schema._of(merge.finish())
+        return merge.schema()
     with reported(progress, "schema") as function:
         found = native.schema(
             *files_of(paths, recursive, filesystem),
@@ -385,8 +392,35 @@ def schema(
             checked_threads(threads),
             function,
         )
-    return Schema._of(found)
+    return Schema._of(*found)
 
 
-def schema_part(how: Reading, where: str | None, threads: int, filesystem: Any, path: str) -> bytes:
-    return native.schema_part(files_on(filesystem), path, how, where, threads, task_check())
+# The state of a survey, and what it left out.
+SchemaPart = tuple[bytes, list[tuple[Any, ...]]]
+
+
+def schema_part(
+    how: Reading,
+    where: str | None,
+    limit: int | None,
+    threads: int,
+    filesystem: Any,
+    path: str,
+) -> SchemaPart:
+    return native.schema_part(files_on(filesystem), path, how, where, limit, threads, task_check())
+
+
+class SchemaMerge:
+    """Makes the Schema of several files of their parts."""
+
+    def __init__(self, where: str | None = None) -> None:
+        self._merge = native.SchemaMerge(where)
+        self._skipped: list[tuple[Any, ...]] = []
+
+    def add(self, part: SchemaPart) -> None:
+        state, skipped = part
+        self._merge.add(state)
+        self._skipped += skipped[: 10_000 - len(self._skipped)]
+
+    def schema(self) -> Schema:
+        return Schema._of(self._merge.finish(), self._skipped)

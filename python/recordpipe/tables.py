@@ -16,6 +16,7 @@ from recordpipe.inputs import file_path_of
 from recordpipe.table_files import reading_file, writing_file
 
 __all__ = [
+    "checked_codec",
     "is_table",
     "pyarrow_for",
     "record_batches",
@@ -36,6 +37,8 @@ _SAMPLED = 64
 
 _PARQUET = (".parquet", ".pq")
 _IPC = (".arrow", ".feather", ".ipc")
+_PARQUET_CODECS = ("snappy", "zstd", "gzip", "lz4", "brotli", "none")
+_IPC_CODECS = ("zstd", "lz4", "none")
 
 
 def is_table(path: str) -> bool:
@@ -45,6 +48,19 @@ def is_table(path: str) -> bool:
 
 def _is_parquet(name: str) -> bool:
     return name.lower().endswith(_PARQUET)
+
+
+def checked_codec(name: str, compression: str | None) -> str:
+    """The compression of a file of this name."""
+    codec = compression
+    if codec is None:
+        codec = "snappy" if _is_parquet(name) else "none"
+    codecs = _PARQUET_CODECS if _is_parquet(name) else _IPC_CODECS
+    if not isinstance(codec, str) or codec.lower() not in codecs:
+        what = "Parquet" if _is_parquet(name) else "an Arrow IPC file"
+        listed = ", ".join(f'"{one}"' for one in codecs)
+        raise ValueError(f"compression of {what} is one of {listed}, not {compression!r}")
+    return codec.lower()
 
 
 def write_table(
@@ -83,6 +99,7 @@ def write_table(
     if not is_table(name):
         reason = f"the format is unknown: names end in {', '.join(_PARQUET + _IPC)}"
         raise error_of("unsupported", reason, path=name)
+    compression = checked_codec(name, compression)
     files = files_on(filesystem)
     if no_clobber:
         _native.require_absent(files, [name])
@@ -101,7 +118,7 @@ def write_empty_table(path: str, *, compression: str | None, filesystem: Any) ->
     """Writes a file without columns and rows, which is all that is known of no record."""
     pyarrow = pyarrow_for("a Parquet or Arrow IPC file", path)
     with writing_file(path, filesystem) as sink:
-        _write(path, pyarrow.schema([]), [], sink, compression)
+        _write(path, pyarrow.schema([]), [], sink, checked_codec(path, compression))
 
 
 def _rows_of(dataset: Dataset) -> int:
@@ -120,24 +137,19 @@ def _rows_of(dataset: Dataset) -> int:
     return max(1, min(_BATCH_ROWS, _BATCH_BYTES * rows // size if size else _BATCH_ROWS))
 
 
-def _write(
-    name: str, schema: Any, batches: Iterable[Any], sink: Any, compression: str | None
-) -> int:
+def _write(name: str, schema: Any, batches: Iterable[Any], sink: Any, codec: str) -> int:
     import pyarrow
 
     if _is_parquet(name):
         import pyarrow.parquet
 
-        codec = compression or "snappy"
         with pyarrow.parquet.ParquetWriter(sink, schema, compression=codec) as writer:
             rows = 0
             for group in _groups(batches):
                 writer.write_table(pyarrow.Table.from_batches(group), row_group_size=_GROUP_ROWS)
                 rows += sum(batch.num_rows for batch in group)
             return rows
-    options = pyarrow.ipc.IpcWriteOptions(
-        compression=None if compression in (None, "none") else compression
-    )
+    options = pyarrow.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
     with pyarrow.ipc.new_file(sink, schema, options=options) as writer:
         rows = 0
         for batch in batches:

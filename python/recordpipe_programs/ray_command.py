@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from recordpipe.ray import Executor
@@ -30,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         import ray
         import recordpipe as rp
+        from recordpipe.__main__ import in_options
         from recordpipe.ray import Executor
     except ImportError as error:
         print(f"tfrecord --ray: {error} (pip install 'ray[data]')", file=sys.stderr)
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
             command: Callable[[argparse.Namespace, Executor], int] = given.command
             return command(given, executor)
     except (rp.Error, OSError, ValueError) as error:
-        print(f"tfrecord {given.name}: {error}", file=sys.stderr)
+        print(f"tfrecord {given.name}: {in_options(str(error))}", file=sys.stderr)
         return 2
     finally:
         ray.shutdown()
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     stats = add("stats", _stats, "Says what values features have, of all files together.")
     stats.add_argument("--features", action="append", default=[], metavar="NAME")
     stats.add_argument("--where", metavar="EXPRESSION")
+    stats.add_argument("--skip-corrupt", action="store_true")
     for name, command, text in (
         ("convert", _convert, "Writes each file anew, to a file of the same name."),
         (
@@ -110,6 +112,10 @@ def _shared(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 
 
+def _on_damage(given: argparse.Namespace) -> Literal["raise", "resync"]:
+    return "resync" if given.skip_corrupt else "raise"
+
+
 def _verify(given: argparse.Namespace, executor: Executor) -> int:
     import recordpipe as rp
 
@@ -135,10 +141,20 @@ def _verify(given: argparse.Namespace, executor: Executor) -> int:
 
 def _stats(given: argparse.Namespace, executor: Executor) -> int:
     import recordpipe as rp
+    from recordpipe.schema import counted
 
     found = rp.stats(
-        _files(given), given.features, where=given.where, executor=executor, **_reading(given)
+        _files(given),
+        given.features,
+        where=given.where,
+        on_damage=_on_damage(given),
+        executor=executor,
+        **_reading(given),
     )
+    if found.regions_skipped:
+        regions = counted(found.regions_skipped, "damaged region")
+        of = counted(found.bytes_skipped, "byte")
+        print(f"tfrecord stats: skipped {regions} of {of}", file=sys.stderr)
     if given.json:
         print(json.dumps(dataclasses.asdict(found), default=lambda value: value.decode("latin-1")))
     else:
@@ -147,6 +163,8 @@ def _stats(given: argparse.Namespace, executor: Executor) -> int:
 
 
 def _job(given: argparse.Namespace, executor: Executor, function: Any, **options: Any) -> int:
+    from recordpipe.__main__ import in_options
+
     report = function(
         _files(given),
         _shared(given.to_dir),
@@ -157,13 +175,18 @@ def _job(given: argparse.Namespace, executor: Executor, function: Any, **options
         **_reading(given),
         **options,
     )
+    for shard in report.shards:
+        for region in shard.skipped:
+            place = f"[{region.begin:,}, {region.end:,}), {region.reason}"
+            print(f"tfrecord {given.name}: {shard.input}: skipped {place}", file=sys.stderr)
     for shard in report.shards if given.json else ():
         line = {"path": shard.input, "output": shard.path, "records": shard.records}
         print(json.dumps({**line, "bytes": shard.bytes, "was_there": shard.was_there}))
     for failed in report.failed:
+        text = in_options(str(failed.error))
         if given.json:
-            print(json.dumps({"path": failed.input, "error": str(failed.error)}))
-        print(f"tfrecord {given.name}: {failed.error}", file=sys.stderr)
+            print(json.dumps({"path": failed.input, "error": text}))
+        print(f"tfrecord {given.name}: {text}", file=sys.stderr)
     if not given.json:
         print(report)
     return 0 if report.complete else 2
@@ -173,7 +196,7 @@ def _convert(given: argparse.Namespace, executor: Executor) -> int:
     import recordpipe as rp
 
     options = {name: getattr(given, name) for name in ("where", "select", "drop")}
-    options["on_damage"] = "resync" if given.skip_corrupt else "raise"
+    options["on_damage"] = _on_damage(given)
     return _job(given, executor, rp.convert_to_dir, **options)
 
 

@@ -20,7 +20,7 @@ cat answer
 exit $(cat status)
 """
 REPORT = {"files": [{"path": "x.parquet", "records": 1234, "bytes": 5}], "regions_skipped": 0,
-          "bytes_skipped": 0, "compressed_bytes_skipped": 0, "records_skipped": 0}
+          "bytes_skipped": 0, "compressed_bytes_skipped": 0, "records_skipped": 0, "skipped": []}
 
 
 class TablesTest(TfrecordTest):
@@ -55,13 +55,17 @@ class Export(TablesTest):
                          [{"path": "x.Arrow", "format": "arrow", "records": 1234}])
 
     def test_options(self):
-        self.answer({**REPORT, "regions_skipped": 2, "bytes_skipped": 70})
+        region = {"path": "a", "begin": 3, "end": 63, "reason": "length CRC mismatch", "hint": "look"}
+        self.answer({**REPORT, "regions_skipped": 2, "bytes_skipped": 70, "skipped": [region]})
         result = self.start(
             "export", "a", "--to", "parquet", "-o", "x.pq", "--where", "id == 1", "--select",
             "id,x", "--rename", "id=key", "--limit", 7, "--skip-corrupt", "--text", "never",
             "--kind", "example", "--threads", 2, "--tmp-dir", ".", "--input-compression", "none",
             "--max-record-size", "1MB", "--json")
-        self.assertEqual(result.stderr.decode(), "tfrecord export: skipped 2 damaged regions of 70 bytes\n")
+        self.assertEqual(result.stderr.decode(), (
+            "tfrecord export: a: skipped [3, 63), 60 bytes: length CRC mismatch (look)\n"
+            "tfrecord export: and 1 damaged region that are not listed\n"
+            "tfrecord export: skipped 2 damaged regions of 70 bytes\n"))
         self.assertEqual(json.loads(result.stdout), {
             "path": "x.pq", "format": "parquet", "records": 1234, "regions_skipped": 2,
             "bytes_skipped": 70, "records_skipped": 0})
@@ -81,7 +85,7 @@ class Export(TablesTest):
                          "wrote 1 record, 10 bytes, to 1 file in out; 1 there already\n")
         self.assertEqual(self.asked("convert_to_dir"), {
             "check_crc": True, "max_record_size": 2**30, "rename": {}, "format": "parquet",
-            "sources": ["a", "b.tfrecord"], "recursive": False, "folder": "out", "resume": True,
+            "sources": ["a", "b.tfrecord"], "folders": [], "folder": "out", "resume": True,
             "keep_going": False})
         self.answer({"shards": [shard], "failed": [{"input": "b.tfrecord", "error": error}]})
         result = self.start(*arguments, "--keep-going", "--json")
@@ -101,7 +105,18 @@ class Export(TablesTest):
         self.answer({"shards": [], "failed": []})
         self.run_it("export", "in", "a", "--recursive", "--to", "arrow", "--to-dir", "out")
         asked = self.asked("convert_to_dir")
-        self.assertEqual((asked["sources"], asked["recursive"]), (["in", "a"], True))
+        self.assertEqual((asked["sources"], asked["folders"]),
+                         (["in/below/y.tfrecord", "in/x.tfrecord", "a"], ["in"]))
+
+    def test_folders_without_records(self):
+        for folder in "ab":
+            (self.folder / "in" / folder).mkdir(parents=True)
+        self.write("in/a/x.tfrecord", named_example({"id": [1]}))
+        self.answer({"shards": [], "failed": []})
+        self.run_it("export", "in/*/", "--recursive", "--to", "arrow", "--to-dir", "out")
+        asked = self.asked("convert_to_dir")
+        self.assertEqual((asked["sources"], asked["folders"]),
+                         (["in/a/x.tfrecord"], ["in/a/", "in/b/"]))
 
     def test_named_files_that_their_folder_leaves_out(self):
         (self.folder / "in").mkdir()
@@ -111,7 +126,7 @@ class Export(TablesTest):
             self.write(name, named_example({"id": [1]}))
         self.answer({"shards": [], "failed": []})
         self.run_it("export", "in", *named, "--recursive", "--to", "arrow", "--to-dir", "out")
-        self.assertEqual(self.asked("convert_to_dir")["sources"], ["in", *named])
+        self.assertEqual(self.asked("convert_to_dir")["sources"], ["in/x.tfrecord", *named])
 
     def test_a_folder_named_tilde_is_not_the_home_folder(self):
         (self.folder / "~").mkdir()
@@ -127,17 +142,22 @@ class Export(TablesTest):
         lines = self.json("export", "~", "--recursive", "--to", "arrow", "--to-dir", "~/out", "--json")
         self.assertEqual(lines[0]["output"], "~/out/a.arrow")
         asked = self.asked("convert_to_dir")
-        self.assertEqual((asked["sources"], asked["folder"]), (["./~"], "./~/out"))
+        self.assertEqual((asked["sources"], asked["folders"], asked["folder"]),
+                         (["./~/a.tfrecord"], ["./~"], "./~/out"))
 
     def test_errors(self):
         self.answer({"error": {"kind": "not_found", "path": "a", "offset": None, "reason": "no record has a "
                      "feature 'x'", "hint": "look"}}, status=2)
         self.expect_failure("tfrecord export: a: no record has a feature 'x' (look)", "export", "a",
                             "-o", "x.parquet")
-        self.answer("", status=1)
-        os.environ["RECORDPIPE_PYTHON"] = "no-such-python"
+        # It has the package, and ends by itself.
+        (self.folder / "interpreter").write_text("#!/bin/sh\ntest $2 = -c || exit 137\n")
         for arguments in (["export", "a", "-o", "x.arrow"], ["create", "t.parquet", "-o", "x"]):
             (self.folder / "t.parquet").touch()
+            self.expect_failure("interpreter has ended with exit status 137, and without an answer",
+                                *arguments)
+        os.environ["RECORDPIPE_PYTHON"] = "no-such-python"
+        for arguments in (["export", "a", "-o", "x.arrow"], ["create", "t.parquet", "-o", "x"]):
             self.expect_failure("need the Python package recordpipe, which no-such-python can't run "
                                 "(install it with pyarrow", *arguments)
         self.assertEqual(sorted(self.folder.glob("*x*")), [])
@@ -150,6 +170,11 @@ class Export(TablesTest):
                 ("the name of Parquet, and csv", "-o", "x.parquet", "--to", "csv"),
                 ("--rename and --text are for parquet", "-o", "x.csv", "--rename", "id=key"),
                 ("--rename and --text are for parquet", "-o", "x.csv", "--text", "never"),
+                *((f"{word} is for CSV" if word == "--delimiter" else " for ", "-o", name, word, value)
+                  for name in ("x.parquet", "x.arrow", "x.jsonl", "x.csv")
+                  for word, value in (("--label", "id"), ("--labels", "a"), ("--image", "id"),
+                                      ("--name", "id"), ("--shape", "2x2"), ("--layout", "chw"),
+                                      ("--delimiter", ";")) if (name, word) != ("x.csv", "--delimiter")),
                 ("--to-dir is for --to parquet", "--to-dir", "out", "--to", "csv"),
                 ("--to-dir is for --to parquet", "--to-dir", "out"),
                 ("give -o FILE, or --to-dir DIR",),
@@ -221,6 +246,36 @@ print(open("answer").read())
                                   ("--types is for JSON", "t.parquet", "--types", "id=bytes")):
             with self.subTest(arguments):
                 self.expect_failure(words, "create", *arguments, "-o", "x")
+        for words, *arguments in (("--to-dir is for parquet and arrow", "a.csv", "--to-dir", "out"),
+                                  ("they need -o, not --to-dir", "t.parquet", "--to-dir", "out",
+                                   "--shards", 2),
+                                  ("give --compression", "t.parquet", "--to-dir", "out", "--level", 3),
+                                  ("--types is for JSON", "t.parquet", "--to-dir", "out", "--types",
+                                   "id=bytes"),
+                                  ("two outputs", "t.parquet", "--to-dir", "out", "-o", "x"),
+                                  ("give -o FILE, or --to-dir DIR", "t.parquet")):
+            with self.subTest(arguments):
+                self.expect_failure(words, "create", *arguments)
+        (self.folder / "out").mkdir()
+        (self.folder / "out/t.tfrecord.gz").touch()
+        self.expect_failure("out/t.tfrecord.gz: exists", "create", "t.parquet", "--to-dir", "out",
+                            "--compression", "gzip", "--no-clobber")
+
+    def test_a_file_of_each_table(self):
+        (self.folder / "interpreter").write_text(INTERPRETER)
+        shard = {**REPORT, "input": "t.parquet", "path": "out/t.tfrecord.gz", "records": 1, "bytes": 10,
+                 "was_there": False}
+        error = {"kind": "corrupted", "path": "u.pq", "offset": None, "reason": "bad", "hint": ""}
+        self.answer({"shards": [shard], "failed": [{"input": "u.pq", "error": error}]})
+        (self.folder / "u.pq").touch()
+        result = self.start("create", "t.parquet", "u.pq", "--to-dir", "out", "--compression", "gzip",
+                            "--level", "fast", "--threads", 2, "--keep-going", "--resume")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("tfrecord create: u.pq: bad\n", result.stderr.decode())
+        self.assertIn("wrote 1 record, 10 bytes, to 1 file in out; 1 failed\n", result.stderr.decode())
+        self.assertEqual(self.asked("convert_to_dir"), {
+            "compression": "gzip", "level": "fast", "threads": 2, "sources": ["t.parquet", "u.pq"],
+            "folders": [], "folder": "out", "resume": True, "keep_going": True})
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class ToDir(TfrecordTest):
         back = self.contents("back")
         back.pop("manifest.jsonl")
         self.assertEqual(back, self.contents("in"))
-        self.expect_failure("compressed as their inputs: give --compression, too", "convert",
+        self.expect_failure("--level with --to-dir: give --compression, too", "convert",
                             "out/*.gz", "--to-dir", "back", "--level", 3)
 
     def test_a_feature_that_some_files_lack(self):

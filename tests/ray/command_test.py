@@ -49,6 +49,13 @@ class Command(RayTest):
         self.assertEqual(
             sorted(os.listdir(self.folder / "out")), ["manifest.jsonl", "train-001.tfrecord.gz"]
         )
+        for command in ["convert", "--to-dir", "some"], ["stats"]:
+            failed = self.run_it(*command, "train-*", status=2)
+            self.assertRegex(failed.stderr, "CRC.*--skip-corrupt skips what is damaged")
+            self.assertNotIn("on_damage", failed.stderr)
+            done = self.run_it(*command, "train-*", "--skip-corrupt")
+            self.assertRegex(done.stderr, f"tfrecord {command[0]}: .*skipped ")
+        self.assertEqual(len(rp.tfrecords(self.folder / "some")), 49)
         found = self.run_it("verify", "none", status=2)
         self.assertIn("none", found.stderr)
 

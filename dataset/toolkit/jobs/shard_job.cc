@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/base/lower_case.h"
 #include "dataset/toolkit/files/file_name.h"
 #include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/many_files.h"
@@ -61,12 +63,22 @@ std::string with_extension(std::string name, Compression compression) {
   return name;
 }
 
-std::string name_of_table(std::string name, const std::string& ending) {
-  name = with_extension(std::move(name), Compression::none);
-  for (const std::string_view records : {".tfrecord", ".tfrecords"}) {
-    if (name.ends_with(records)) name.resize(name.size() - records.size());
+// Of a table for records, or of records for a table.
+std::string name_in_format(std::string name, const std::string& ending, Compression compression) {
+  constexpr std::string_view kRecordEndings[] = {".tfrecord", ".tfrecords"};
+  constexpr std::string_view kTableEndings[] = {".parquet", ".pq", ".arrow", ".feather", ".ipc"};
+  const bool is_of_records = ending == kRecordEndings[0];
+  if (!is_of_records) name = with_extension(std::move(name), Compression::none);
+  const std::string lower = lower_case(name);
+  for (const std::string_view old : is_of_records
+                                        ? std::span<const std::string_view>(kTableEndings)
+                                        : std::span<const std::string_view>(kRecordEndings)) {
+    if ((is_of_records ? lower : name).ends_with(old)) {
+      name.resize(name.size() - old.size());
+      break;
+    }
   }
-  return name + ending;
+  return is_of_records ? with_extension(name + ending, compression) : name + ending;
 }
 
 // Makes an output, unless it is there.
@@ -106,13 +118,13 @@ ShardOutcome make_shard(
 std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                                      std::optional<Compression> compression,
                                      const std::vector<std::string>& folders,
-                                     const std::string& table) {
+                                     const std::string& ending) {
   std::vector<std::string> names;
   std::map<std::string, const std::string*> owners;
   for (const std::string& input : inputs) {
     std::string name = name_of_output(input, folders);
-    if (!table.empty()) {
-      name = name_of_table(std::move(name), table);
+    if (!ending.empty()) {
+      name = name_in_format(std::move(name), ending, compression.value_or(Compression::none));
     } else if (compression) {
       name = with_extension(std::move(name), *compression);
     }
@@ -130,7 +142,7 @@ std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                     "give it another name");
     }
     // What is only compressed so fails by itself, in compression_of_shard().
-    if (table.empty())
+    if (ending.empty())
       require_name_of_records(name.substr(0, name.size() - read_only_extension(name)));
     names.push_back(std::move(name));
   }

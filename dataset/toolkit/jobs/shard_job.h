@@ -39,14 +39,14 @@ struct ShardJob {
 // The extension is that of the compression: "a/x.tfrecord.bz2" becomes "x.tfrecord.zst". Without a
 // compression, each input keeps its own (compression_of_shard()), and its name. A file below one of
 // `folders` (FilesAndFolders) keeps its place there: "in/a/x" becomes "a/x". "in/../x" is not below
-// "in": no name has "..". `table`: the ending of outputs that are no TFRecords: with ".parquet",
-// "x.tfrecord.gz" becomes "x.parquet". Throws Error{invalid_argument} if two inputs have the same
-// name, or if one has none, a name that is not UTF-8, that of another format (format_names.h), or
-// one that the job itself needs.
+// "in": no name has "..". `ending`: of outputs of another format: with ".parquet", "x.tfrecord.gz"
+// becomes "x.parquet"; with ".tfrecord" and gzip, "x.parquet" becomes "x.tfrecord.gz". Throws
+// Error{invalid_argument} if two inputs have the same name, or if one has none, a name that is not
+// UTF-8, that of another format (format_names.h), or one that the job itself needs.
 std::vector<std::string> shard_names(const std::vector<std::string>& inputs,
                                      std::optional<Compression> compression,
                                      const std::vector<std::string>& folders = {},
-                                     const std::string& table = {});
+                                     const std::string& ending = {});
 // The compression of the output that is made of an input: `given`, or else that of the input.
 // Throws Error{unsupported} if that, by the input's name or its content, is only read.
 Compression compression_of_shard(FileSystem& files, const std::string& input,

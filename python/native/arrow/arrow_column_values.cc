@@ -116,7 +116,7 @@ int64_t ArrowColumn::integer(const Values& values, int64_t place) const {
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) &&
           large_ == LargeIntegers::refused) {
         refuse_row(std::to_string(value) + " is above 2^63 - 1",
-                   "write_tfrecords(..., uint64_bits=True) keeps its bits");
+                   "uint64_bits=True writes values up to 2^64 - 1 by their bits");
       }
       return static_cast<int64_t>(value);
     }

@@ -50,7 +50,7 @@ void complete(ConvertOptions& options, const SharedFiles& files, const Inputs& i
   }
 }
 
-constexpr size_t kMaxSkipped = 10'000;  // what is skipped, one by one
+constexpr size_t kMaxBroken = 10'000;  // one by one
 
 // Returns (files: [(path, records, bytes, split)], records read, regions skipped, bytes skipped,
 // the first of the regions: [(path, begin, end, reason, hint)], records skipped, the first of
@@ -58,20 +58,16 @@ constexpr size_t kMaxSkipped = 10'000;  // what is skipped, one by one
 nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
                   const FilePath& target, const Reading& reading, ConvertOptions& options,
                   bool no_clobber, const nb::object& progress) {
-  DamageSkipped skipped;
+  SkippedRegions skipped;
   uint64_t broken = 0;
-  std::vector<std::pair<std::string, DamagedRegion>> first_regions;
   std::vector<Error> first_broken;
   const Inputs inputs = find_inputs(files, given);
   complete(options, files, inputs, target, reading, no_clobber);
-  options.input.damaged = [&](const std::string& path, const DamagedRegion& region) {
-    skipped.add(region);
-    if (first_regions.size() < kMaxSkipped) first_regions.emplace_back(path, region);
-  };
+  options.input.damaged = skipped.sink();
   if (options.selection.on_failed_edit) {
     options.selection.on_failed_edit = [&](const Error& error) {
       ++broken;
-      if (first_broken.size() < kMaxSkipped) first_broken.push_back(error);
+      if (first_broken.size() < kMaxBroken) first_broken.push_back(error);
     };
   }
   ConvertReport report;
@@ -81,17 +77,13 @@ nb::tuple convert(const SharedFiles& files, const std::vector<FilePath>& given,
   for (const WrittenFile& file : report.files) {
     written.append(nb::make_tuple(FilePath{file.path}, file.records, file.bytes, file.split));
   }
-  nb::list regions;
-  for (const auto& [path, region] : first_regions) {
-    regions.append(nb::make_tuple(FilePath{path}, region.begin, region.end, text(region.reason),
-                                  text(region.hint)));
-  }
   nb::list records;
   for (const Error& error : first_broken) {
     records.append(nb::make_tuple(FilePath{error.path()}, error.offset(), text(error.reason())));
   }
-  return nb::make_tuple(written, report.read, skipped.regions, skipped.bytes, regions, broken,
-                        records, skipped.compressed_bytes,
+  const DamageSkipped& counts = skipped.counts();
+  return nb::make_tuple(written, report.read, counts.regions, counts.bytes, skipped.to_python(),
+                        broken, records, counts.compressed_bytes,
                         bytes_of(to_bytes(std::move(report.features))));
 }
 
@@ -187,6 +179,12 @@ void define_conversion(nb::module_& module) {
                                     const std::vector<FilePath>& outputs) {
     require_no_input(files, strings(inputs), strings(outputs));
   });
+  // The files that an output of convert() would replace.
+  module.def("replaced_files",
+             [](const SharedFiles& files, FilePath target, ConvertOptions& options) {
+               options.output.path = std::move(target.bytes);
+               return file_paths(replaced_files(*files, options.output));
+             });
   module.def("output_compression", &output_compression, nb::arg(), nb::arg().none());
   module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

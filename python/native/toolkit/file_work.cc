@@ -263,6 +263,23 @@ std::optional<MessageKind> kind_of(const Reading& reading) {
   return std::nullopt;
 }
 
+DamageSink SkippedRegions::sink() {
+  constexpr size_t kMaxKept = 10'000;
+  return [this](const std::string& path, const DamagedRegion& region) {
+    counts_.add(region);
+    if (first_.size() < kMaxKept) first_.emplace_back(path, region);
+  };
+}
+
+nb::list SkippedRegions::to_python() const {
+  nb::list regions;
+  for (const auto& [path, region] : first_) {
+    regions.append(nb::make_tuple(FilePath{path}, region.begin, region.end, text(region.reason),
+                                  text(region.hint)));
+  }
+  return regions;
+}
+
 std::optional<Where> where_of(const std::optional<std::string>& where) {
   std::optional<Where> parsed;
   if (where) parsed.emplace(*where);

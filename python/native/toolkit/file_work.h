@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -65,6 +66,19 @@ using Reading = std::tuple<std::string, bool, uint64_t, std::string, std::string
 RecordReadOptions read_options(const Reading& reading);
 InputReading input_reading(const Reading& reading);  // without paths
 std::optional<MessageKind> kind_of(const Reading& reading);
+
+// Counts the regions that on_damage leaves out, and keeps the first of them.
+class SkippedRegions {
+ public:
+  DamageSink sink();
+  const DamageSkipped& counts() const { return counts_; }
+  // The arguments of SkippedRegion (recordpipe/_tools/conversion_reports.py). Needs the GIL.
+  nb::list to_python() const;
+
+ private:
+  DamageSkipped counts_;
+  std::vector<std::pair<std::string, DamagedRegion>> first_;
+};
 
 std::optional<Where> where_of(const std::optional<std::string>& where);
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,

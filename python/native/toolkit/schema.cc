@@ -33,16 +33,19 @@ bool is_text(const InferredFeature& feature) {
   return feature.kind() == FeatureKind::bytes && feature.max_values > 0 && feature.is_text;
 }
 
+// Returns the arguments of Schema._of().
 nb::tuple survey_schema(const SharedFiles& files, const std::vector<FilePath>& given,
                         const Reading& reading, const std::optional<std::string>& where,
                         std::optional<uint64_t> limit, size_t threads, const nb::object& progress) {
   SurveyOptions options = survey_options(reading, where, limit, threads);
   const Inputs inputs = find_inputs(files, given);
   InferredSchema schema;
+  SkippedRegions skipped;
+  options.input.damaged = skipped.sink();
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
     schema = infer_schema(work, inputs.paths, std::move(options));
   });
-  return to_python(schema);
+  return nb::make_tuple(to_python(schema), skipped.to_python());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-// Returns the arguments of Schema._of() (recordpipe/schema.py). Needs the GIL.
+// Returns the first argument of Schema._of() (recordpipe/schema.py). Needs the GIL.
 nb::tuple to_python(const InferredSchema& schema);
 
 }  // namespace recordpipe::python

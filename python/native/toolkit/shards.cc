@@ -28,36 +28,38 @@
 namespace recordpipe::python {
 namespace {
 
-// The state of one file's survey.
-nb::bytes survey(const SharedFiles& files, const FilePath& path, const Reading& reading,
-                 const std::optional<std::string>& where, size_t threads,
-                 const nb::object& progress,
+// The state of one file's survey, and the arguments of SkippedRegion for what was left out.
+nb::tuple survey(const SharedFiles& files, const FilePath& path, const Reading& reading,
+                 const std::optional<std::string>& where, std::optional<uint64_t> limit,
+                 size_t threads, const nb::object& progress,
                  const std::function<std::string(const FileWork&, const std::vector<std::string>&,
                                                  SurveyOptions)>& state_of) {
   const Inputs inputs = find_inputs(files, {path});
-  SurveyOptions options = survey_options(reading, where, std::nullopt, threads);
+  SurveyOptions options = survey_options(reading, where, limit, threads);
+  SkippedRegions skipped;
+  options.input.damaged = skipped.sink();
   std::string state;
   run_file_work(files, progress, inputs.bytes, [&](const FileWork& work) {
     state = state_of(work, inputs.paths, std::move(options));
   });
-  return bytes_of(state);
+  return nb::make_tuple(bytes_of(state), skipped.to_python());
 }
 
-nb::bytes schema_part(const SharedFiles& files, const FilePath& path, const Reading& reading,
-                      const std::optional<std::string>& where, size_t threads,
-                      const nb::object& progress) {
-  return survey(files, path, reading, where, threads, progress, &schema_state);
+nb::tuple schema_part(const SharedFiles& files, const FilePath& path, const Reading& reading,
+                      const std::optional<std::string>& where, std::optional<uint64_t> limit,
+                      size_t threads, const nb::object& progress) {
+  return survey(files, path, reading, where, limit, threads, progress, &schema_state);
 }
 
 nb::bytes statistics_part(const SharedFiles& files, const FilePath& path,
                           const FeatureNames& features, const Reading& reading,
                           const std::optional<std::string>& where, size_t threads,
                           const nb::object& progress) {
-  return survey(
-      files, path, reading, where, threads, progress,
+  return nb::bytes(survey(
+      files, path, reading, where, std::nullopt, threads, progress,
       [&](const FileWork& work, const std::vector<std::string>& paths, SurveyOptions options) {
         return statistics_state(work, paths, features, std::move(options));
-      });
+      })[0]);
 }
 
 // A job whose outputs are made elsewhere, by begin_shard() and end_shard().
@@ -117,7 +119,7 @@ std::optional<Compression> wanted(const std::optional<std::string>& compression)
 
 void define_shards(nb::module_& module) {
   module.def("schema_part", &schema_part, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-             nb::arg(), nb::arg().none());
+             nb::arg().none(), nb::arg(), nb::arg().none());
   nb::class_<SchemaMerge>(module, "SchemaMerge")
       .def(
           "__init__",

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from recordpipe import _native as native
@@ -38,7 +39,7 @@ from recordpipe.inputs import (
 from recordpipe.progress import Progress, reported
 from recordpipe.tables import is_table
 
-__all__ = ["convert", "part_features", "renamed", "selected", "set_selection"]
+__all__ = ["conversion_options", "convert", "part_features", "renamed", "selected", "set_selection"]
 
 
 def convert(
@@ -199,53 +200,9 @@ def convert(
         return convert_tables(sources, target, given)
     if text != "auto":
         raise ValueError("text is about tables: the target is one of TFRecords")
-    if shards is not None and max_bytes is not None:
-        raise ValueError("shards and max_bytes are two ways to split: give one of them")
-    if shards_by not in ("blocks", "round-robin"):
-        raise ValueError(f"shards_by is 'blocks' or 'round-robin', not {shards_by!r}")
-    if shards_by == "round-robin" and shards is None:
-        raise ValueError("shards_by is about shards=N")
-    if split_by is not None and not split:
-        raise ValueError("split_by is the feature that split={...} divides by")
-    if sample is not None and sample_count is not None:
-        raise ValueError("sample and sample_count are two ways to sample: give one of them")
-    if sample is not None and not 0 <= sample <= 1:
-        raise ValueError(f"sample is a probability, 0 to 1, not {sample}")
     how = reading(input_compression, max_record_size, check_crc, kind, on_damage)
-    if resize is None and (images or quality != 90):
-        raise ValueError("images and quality are those of what resize=N resizes")
     target = file_path_of(target, filesystem)
-    options = native.ConvertOptions()
-    options.set_compression(
-        native.output_compression(target, known_compression(compression) or None)
-    )
-    options.fast = level == "fast"
-    if level is not None and level != "fast":
-        options.level = whole_number("level", level, 0, 22)
-    if shards is not None:
-        options.shards = whole_number("shards", shards, 1, 99_999)
-    if shards_by == "round-robin":
-        options.set_round_robin()
-    if not isinstance(split, Mapping | None):
-        raise TypeError(f"split is a dict of parts by the names of the splits, not {split!r}")
-    for name, fraction in (split or {}).items():
-        options.add_split(unicode_text("the name of a split", name), float(fraction))
-    options.split_by = None if split_by is None else feature_name(split_by)
-    if max_bytes is not None:
-        options.max_bytes = whole_number("max_bytes", max_bytes, 1)
-    options.shuffle = bool(shuffle)
-    if tmp_dir is not None:
-        options.set_tmp_dir(path_of(tmp_dir))
-    elif filesystem is not None or "://" in target:
-        options.set_tmp_dir(tempfile.gettempdir())
-    quality = whole_number("quality", quality, 1, 100)
-    set_selection(options, where, sample, limit, select, drop, rename, resize, images, quality)
-    if sample_count is not None:
-        options.sample_count = whole_number("sample_count", sample_count)
-    options.seed = whole_number("seed", seed)
-    options.threads = checked_threads(threads)
-    part = part_features.get()
-    options.is_part = part is not None
+    options = conversion_options(target, given)
     job = (
         *files_of(sources, recursive, filesystem),
         target,
@@ -262,7 +219,7 @@ def convert(
         files, read, regions, size, skipped, failed, broken, lost, features = native.convert(
             *job, function
         )
-    if part is not None:
+    if (part := part_features.get()) is not None:
         part.append(features)
     return ConvertReport(
         tuple(WrittenFile(*file) for file in files),
@@ -274,6 +231,58 @@ def convert(
         tuple(SkippedRecord(*record) for record in broken),
         compressed_bytes_skipped=lost,
     )
+
+
+def conversion_options(target: str, arguments: Mapping[str, Any]) -> native.ConvertOptions:
+    """``arguments``: of convert()."""
+    given = SimpleNamespace(**arguments)
+    if given.shards is not None and given.max_bytes is not None:
+        raise ValueError("shards and max_bytes are two ways to split: give one of them")
+    if given.shards_by not in ("blocks", "round-robin"):
+        raise ValueError(f"shards_by is 'blocks' or 'round-robin', not {given.shards_by!r}")
+    if given.shards_by == "round-robin" and given.shards is None:
+        raise ValueError("shards_by is about shards=N")
+    if given.split_by is not None and not given.split:
+        raise ValueError("split_by is the feature that split={...} divides by")
+    if given.sample is not None and given.sample_count is not None:
+        raise ValueError("sample and sample_count are two ways to sample: give one of them")
+    if given.sample is not None and not 0 <= given.sample <= 1:
+        raise ValueError(f"sample is a probability, 0 to 1, not {given.sample}")
+    if given.resize is None and (given.images or given.quality != 90):
+        raise ValueError("images and quality are those of what resize=N resizes")
+    options = native.ConvertOptions()
+    options.set_compression(
+        native.output_compression(target, known_compression(given.compression) or None)
+    )
+    options.fast = given.level == "fast"
+    if given.level is not None and given.level != "fast":
+        options.level = whole_number("level", given.level, 0, 22)
+    if given.shards is not None:
+        options.shards = whole_number("shards", given.shards, 1, 99_999)
+    if given.shards_by == "round-robin":
+        options.set_round_robin()
+    if not isinstance(given.split, Mapping | None):
+        raise TypeError(f"split is a dict of parts by the names of the splits, not {given.split!r}")
+    for name, fraction in (given.split or {}).items():
+        options.add_split(unicode_text("the name of a split", name), float(fraction))
+    options.split_by = None if given.split_by is None else feature_name(given.split_by)
+    if given.max_bytes is not None:
+        options.max_bytes = whole_number("max_bytes", given.max_bytes, 1)
+    options.shuffle = bool(given.shuffle)
+    if given.tmp_dir is not None:
+        options.set_tmp_dir(path_of(given.tmp_dir))
+    elif given.filesystem is not None or "://" in target:
+        options.set_tmp_dir(tempfile.gettempdir())
+    quality = whole_number("quality", given.quality, 1, 100)
+    names = ("where", "sample", "limit", "select", "drop", "rename", "resize", "images")
+    selection = {name: getattr(given, name) for name in names}
+    set_selection(options, **selection, quality=quality)
+    if given.sample_count is not None:
+        options.sample_count = whole_number("sample_count", given.sample_count)
+    options.seed = whole_number("seed", given.seed)
+    options.threads = checked_threads(given.threads)
+    options.is_part = part_features.get() is not None
+    return options
 
 
 # Of a job that converts each file by itself, while it converts one: takes what is known of the

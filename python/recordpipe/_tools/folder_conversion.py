@@ -11,15 +11,23 @@ from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._tools.conversion import convert, part_features, set_selection
-from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
+from recordpipe._tools.conversion_reports import ConvertReport
+from recordpipe._tools.shard_jobs import Made, ShardJobReport, run_shard_job
 from recordpipe._tools.shards import Executor
-from recordpipe._tools.table_columns import TableSurvey, survey_files
-from recordpipe._tools.table_conversion import table_options, write_rows
+from recordpipe._tools.table_columns import Damage, TableSurvey, survey_files
+from recordpipe._tools.table_conversion import (
+    are_tables,
+    from_table_options,
+    is_direct,
+    table_options,
+    temporary_records,
+    write_rows,
+)
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import Paths, found_files, reading, whole_number
 from recordpipe.progress import Progress
-from recordpipe.tables import pyarrow_for
+from recordpipe.tables import checked_codec, pyarrow_for
 
 __all__ = ["convert_to_dir"]
 
@@ -50,6 +58,8 @@ def convert_to_dir(
     ``keep_going``, an input that failed has a line with an "error". A task that an executor runs
     twice makes the same bytes under the same name. Two jobs can't use a folder at a time
     (BusyError), except on other file systems, which have no locks: there, they do the work twice.
+
+    Of a Parquet or Arrow IPC file, "x.parquet", the output is x.tfrecord; see :func:`convert`.
 
     Args:
         sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
@@ -84,21 +94,33 @@ def convert_to_dir(
     if format not in (None, "parquet", "arrow"):
         raise ValueError(f'format is "parquet" or "arrow", not {format!r}')
     files = found_files(sources, recursive, filesystem)
-    compression = check = None
+    from_tables = are_tables(files.paths)
+    if not from_tables:
+        options = {"threads": 1, **options}
+    if unknown := options.keys() - (convert.__kwdefaults__ or {}).keys():
+        raise TypeError(f"convert() has no {min(unknown)}")
+    compression = check = skipped = None
+    ending = "" if format is None else f".{format}"
+    if from_tables or format is not None:
+        pyarrow_for("a Parquet or Arrow IPC file")  # before anything is read
     if format is None:
         compression = known_compression(options.pop("compression", None)) or None
-        how = options = {"threads": 1, **options, "compression": compression}
+        if from_tables:
+            options = from_table_options(options)
+            ending, compression = ".tfrecord", compression or "none"
+        how = options = {**options, "compression": compression}
         work = functools.partial(_convert_file, options, seed, filesystem)
-        check = functools.partial(_require_found, options)
+        if not from_tables or filesystem is None:  # else each has all columns that are named
+            check = functools.partial(_require_found, options)
+    elif from_tables:
+        raise ValueError("format is of tables that are made, and the sources are tables, too")
     else:
-        options = {"threads": 1, **options}
-        if unknown := options.keys() - (convert.__kwdefaults__ or {}).keys():
-            raise TypeError(f"convert() has no {min(unknown)}")
-        pyarrow_for("a Parquet or Arrow IPC file")  # before anything is read
         options = table_options(options)
-        survey = survey_files(
-            files, options, executor, "keep_going" if keep_going else "raise", filesystem
-        )
+        checked_codec(ending, options.get("compression"))
+        if "tmp_dir" in options and not is_direct(options):
+            with temporary_records("", "", options):
+                pass
+        survey, skipped = survey_files(files, options, executor, keep_going, filesystem)
         columns = {name: repr(feature) for name, feature in survey.columns.items()}
         how = {**options, "columns": [*columns.items()]}
         work = functools.partial(_write_table, survey, options, seed, filesystem)
@@ -110,7 +132,7 @@ def convert_to_dir(
         filesystem=filesystem,
         operation="convert " + json.dumps([seed, how], sort_keys=True, default=list),
         compression=compression,
-        table="" if format is None else f".{format}",
+        ending=ending,
         executor=executor,
         resume=resume,
         keep_going=keep_going,
@@ -118,6 +140,7 @@ def convert_to_dir(
         progress=progress,
         activity="convert",
         check=check,
+        skipped=skipped,
     )
 
 
@@ -130,7 +153,7 @@ def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -
 
 def _convert_file(
     options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
-) -> tuple[Counts, bytes]:
+) -> Made:
     if options["compression"] is None:
         name = re.sub(r"(?<=.)\.(gz|gzip|zlib|zst|zstd)$", "", name)
         how = reading(options.get("input_compression"), 2**30)
@@ -144,8 +167,7 @@ def _convert_file(
         )
     finally:
         part_features.reset(token)
-    damage = (report.regions_skipped, report.bytes_skipped, report.compressed_bytes_skipped)
-    return (report.records, *damage, report.records_skipped), b"".join(features)
+    return _made(report, _damage(report), b"".join(features))
 
 
 def _write_table(
@@ -156,13 +178,21 @@ def _write_table(
     source: str,
     target: str,
     name: str,
-) -> tuple[Counts, bytes]:
+) -> Made:
     if source in survey.failed:
         raise survey.failed[source]
     how = {**options, "filesystem": filesystem, "seed": _seed_of(seed, name)}
     report = write_rows([source], target, survey.columns, how)
-    damage = survey.damage.get(source, (0, 0, 0))
-    return (report.records, *damage, report.records_skipped), b""
+    known = survey.damage.get(source, (0, 0, 0))
+    return _made(report, known if is_direct(options) else _damage(report))
+
+
+def _damage(report: ConvertReport) -> Damage:
+    return report.regions_skipped, report.bytes_skipped, report.compressed_bytes_skipped
+
+
+def _made(report: ConvertReport, damage: Damage, found_out: bytes = b"") -> Made:
+    return Made((report.records, *damage, report.records_skipped), report.skipped, found_out)
 
 
 def _seed_of(seed: int, name: str) -> int:

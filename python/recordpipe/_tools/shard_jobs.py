@@ -6,11 +6,12 @@ import functools
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from recordpipe import _native as native
+from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
 from recordpipe.errors import BusyError, DataLossError, Error, error_of
 from recordpipe.filesystem import files_on
@@ -18,12 +19,21 @@ from recordpipe.inputs import FoundFiles, file_path_of
 from recordpipe.progress import Progress, reported, task_check
 from recordpipe.schema import counted
 
-__all__ = ["FailedShard", "ShardJobReport", "WrittenShard", "run_shard_job"]
+__all__ = ["FailedShard", "Made", "ShardJobReport", "WrittenShard", "run_shard_job"]
 
 _BUSY_SECONDS = 0.2
 
-# Records; damaged regions that were skipped, their bytes, and compressed bytes.
-Counts = tuple[int, int, int, int, int]
+
+class Made(NamedTuple):
+    """What is known of an output, beside its size.
+
+    ``counts``: records; damaged regions that were skipped, their bytes, and compressed bytes;
+    records that were skipped. ``skipped``: the regions. ``found_out``: for the end of the job.
+    """
+
+    counts: tuple[int, int, int, int, int]
+    skipped: tuple[SkippedRegion, ...] = ()
+    found_out: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class WrittenShard:
         crc32c: of all its bytes, as eight hexadecimal digits.
         was_there: an earlier run has made it (``resume=True``).
         regions_skipped: the number of damaged regions of the input that were skipped.
+        skipped: the first 10,000 of these regions; none if ``was_there``.
         bytes_skipped: their size, in the (decompressed) content.
         compressed_bytes_skipped: as of :class:`ConvertReport`.
         records_skipped: how many records ``resize`` has left out, whose image can't be decoded.
@@ -53,6 +64,7 @@ class WrittenShard:
     bytes_skipped: int = 0
     compressed_bytes_skipped: int = 0
     records_skipped: int = 0
+    skipped: tuple[SkippedRegion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,7 @@ class ShardJobReport:
 
 
 def run_shard_job(
-    work: Callable[[str, str, str], tuple[Counts, bytes]],
+    work: Callable[[str, str, str], Made],
     files: FoundFiles,
     folder: str | os.PathLike[str],
     *,
@@ -152,20 +164,21 @@ def run_shard_job(
     progress: Progress,
     activity: str,
     check: Callable[[list[bytes], bool], None] | None = None,
-    table: str = "",
+    ending: str = "",
+    skipped: Mapping[str, tuple[SkippedRegion, ...]] | None = None,
 ) -> ShardJobReport:
-    """Calls work(input, output, name) for each file: it returns what it wrote and skipped, and what
-    it found out. ``check``, which may raise an exception, gets the latter of the files that were
-    made, and whether these are all.
+    """Calls work(input, output, name) for each file. ``check``, which may raise an exception, gets
+    what was found out of the files that were made, and whether these are all.
 
     ``name`` is that of the output in the folder. ``compression``: None is that of each input.
-    ``table``: the ending of outputs that are tables.
+    ``ending``: of outputs of another format than the inputs. ``skipped``: what is known of inputs
+    beside what work() returns.
     ``operation`` is all that determines an output, except for its input. A task may run twice, and
     at a time: it makes the same output under the same name.
     """
     target = _folder_of(folder, filesystem)
     sizes = dict(zip(files.paths, files.sizes, strict=True))
-    names = native.shard_names(files.paths, compression, files.folders, table)
+    names = native.shard_names(files.paths, compression, files.folders, ending)
     outputs = dict(zip(files.paths, names, strict=True))
     if no_clobber:
         native.require_absent(files_on(filesystem), [os.path.join(target, name) for name in names])
@@ -182,12 +195,13 @@ def run_shard_job(
         if failed and not keep_going:
             raise failed[0].error
         task = functools.partial(
-            _make, work, compression, table, files.folders, target, job.hash, filesystem
+            _make, work, compression, ending, files.folders, target, job.hash, filesystem
         )
         with reported(progress, activity) as report:
             total = sum(sizes[path] for path in missing)
             done = 0
             found_out: list[bytes] = []
+            regions = dict(skipped or {})
             on_error: OnError = "keep_going" if keep_going else "raise"
             for shard in map_files(task, missing, executor=executor, on_error=on_error):
                 if shard.error is not None:
@@ -196,9 +210,11 @@ def run_shard_job(
                         files_on(filesystem), job.hash, shard.path, outputs[shard.path], shard.error
                     )
                 elif shard.value is not None:
-                    lines[shard.path], known = shard.value
-                    if known:
-                        found_out.append(known)
+                    lines[shard.path], made = shard.value
+                    if made.found_out:
+                        found_out.append(made.found_out)
+                    if made.skipped:
+                        regions[shard.path] = made.skipped
                 done += sizes[shard.path]
                 if report:
                     report(done, total)
@@ -211,13 +227,13 @@ def run_shard_job(
     places = {path: place for place, path in enumerate(files.paths)}
     failed.sort(key=lambda shard: places[shard.input])
     without = {shard.input for shard in failed}
-    made = (
-        _written(target, path, lines[path], path in were_there)
+    shards = (
+        _written(target, path, lines[path], None if path in were_there else regions.get(path, ()))
         for path in files.paths
         if path not in without
     )
     manifest = os.path.join(target, "manifest.jsonl")
-    return ShardJobReport(target, tuple(made), tuple(failed), manifest)
+    return ShardJobReport(target, tuple(shards), tuple(failed), manifest)
 
 
 def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
@@ -228,23 +244,23 @@ def _folder_of(folder: str | os.PathLike[str], filesystem: Any) -> str:
 
 
 def _make(
-    work: Callable[[str, str, str], tuple[Counts, bytes]],
+    work: Callable[[str, str, str], Made],
     compression: str | None,
-    table: str,
+    ending: str,
     folders: Sequence[str],
     folder: str,
     job: str,
     filesystem: Any,
     path: str,
-) -> tuple[str, bytes]:
+) -> tuple[str, Made]:
     files = files_on(filesystem)
-    (name,) = native.shard_names([path], compression, folders, table)
+    (name,) = native.shard_names([path], compression, folders, ending)
     check = task_check()
     while True:
         line = native.begin_shard(files, job, path, name)
         try:
-            counts, found_out = work(path, os.path.join(folder, name), name)
-            return native.end_shard(files, folder, line, counts), found_out
+            made = work(path, os.path.join(folder, name), name)
+            return native.end_shard(files, folder, line, made.counts), made
         except BusyError:
             # The task runs twice, and another worker is making the same output. Its lock ends with
             # its process.
@@ -269,7 +285,10 @@ def _failed_before(path: str, line: str) -> Exception | None:
     return error_of("corrupted", reason, path=path)
 
 
-def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard:
+def _written(
+    folder: str, path: str, line: str, skipped: tuple[SkippedRegion, ...] | None
+) -> WrittenShard:
+    """``skipped``: None if an earlier run has made it."""
     found = json.loads(line)
     return WrittenShard(
         path,
@@ -277,9 +296,10 @@ def _written(folder: str, path: str, line: str, was_there: bool) -> WrittenShard
         found["records"],
         found["bytes"],
         found["crc32c"],
-        was_there,
+        skipped is None,
         found.get("regions_skipped", 0),
         found.get("bytes_skipped", 0),
         found.get("compressed_bytes_skipped", 0),
         found.get("records_skipped", 0),
+        skipped or (),
     )

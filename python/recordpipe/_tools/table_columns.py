@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from recordpipe import _native as native
 from recordpipe._plan.found_features import chosen_features
+from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
-from recordpipe.errors import error_of
+from recordpipe.errors import UnsupportedError, error_of
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
-from recordpipe.schema import Schema, schema_part
+from recordpipe.schema import Schema, SchemaMerge, SchemaPart, schema_part
 
-__all__ = ["Damage", "TableSurvey", "columns_of", "damage_of", "survey_files", "without_mask"]
+__all__ = ["Damage", "TableSurvey", "columns_of", "refused_file", "survey_files", "without_mask"]
 
 # Regions that were skipped, their bytes, and compressed bytes.
 Damage = tuple[int, int, int]
 
 
-def damage_of(found: Schema) -> Damage:
-    return found.regions_skipped, found.bytes_skipped, found.compressed_bytes_skipped
-
-
 @dataclass
 class TableSurvey:
-    """The columns of all files of a job, and which files are damaged, or can't be read."""
+    """The columns of all files of a job, and which files are damaged, or have no place in it."""
 
     columns: dict[str, Feature] = field(default_factory=dict)
     damage: dict[str, Damage] = field(default_factory=dict)
@@ -38,10 +34,54 @@ def survey_files(
     files: FoundFiles,
     options: Mapping[str, Any],
     executor: Executor | None,
-    on_error: OnError,
+    keep_going: bool,
     filesystem: Any,
-) -> TableSurvey:
-    """Looks into all files, so that the tables of all have the same columns."""
+) -> tuple[TableSurvey, dict[str, tuple[SkippedRegion, ...]]]:
+    """Looks into all files, so that the tables of all have the same columns.
+
+    Also returns the regions that were skipped, which tasks don't need.
+    """
+    survey = TableSurvey()
+    skipped: dict[str, tuple[SkippedRegion, ...]] = {}
+    merge = SchemaMerge(options.get("where"))
+    types = _FirstTypes(options)
+    look = _look(options, options.get("threads") or 1, filesystem)
+    on_error: OnError = "keep_going" if keep_going else "raise"
+    for shard in map_files(look, files.paths, executor=executor, on_error=on_error):
+        error = shard.error
+        if shard.value is not None:
+            found = _schema_of(shard.value)
+            error = types.refusal(found, shard.path)
+            if found.regions_skipped:
+                damage = found.regions_skipped, found.bytes_skipped, found.compressed_bytes_skipped
+                survey.damage[shard.path], skipped[shard.path] = damage, found.skipped
+        if error is None:
+            merge.add(shard.value)  # type: ignore[arg-type]  # without errors there is a value
+        elif keep_going:
+            survey.failed[shard.path] = error
+        else:
+            raise error
+    if len(survey.failed) < len(files.paths):
+        survey.columns = columns_of(merge.schema(), options, files.paths)
+    return survey, skipped
+
+
+def refused_file(
+    paths: Sequence[str], options: Mapping[str, Any], threads: int, filesystem: Any
+) -> Exception | None:
+    """Why the first of the files that has no place in a table with those before it is refused."""
+    left = options.get("limit")
+    types = _FirstTypes(options)
+    for path in paths:
+        found = _schema_of(_look({**options, "limit": left}, threads, filesystem)(path))
+        if error := types.refusal(found, path):
+            return error
+        if left is not None:
+            left -= found.records
+    return None
+
+
+def _look(options: Mapping[str, Any], threads: int, filesystem: Any) -> Callable[[str], SchemaPart]:
     how = reading(
         options.get("input_compression"),
         options.get("max_record_size", 2**30),
@@ -49,48 +89,82 @@ def survey_files(
         options.get("kind"),
         options.get("on_damage", "raise"),
     )
-    where = options.get("where")
-    look = functools.partial(schema_part, how, where, options.get("threads") or 1, filesystem)
-    survey = TableSurvey()
-    parts = []
-    for shard in map_files(look, files.paths, executor=executor, on_error=on_error):
-        if shard.error is not None:
-            survey.failed[shard.path] = shard.error
-        elif shard.value is not None:
-            parts.append(shard.value)
-            damage = damage_of(_merged([shard.value], None))
-            if damage[0]:
-                survey.damage[shard.path] = damage
-    if parts:
-        survey.columns = columns_of(_merged(parts, where), options, files.paths[0])
-    return survey
+    # With `sample`, more records are read.
+    limit = None if "sample" in options else options.get("limit")
+    return functools.partial(schema_part, how, options.get("where"), limit, threads, filesystem)
 
 
-def _merged(parts: Sequence[bytes], where: str | None) -> Schema:
-    merge = native.SchemaMerge(where)
-    for part in parts:
-        merge.add(part)
-    return Schema._of(merge.finish())
+def _schema_of(part: SchemaPart) -> Schema:
+    merge = SchemaMerge()
+    merge.add(part)
+    return merge.schema()
 
 
-def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str, Feature]:
+class _FirstTypes:
+    """The types that features have in the files so far, and which file has each."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._types: dict[str, tuple[str, str]] = {}
+
+    def refusal(self, found: Schema, path: str) -> Exception | None:
+        """Why the records of one more file have no place in a table with those before."""
+        try:
+            _require_rows(found, self._options, path)
+        except UnsupportedError as error:
+            return error
+        kinds = {
+            name: one.kind
+            for name, one in found.fields.items()
+            if one.kind != "none" and _is_column(name, self._options)
+        }
+        for name, kind in kinds.items():
+            first, other = self._types.get(name, (kind, path))
+            if first != kind:
+                reason = f"feature {name!r} is {kind} here, and {first} in {other}"
+                return _refused(path, f"{reason}: no column holds both", _OTHERS)
+        self._types = {name: (kind, path) for name, kind in kinds.items()} | self._types
+        return None
+
+
+_EXAMPLES = "the rows of a table are Examples"
+_OTHERS = "leave it out, or select others"
+
+
+def _is_column(name: str, options: Mapping[str, Any]) -> bool:
+    wanted = options.get("select")
+    return name not in options.get("drop", []) and (wanted is None or name in wanted)
+
+
+def _require_rows(found: Schema, options: Mapping[str, Any], path: str | None) -> None:
+    """Refuses records that are no rows, or of which a feature is no column."""
+    try:
+        found.features()
+    except UnsupportedError as error:
+        hint = "if they are Examples, give their kind" if found.undecided else _EXAMPLES
+        raise _refused(path, error.reason, hint) from None
+    if found.kind in ("SequenceExample", "ExampleListWithContext"):
+        hint = "JSON lines (tfrecord export) keep all of them; in Python, parse them"
+        raise _refused(path, f"{found.kind}s, of which no row is made", hint)
+    for feature, one in found.fields.items():
+        if one.kind == "mixed" and _is_column(feature, options):
+            reason = f"feature {feature!r} has values of several types, of which no column is made"
+            raise _refused(path, reason, _OTHERS)
+
+
+def columns_of(
+    found: Schema, options: Mapping[str, Any], paths: Sequence[str]
+) -> dict[str, Feature]:
     """The features of the columns, by the names in the records; ``options``: of convert()."""
+    name = paths[0] if len(paths) == 1 else None  # of what is about all of them
+    _require_rows(found, options, name)
     features = found.features(for_table=True)
     if options.get("text") == "never":
         text = [name for name, one in found.fields.items() if one.text]
         features |= {name: replace(features[name], dtype="bytes") for name in text}
-    if found.kind in ("SequenceExample", "ExampleListWithContext"):
-        raise _refused(name, f"{found.kind}s: parse them, and call write_table()")
     if found.records == 0:  # of which any feature may be named
         return {}
     wanted, dropped = options.get("select"), options.get("drop", [])
-    for feature, one in found.fields.items():
-        if one.kind == "mixed" and feature not in dropped and feature in (wanted or found.fields):
-            raise _refused(
-                name,
-                f"feature {feature!r} has values of several types, of which no column is made: "
-                f"drop it (drop=[{feature!r}])",
-            )
     if found.left_out and not wanted:
         raise _refused(name, "more features than a schema holds: select those of the columns")
     named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
@@ -109,7 +183,9 @@ def columns_of(found: Schema, options: Mapping[str, Any], name: str) -> dict[str
     return kept
 
 
-def _require_columns(features: Mapping[str, Feature], rename: Mapping[str, str], path: str) -> None:
+def _require_columns(
+    features: Mapping[str, Feature], rename: Mapping[str, str], path: str | None
+) -> None:
     """Refuses features that get one name, if a column can't hold both."""
     columns: dict[str, str] = {}
     for name in features:
@@ -128,5 +204,5 @@ def without_mask(feature: Feature) -> Feature:
     return replace(feature, optional=False) if isinstance(feature, FixedLenFeature) else feature
 
 
-def _refused(path: str, reason: str) -> Exception:
-    return error_of("unsupported", reason, path=path)
+def _refused(path: str | None, reason: str, hint: str = "") -> Exception:
+    return error_of("unsupported", reason, hint, path)

@@ -10,9 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe._tools.conversion import convert, part_features, renamed, selected
+from recordpipe._tools.conversion import (
+    conversion_options,
+    convert,
+    part_features,
+    renamed,
+    selected,
+)
 from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
-from recordpipe._tools.table_columns import columns_of, damage_of, without_mask
+from recordpipe._tools.table_columns import columns_of, refused_file, without_mask
 from recordpipe.errors import UnsupportedError, error_of
 from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
@@ -23,22 +29,31 @@ from recordpipe.inputs import (
     file_path_of,
     found_files,
     limit_of,
-    whole_number,
+    path_of,
 )
 from recordpipe.progress import ProgressFunction, reported
 from recordpipe.schema import schema
 from recordpipe.sources import tfrecords
 from recordpipe.table_files import file_size
 from recordpipe.tables import (
+    checked_codec,
     is_table,
     pyarrow_for,
     table_batches,
     write_empty_table,
     write_table,
 )
-from recordpipe.writer import Writer, shard_paths
+from recordpipe.writer import Writer
 
-__all__ = ["convert_tables", "table_options", "write_rows"]
+__all__ = [
+    "are_tables",
+    "convert_tables",
+    "from_table_options",
+    "is_direct",
+    "table_options",
+    "temporary_records",
+    "write_rows",
+]
 
 # The options of convert() that need no temporary TFRecords on the way.
 _ALWAYS = {"filesystem", "images", "no_clobber", "progress", "quality", "seed", "tmp_dir"}
@@ -46,6 +61,7 @@ _TO_DIRECTLY = _ALWAYS | {
     *("check_crc", "compression", "drop", "input_compression", "limit", "on_damage"),
     *("recursive", "select", "text", "threads"),
 }
+_NAMING = {"drop", "rename", "select"}
 _FROM_DIRECTLY = _ALWAYS | {"compression", "drop", "level", "limit", "rename", "select"}
 # Those that tables don't have.
 _NOT_TO = {"dry_run", "level", "max_bytes", "shards", "shards_by", "split", "split_by"}
@@ -53,6 +69,10 @@ _NOT_FROM = {
     *("check_crc", "dry_run", "input_compression", "kind", "max_record_size", "on_damage"),
     *("recursive", "text"),
 }
+_WITH_BITS = (
+    "give the column another type first; in Python, write_tfrecords(path, table, uint64_bits=True) "
+    "keeps its bits"
+)
 # Those that schema() has, too.
 _SURVEYED = ("check_crc", "input_compression", "kind", "max_record_size", "on_damage", "where")
 
@@ -65,18 +85,24 @@ def convert_tables(
     path = file_path_of(target, filesystem)
     found = found_files(sources, arguments["recursive"], filesystem)
     pyarrow_for("a Parquet or Arrow IPC file", path)  # before anything is read
-    tables = [name for name in found.paths if is_table(name)]
-    if tables and len(tables) < len(found.paths):
-        other = next(name for name in found.paths if not is_table(name))
-        raise _refused(other, f"tables and other files are given, such as {tables[0]}")
+    tables = are_tables(found.paths)
     if tables and is_table(path):
         raise _refused(path, "the sources are tables, too: convert those with pyarrow")
     make = _from_tables if tables else _to_table
-    options = _given(arguments) if tables else table_options(arguments)
-    if tables:
-        _require(options, _NOT_FROM, "from a table")
+    options = (from_table_options if tables else table_options)(arguments)
+    if not tables:
+        checked_codec(path, options.get("compression"))
     with reported(arguments["progress"], "convert") as progress:
         return make(found, path, options, progress)
+
+
+def are_tables(paths: list[str]) -> bool:
+    """Whether all files are tables; refuses tables among others."""
+    tables = [name for name in paths if is_table(name)]
+    if tables and len(tables) < len(paths):
+        other = next(name for name in paths if not is_table(name))
+        raise _refused(other, f"tables and other files are given, such as {tables[0]}")
+    return bool(tables)
 
 
 def table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,6 +111,13 @@ def table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("text", "auto") not in ("auto", "never"):
         raise ValueError(f'text is "auto" or "never", not {options["text"]!r}')
     _require(options, _NOT_TO, "to a table")
+    return options
+
+
+def from_table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The same from a table."""
+    options = _given(arguments)
+    _require(options, _NOT_FROM, "from a table")
     return options
 
 
@@ -121,31 +154,43 @@ def _refused(path: str, reason: str, hint: str = "") -> Exception:
 
 
 @contextlib.contextmanager
-def _temporary_records(path: str, name: str, options: Mapping[str, Any]) -> Iterator[str]:
+def temporary_records(path: str, name: str, options: Mapping[str, Any]) -> Iterator[str]:
     """The path of a file for records on the way to ``path``."""
-    folder = options.get("tmp_dir")
-    if folder is None and "://" not in path:
-        folder = os.path.dirname(path) or "."
-    with tempfile.TemporaryDirectory(prefix=".recordpipe-", dir=folder) as made:
-        yield os.path.join(made, name)
+    given = options.get("tmp_dir")
+    if given is not None:
+        folder = path_of(given)
+    else:
+        folder = tempfile.gettempdir() if "://" in path else os.path.dirname(path) or "."
+    with contextlib.ExitStack() as stack:
+        try:
+            made = tempfile.TemporaryDirectory(prefix=".recordpipe-", dir=folder)
+        except OSError as error:
+            reason = f"temporary files can't be made in it: {error.strerror}"
+            hint = "name another folder: --tmp-dir (in Python, tmp_dir=)" if given else ""
+            kind = "not_found" if isinstance(error, FileNotFoundError) else "io"
+            raise error_of(kind, reason, hint, folder) from None
+        yield os.path.join(stack.enter_context(made), name)
 
 
 def _from_tables(
     tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
 ) -> ConvertReport:
-    shards = options.get("shards")
-    outputs = [path]
-    if shards is not None:
-        outputs = shard_paths(path, whole_number("shards", shards, 1, 99_999))
-    native.require_no_input(files_on(options.get("filesystem")), tables.paths, outputs)
+    files = files_on(options.get("filesystem"))
+    made = conversion_options(path, {**(convert.__kwdefaults__ or {}), **options})
+    outputs = native.replaced_files(files, path, made)
+    native.require_no_input(files, tables.paths, outputs)
+    if options.get("no_clobber"):
+        native.require_absent(files, outputs)
     others = options.keys() - _FROM_DIRECTLY
-    if not others:
+    # Which columns the files of a job lack is found out of their records.
+    is_part = part_features.get() is not None and not options.keys().isdisjoint(_NAMING)
+    if not others and ("filesystem" in options or not is_part):
         return _read_tables(tables, path, options, progress)
     if "filesystem" in options:
         _require(options, others, "from a table on a filesystem")
     # Records are drawn for the parts of split= by the name of their file.
     name = os.path.splitext(os.path.basename(tables.paths[0]))[0]
-    with _temporary_records(path, name, options) as records:
+    with temporary_records(path, name, options) as records:
         _read_tables(tables, records, {}, progress)
         return convert(records, path, **{**options, "progress": False})
 
@@ -181,7 +226,8 @@ def _read_tables(
                 try:
                     writer._write_rows(rows, first)
                 except UnsupportedError as error:
-                    raise _refused(name, error.reason, error.hint) from None
+                    hint = _WITH_BITS if "uint64_bits" in error.hint else error.hint
+                    raise _refused(name, error.reason, hint) from None
                 first += rows.num_rows
                 if left == 0:
                     break
@@ -215,25 +261,39 @@ def _to_table(
     filesystem = options.get("filesystem")
     if options.get("no_clobber"):
         native.require_absent(files_on(filesystem), [path])
+    if not is_direct(options):
+        with temporary_records(path, "", options):  # before anything is read
+            pass
     surveyed = {name: options[name] for name in _SURVEYED if name in options}
     if "sample" not in options:  # of which more records are read
         surveyed["limit"] = options.get("limit")
+    threads = options.get("threads", 0)
     found = schema(
-        sources.paths,
-        filesystem=filesystem,
-        threads=options.get("threads", 0),
-        progress=first_half,
-        **surveyed,
+        sources.paths, filesystem=filesystem, threads=threads, progress=first_half, **surveyed
     )
-    report = write_rows(sources.paths, path, columns_of(found, options, sources.paths[0]), options)
+    try:
+        columns = columns_of(found, options, sources.paths)
+    except UnsupportedError as error:
+        if len(sources.paths) == 1:
+            raise
+        raise refused_file(sources.paths, options, threads, filesystem) or error from None
+    report = write_rows(sources.paths, path, columns, options)
     if progress is not None:
         progress(2 * sum(sources.sizes), 2 * sum(sources.sizes))
-    if options.keys() - _TO_DIRECTLY:  # it was counted on the way
+    if not is_direct(options):  # it was counted on the way
         return report
-    regions, size, lost = damage_of(found)
     return replace(
-        report, regions_skipped=regions, bytes_skipped=size, compressed_bytes_skipped=lost
+        report,
+        regions_skipped=found.regions_skipped,
+        bytes_skipped=found.bytes_skipped,
+        compressed_bytes_skipped=found.compressed_bytes_skipped,
+        skipped=found.skipped,
     )
+
+
+def is_direct(options: Mapping[str, Any]) -> bool:
+    """Whether no temporary TFRecords are needed on the way to a table."""
+    return not options.keys() - _TO_DIRECTLY
 
 
 def write_rows(
@@ -252,7 +312,7 @@ def write_rows(
             if filesystem is not None:
                 _require(options, others, "to a table on a filesystem")
             dataset._native.require_not_read(files_on(filesystem), [path])
-            records = stack.enter_context(_temporary_records(path, "records", options))
+            records = stack.enter_context(temporary_records(path, "records", options))
             report = _copied(sources, records, options)
             dataset = tfrecords(records)
             new_names = options.get("rename", {})

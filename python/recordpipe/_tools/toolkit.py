@@ -8,8 +8,9 @@ import os
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.reports import FileIndex, FileReport, Info, SalvageReport, VerifyReport
-from recordpipe._tools.shard_jobs import Counts, ShardJobReport, run_shard_job
+from recordpipe._tools.shard_jobs import Made, ShardJobReport, run_shard_job
 from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
@@ -335,7 +336,7 @@ def _salvage_file(
     source: str,
     target: str,
     _: str,
-) -> tuple[Counts, bytes]:
+) -> Made:
     files = files_on(filesystem)
     compression = native.compression_of_shard(files, source, compression, how)
     found, records = native.salvage(
@@ -343,4 +344,6 @@ def _salvage_file(
     )
     report = FileReport._of(found[0])
     lost = report.bytes_lost or 0
-    return (records, report.damaged_regions, lost, report.compressed_bytes_lost, 0), b""
+    counts = (records, report.damaged_regions, lost, report.compressed_bytes_lost, 0)
+    regions = ((source, each.begin, each.end, each.reason, each.hint) for each in report.regions)
+    return Made(counts, tuple(SkippedRegion(*region) for region in regions))

@@ -96,13 +96,38 @@ class Features(TableFilesTest):
         mixed = self.folder / "mixed.tfrecord"
         rp.write_tfrecords(mixed, [{"id": 1, "x": 1}, {"id": 2, "x": b"two"}])
         path = self.folder / "mixed.parquet"
-        with self.assertRaisesRegex(
-            rp.UnsupportedError, r"'x' has values of several types.*drop=\["
-        ):
-            rp.convert(mixed, path)
+        words = "mixed.tfrecord: feature 'x' has values of several types, .*leave it out, or select"
+        for sources in mixed, [self.source, mixed]:
+            with self.assertRaisesRegex(rp.UnsupportedError, words):
+                rp.convert(sources, path)
         for options in ({"drop": ["x"]}, {"select": ["id"]}):
             rp.convert(mixed, path, **options)
             self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1}, {"id": 2}])
+
+    def test_the_file_at_fault_is_named(self):
+        numbers, text = self.folder / "numbers.tfrecord", self.folder / "text.tfrecord"
+        rp.write_tfrecords(numbers, [{"x": 1}] * 4)
+        rp.write_tfrecords(text, [{"x": b"two", "y": 1}])
+        events = self.folder / "events"
+        rp.write_tfrecords(events, [b"\x09" + bytes(8) + b"\x1a\x07brain.E"])
+        path = self.folder / "x.parquet"
+        for at_fault, words in (
+            (text, "feature 'x' is bytes here, and int64 in .*numbers.tfrecord: no column holds"),
+            (events, "records without features"),
+        ):
+            sources = [numbers, numbers, at_fault]
+            for convert in (
+                lambda sources, **options: rp.convert(sources, path, **options),
+                lambda sources, **options: rp.convert_to_dir(
+                    sources[1:], self.folder / "out", format="parquet", **options
+                ),
+            ):
+                with self.assertRaisesRegex(rp.UnsupportedError, words) as caught:
+                    convert(sources)
+                self.assertEqual(caught.exception.path, str(at_fault))
+            self.assertEqual(rp.convert(sources, path, limit=8).records, 8)
+        rp.convert([numbers, text], path, drop="x")
+        self.assertEqual(pq.read_table(path)["y"].to_pylist(), [None] * 4 + [1])
 
     def test_a_feature_with_the_name_of_a_mask(self):
         rp.write_tfrecords(self.source, [{"a": 1, "a_mask": 7}, {"a_mask": 9}])

@@ -66,9 +66,17 @@ class TableCommand(FilesTest):
         said = self.run_it("export", "rows.tfrecord", "-o", "x.parquet", status=2)
         self.assertRegex(said, "^tfrecord export: .*rows.tfrecord: .*CRC.*--skip-corrupt skips")
         said = self.run_it("export", "rows.tfrecord", "-o", "x.parquet", "--skip-corrupt")
-        self.assertRegex(
-            said, "export: skipped 1 damaged region.*\nwrote 999 records to x.parquet\n$"
+        region = r"tfrecord export: rows.tfrecord: skipped \[\d+, \d+\), \d+ bytes: data CRC.*\n"
+        total = r"tfrecord export: skipped 1 damaged region of \d+ bytes"
+        self.assertRegex(said, f"^{region}{total}\nwrote 999 records to x.parquet\n$")
+        said = self.run_it(
+            *("export", "rows.tfrecord", "--to", "parquet", "--to-dir", "out", "--skip-corrupt")
         )
+        self.assertRegex(said, f"^{region}{total} in all\nwrote 999 records, .* in out\n$")
+        said = self.run_it(
+            *("export", "rows.tfrecord", "--to", "parquet", "--to-dir", "out"), status=2
+        )
+        self.assertRegex(said, "^tfrecord export: .*rows.tfrecord: .*CRC.*--skip-corrupt skips")
         said = self.run_it(
             *("export", "rows.tfrecord", "-o", "x.parquet", "--skip-corrupt", "--limit", "999")
         )
@@ -84,6 +92,50 @@ class TableCommand(FilesTest):
         self.assertRegex(said, "to 2 files in out; 1 there already\n$")
         self.assertEqual(pq.read_table(self.folder / "out/more.parquet").num_rows, 1000)
         self.run_it("verify", "--manifest", "out/manifest.jsonl")
+
+    def test_keep_going(self):
+        rp.write_tfrecords(self.folder / "text.tfrecord", [{"id": b"text"}])
+        (self.folder / "no.tfrecord").write_bytes(b"no records" * 100)
+        files = ["rows.tfrecord", "text.tfrecord", "no.tfrecord", "missing"]
+        said = self.run_it(
+            *("export", *files, "--to", "arrow", "--to-dir", "out", "--keep-going"), status=2
+        )
+        words = "text.tfrecord: feature 'id' is bytes here, and int64 in rows.tfrecord: no column"
+        self.assertRegex(said, f"tfrecord export: {words} holds both \\(leave it out, or select")
+        self.assertRegex(said, "tfrecord export: no.tfrecord: .*probably not a TFRecord file")
+        self.assertRegex(said, "tfrecord export: missing: no such file")
+        self.assertRegex(said, "wrote 1,000 records, .*, to 1 file in out; 3 failed\n")
+        said = self.run_it("export", *files[:2], "-o", "x.parquet", status=2)
+        self.assertRegex(said, f"^tfrecord export: {words}")
+
+    def test_tables_to_a_folder(self):
+        self.run_it("export", "rows.tfrecord", "-o", "a.parquet")
+        self.run_it("export", "rows.tfrecord", "-o", "b.arrow")
+        said = self.run_it("create", "a.parquet", "--to-dir", "out", "--compression", "gzip")
+        self.assertRegex(said, "^wrote 1,000 records, .*, to 1 file in out\n$")
+        back = rp.tfrecords(self.folder / "out/a.tfrecord.gz")
+        self.assertEqual(list(back), list(rp.tfrecords(self.source)))
+        said = self.run_it(
+            *("create", "a.parquet", "--to-dir", "out", "--compression", "gzip", "--resume")
+        )
+        self.assertRegex(said, "to 1 file in out; 1 there already\n$")
+
+    def test_temporary_folders_that_are_missing(self):
+        command = ["export", "rows.tfrecord", "-o", "x.parquet", "--where", "id > 1"]
+        said = self.run_it(*command, "--tmp-dir", "none", status=2)
+        self.assertRegex(said, "^tfrecord export: none: temporary files can't be made .*--tmp-dir")
+
+    def test_what_a_folder_leaves_out_is_said_once(self):
+        for name in "empty", "full":
+            (self.folder / "in" / name).mkdir(parents=True)
+        for name in ("x.tfrecord", "other.bin", "left.bin"):
+            shutil.copy(self.source, self.folder / "in/full" / name)
+        said = self.run_it(
+            *("export", "in/*/", "in/empty/../full/other.bin", "--recursive"),
+            *("--to", "arrow", "--to-dir", "out"),
+        )
+        words = "tfrecord: left out 1 file of a folder, in/full/left.bin: "
+        self.assertRegex(said, f"^{words}.*\nwrote 2,000 records.*\n$")
 
     def test_files_of_a_folder_and_others_below_it(self):
         (self.folder / "in").mkdir()

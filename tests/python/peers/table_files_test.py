@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 from peers import require
@@ -33,6 +34,15 @@ class Damage(TableFilesTest):
             self.assertEqual((report.records, report.regions_skipped), (2999, 1))
             self.assertGreater(report.bytes_skipped, 0)
             self.assert_rows(pq.read_table(table), self.rows[:2999])
+            expected = rp.convert(self.source, self.folder / "x", on_damage=on_damage).skipped
+            self.assertEqual(expected[0].path, str(self.source))
+            self.assertEqual(report.skipped, expected)
+            report = rp.convert(self.source, table, on_damage=on_damage, where="id >= 0")
+            self.assertEqual(report.skipped, expected)
+            with ThreadPoolExecutor(2) as threads:
+                for executor in None, threads:
+                    found = rp.schema(self.source, on_damage=on_damage, executor=executor)
+                    self.assertEqual(found.skipped, expected)
 
     def test_behind_the_limit_is_not_read(self):
         damage(self.source)
@@ -67,13 +77,16 @@ class Replacing(TableFilesTest):
         table = self.folder / "rows.parquet"
         rp.convert(self.source, table)
         before = table.read_bytes()
-        for name in "link.tfrecord", "out-00001-of-00002.tfrecord":
+        names = ("link.tfrecord", "out-00001-of-00002", "most-00000-of-00009", "set-val.tfrecord")
+        for name in names:
             (self.folder / name).symlink_to(table)
         for target, options in (
             ("link.tfrecord", {}),
             ("link.tfrecord", {"limit": 1}),
             ("link.tfrecord", {"where": "id == 1"}),
-            ("out.tfrecord", {"shards": 2}),
+            ("out", {"shards": 2}),
+            ("most", {"max_bytes": 10_000}),
+            ("set.tfrecord", {"split": {"train": 0.5, "val": 0.5}}),
         ):
             with (
                 self.subTest(target, **options),
@@ -90,6 +103,53 @@ class Replacing(TableFilesTest):
 
 
 class Converting(TableFilesTest):
+    def test_arguments_that_cannot_be(self):
+        """Nothing is read before."""
+        self.source.write_bytes(b"no records" * 100)
+        table = self.folder / "t.parquet"
+        for name, codecs in (
+            ("x.parquet", '"snappy", "zstd", "gzip", "lz4", "brotli", "none"'),
+            ("x.arrow", '"zstd", "lz4", "none"'),
+        ):
+            words = f"compression of .* is one of {codecs}, not 'zlib'"
+            for write in (
+                lambda name: rp.convert(self.source, self.folder / name, compression="zlib"),
+                lambda name: rp.convert_to_dir(
+                    self.source, self.folder / "out", format=name[2:], compression="zlib"
+                ),
+                lambda name: rp.write_table(
+                    self.folder / name, rp.tfrecords(self.source).parse({}), compression="zlib"
+                ),
+            ):
+                with self.subTest(name), self.assertRaisesRegex(ValueError, words):
+                    write(name)
+        pq.write_table(pa.table({"id": [1]}), self.folder / "t.parquet")
+        no_folder = self.folder / "none"
+        for tmp_dir, kind in (no_folder, rp.NotFoundError), (self.source, rp.FileSystemError):
+            how = {"where": "id == 1", "tmp_dir": tmp_dir}
+            words = "temporary files can't be made in it: N.*--tmp-dir"
+            for write in (
+                lambda how: rp.convert(self.source, self.folder / "x.parquet", **how),
+                lambda how: rp.convert_to_dir(self.source, no_folder, format="arrow", **how),
+                lambda how: rp.convert(table, self.folder / "x", **how),
+            ):
+                with self.assertRaisesRegex(kind, words) as caught:
+                    write(how)
+                self.assertEqual(caught.exception.path, str(tmp_dir))
+        with self.assertRaisesRegex(ValueError, "compression is .*not 'snappy'"):
+            rp.convert(table, self.folder / "x", compression="snappy", where="id == 1")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["rows.tfrecord", "t.parquet"])
+
+    def test_large_integers(self):
+        path = self.folder / "large.parquet"
+        pq.write_table(pa.table({"n": pa.array([1, 2**63], pa.uint64())}), path)
+        words = (
+            r"large.parquet: column 'n', row 1: 9223372036854775808 is above 2\^63 - 1, .* "
+            r"\(give the column another type first; in Python, write_tfrecords\("
+        )
+        with self.assertRaisesRegex(rp.UnsupportedError, words):
+            rp.convert(path, self.folder / "large")
+
     def test_a_number_that_no_float_can_hold_is_an_error_with_its_row(self):
         path = self.folder / "wide.parquet"
         pq.write_table(pa.table({"x": [0.5] * 5 + [1e39]}), path, row_group_size=2)

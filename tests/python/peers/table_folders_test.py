@@ -5,7 +5,7 @@
 import os
 import shutil
 import unittest
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 from peers import require
 
@@ -71,6 +71,88 @@ class EachFile(TableFilesTest):
         report = self.convert(on_damage="resync")
         self.assertEqual([shard.records for shard in report.shards], [9, 20])
         self.assertEqual([shard.regions_skipped for shard in report.shards], [1, 0])
+        expected = rp.convert(self.files[0], self.folder / "x", on_damage="resync").skipped
+        with ThreadPoolExecutor(2) as threads:
+            for options in {}, {"where": "id >= 0"}, {"format": None}:
+                report = self.convert(on_damage="resync", executor=threads, **options)
+                self.assertEqual([shard.skipped for shard in report.shards], [expected, ()])
+        for on_damage in "raise", "resync":
+            report = self.convert(limit=9, on_damage=on_damage)
+            self.assertEqual(
+                [(shard.records, shard.regions_skipped) for shard in report.shards], [(9, 0)] * 2
+            )
+        with self.assertRaises(rp.DataLossError):
+            self.convert(limit=10)
+
+    def test_keep_going_after_files_that_have_no_place_in_the_tables(self):
+        rp.write_tfrecords(self.folder / "c", [{"id": b"text"}])
+        rp.write_tfrecords(self.folder / "d", [{"id": 1}, {"id": b"text"}])
+        (self.folder / "e").write_bytes(b"no records" * 100)
+        rp.write_tfrecords(self.folder / "f", [{"id": 7}])
+        self.files += [self.folder / name for name in "cdef"]
+        report = self.convert(keep_going=True)
+        self.assertEqual([shard.records for shard in report.shards], [10, 20, 1])
+        self.assertEqual(
+            [failed.input for failed in report.failed], [str(path) for path in self.files[2:5]]
+        )
+        for failed, words in zip(
+            report.failed,
+            ("'id' is bytes here, and int64 in .*a.tfrecord", "several types", "TFRecord file"),
+            strict=True,
+        ):
+            self.assertRegex(str(failed.error), words)
+        with self.assertRaisesRegex(rp.NotFoundError, "no record has a feature 'none'"):
+            self.convert(keep_going=True, select=["none"])
+
+    def test_from_tables(self):
+        tables = self.folder / "tables"
+        tables.mkdir()
+        pq.write_table(pa.table({"id": range(10), "x": range(10)}), tables / "a.parquet")
+        pq.write_table(pa.table({"id": range(20)}), tables / "b.PQ")
+        (tables / "c.arrow").write_bytes(b"no table")
+        paths = [tables / "a.parquet", tables / "b.PQ"]
+        with ProcessPoolExecutor(2) as processes:
+            report = rp.convert_to_dir(paths, self.out, executor=processes)
+        self.assertEqual(
+            [shard.path for shard in report.shards],
+            [str(self.out / name) for name in ("a.tfrecord", "b.tfrecord")],
+        )
+        self.assertEqual([len(rp.tfrecords(shard.path)) for shard in report.shards], [10, 20])
+        self.assertTrue(rp.verify_manifest(report.manifest).intact)
+        again = rp.convert_to_dir(paths, self.out, resume=True)
+        self.assertEqual([shard.was_there for shard in again.shards], [True, True])
+        report = rp.convert_to_dir(
+            tables / "*", self.out, compression="gzip", level=9, keep_going=True
+        )
+        self.assertEqual([failed.input for failed in report.failed], [str(tables / "c.arrow")])
+        self.assertEqual(
+            sorted(os.listdir(self.out)),
+            ["a.tfrecord", "a.tfrecord.gz", "b.tfrecord", "b.tfrecord.gz", "manifest.jsonl"],
+        )
+        for options, records in (
+            ({"where": "id < 5"}, [5, 5]),
+            ({"where": "x < 5", "limit": 3}, [3, 0]),
+            ({"select": ["x"]}, [10, 20]),
+            ({"drop": "x", "limit": 3}, [3, 3]),
+            ({"shuffle": True, "seed": 3}, [10, 20]),
+        ):
+            with self.subTest(**options):
+                report = rp.convert_to_dir(paths, self.out, **options)
+                self.assertEqual([shard.records for shard in report.shards], records)
+        for options in {"select": ["z"]}, {"where": "z == 1"}, {"rename": {"z": "id"}}:
+            with self.assertRaisesRegex(rp.NotFoundError, "z"):
+                rp.convert_to_dir(paths, self.out, **options)
+        for options, words in (
+            ({"on_damage": "resync"}, "on_damage is not possible from a table"),
+            ({"format": "parquet"}, "the sources are tables, too"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                rp.convert_to_dir(paths, self.out, **options)
+        with self.assertRaisesRegex(rp.UnsupportedError, "tables and other files"):
+            rp.convert_to_dir([*paths, self.source], self.out)
+        fs = self.file_system()
+        rp.convert_to_dir("tables/a.parquet", "there", filesystem=fs, select=["x"])
+        self.assertEqual(list(rp.tfrecords(self.folder / "there/a.tfrecord").parse())[3], {"x": 3})
 
     def test_what_is_refused(self):
         with self.assertRaisesRegex(ValueError, "format is"):

@@ -21,6 +21,7 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/text_encoding.h"
 #include "tools/tfrecord/records/output_arguments.h"
+#include "tools/tfrecord/records/shard_output.h"
 
 namespace recordpipe {
 namespace {
@@ -33,6 +34,7 @@ struct CreateArguments {
   std::string delimiter = {};
   SourceOptions source = {};
   RecordOutputArguments output = {};
+  ShardJob shards = {};  // of tables
   bool json = false;
 };
 
@@ -83,8 +85,7 @@ FeatureTypes parse_types(const std::vector<std::string>& given) {
   return types;
 }
 
-std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
-                                           const CreateArguments& arguments) {
+std::string format_of_inputs(const CommandContext& context, const CreateArguments& arguments) {
   const auto& paths = arguments.inputs.paths(context);
   std::string format = arguments.format;
   for (const std::string& path : paths) {
@@ -102,6 +103,12 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
       throw UsageError(fmt::format("{} can't be read from standard input", format));
     }
   }
+  return format;
+}
+
+// Throws UsageError for options that the format doesn't use, or that can't be.
+SourceOptions source_options(const CommandContext& context, const CreateArguments& arguments,
+                             const std::string& format) {
   const bool is_csv = format == "csv" || format == "tsv";
   if (!arguments.types.empty() && format != "json" && !is_csv) {
     throw UsageError("--types is for JSON and CSV: " + format + " contains its types");
@@ -124,8 +131,16 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
     options.temporary_directory =
         temporary_directory_for(context.files, arguments.output.options.path);
   }
+  return options;
+}
+
+std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
+                                           const CreateArguments& arguments,
+                                           const std::string& format) {
+  const auto& paths = arguments.inputs.paths(context);
+  const SourceOptions options = source_options(context, arguments, format);
   if (format == "json") return json_source(context, paths, options);
-  if (is_csv) return csv_source(context, paths, options);
+  if (format == "csv" || format == "tsv") return csv_source(context, paths, options);
   if (format == "libsvm") return libsvm_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
   if (format == "images") return image_folder_source(context, paths, options);
@@ -145,10 +160,32 @@ std::vector<uint64_t> count_records(const CommandContext& context, ExampleSource
   return {count};
 }
 
+// --to-dir.
+ExitCode create_each(const CommandContext& context, const CreateArguments& arguments,
+                     const std::string& format) {
+  if (!is_table_format(format)) throw UsageError("--to-dir is for parquet and arrow");
+  (void)source_options(context, arguments, format);
+  const RecordOutputOptions& output = arguments.output.options;
+  if (output.many()) {
+    throw UsageError(
+        "--shards and --max-bytes are of all inputs together: they need -o, not --to-dir");
+  }
+  nlohmann::ordered_json options;
+  if (output.compression) options["compression"] = to_string(*output.compression);
+  if (output.level) options["level"] = *output.level;
+  if (output.fast) options["level"] = "fast";
+  if (output.threads > 0) options["threads"] = output.threads;
+  return convert_to_folder(context, "create", arguments.inputs.found(context), arguments.shards,
+                           options, arguments.json);
+}
+
 ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
+  check_shard_output(arguments.shards, arguments.output.options.path);
   check_record_output(arguments.output);
   check_json_summary(arguments.json, arguments.output.options.path);
-  const auto source = open_source(context, arguments);
+  const std::string format = format_of_inputs(context, arguments);
+  if (!arguments.shards.folder.empty()) return create_each(context, arguments, format);
+  const auto source = open_source(context, arguments, format);
   RecordOutput output(context.files, record_output_options(context, arguments.output),
                       count_records(context, *source, arguments));
   source->run([&](std::span<const std::byte> record) { output.write(record); });
@@ -182,7 +219,13 @@ CommandAction define_create(CommandApp& app) {
   app.add_option("--tmp-dir", arguments->source.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
       .type_name("DIR");
-  add_record_output(app, arguments->output).required();
+  add_record_output(app, arguments->output)
+      .description("Output file, unless --to-dir is given; - is standard output");
+  add_shard_output(app, arguments->shards, arguments->inputs, arguments->output.options.compression,
+                   [] { return ".tfrecord"; })
+      .description(
+          "parquet and arrow, instead of -o: make a file from each input, in this folder: "
+          "x.tfrecord of x.parquet");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return create(context, *arguments); };
 }
@@ -241,7 +284,8 @@ webdataset  Tar archives of WebDataset (.tar, also compressed by gzip or zstd): 
 parquet     Tables (.parquet, .pq; arrow: .arrow, .feather, .ipc), a record for each row: integers and
             booleans become int64, floats float, strings and binary data bytes, lists of these
             lists; a null is a missing feature. Other types are refused. Python reads them, as
-            "tfrecord export --help" says, to a temporary file.
+            "tfrecord export --help" says, to a temporary file. --to-dir makes a file from each,
+            x.tfrecord of x.parquet; --resume, --keep-going and the manifest are those of convert.
 cifar       CIFAR-10 and CIFAR-100 archives, python or binary (.tar with cifar in the name): image,
             label. The batches, including the test batch, are written in the order of the archive;
             the order is reported on standard error. generate_cifar10_tfrecords writes training and
@@ -261,6 +305,7 @@ number of threads. Several files appear together or not at all.)",
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
   tfrecord create 'shards/*.tar' -o shards.tfrecords
   tfrecord create tables/*.parquet -o rows.tfrecords --shards 8
+  tfrecord create tables/*.parquet --to-dir rows --compression zstd
   tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
       .define = define_create};
 }

@@ -1,5 +1,6 @@
 // tfrecord export: exports records as JSON lines, CSV, NumPy arrays, images or WebDataset's
 // archives (export_target.h), and as Parquet or Arrow tables (python_tables.h).
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <memory>
@@ -135,6 +136,26 @@ std::string table_ending(const ExportArguments& arguments) {
   throw UsageError("--to-dir is for --to parquet and --to arrow");
 }
 
+// Throws UsageError for options that the format doesn't use.
+void require_used(const ExportArguments& arguments, const std::string& format) {
+  const TargetOptions& target = arguments.target;
+  const auto require = [&](bool is_given, std::string_view options,
+                           const std::vector<std::string_view>& formats) {
+    if (!is_given || std::ranges::count(formats, format) > 0) return;
+    throw UsageError(fmt::format("{} for {}", options, fmt::join(formats, " and ")));
+  };
+  (void)delimiter_of(arguments.delimiter, format);
+  require(!arguments.rename.empty() || !arguments.text.empty(), "--rename and --text are",
+          {"parquet", "arrow"});
+  require(!target.image.empty() || !target.label.empty() || !target.labels.empty(),
+          "--image, --label and --labels are", {"images"});
+  require(!target.name.empty(), "--name is", {"images", "webdataset"});
+  require(!arguments.pixels.shape.empty() || !arguments.pixels.layout.empty(),
+          "--shape and --layout are", {"npz", "images"});
+  require(target.many_archives(), "--max-bytes and --max-records are", {"webdataset"});
+  require(!arguments.members.empty(), "--members is", {"webdataset"});
+}
+
 // The options of convert() in Python.
 nlohmann::ordered_json table_options(const ExportArguments& arguments) {
   const RecordReadOptions& reading = arguments.input.reading;
@@ -160,22 +181,12 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   check_shard_output(arguments.shards, arguments.target.output);
   const std::string format = format_of(arguments);
   const bool is_table = is_table_format(format);
-  if (!is_table && (!arguments.rename.empty() || !arguments.text.empty())) {
-    throw UsageError("--rename and --text are for parquet and arrow");
-  }
+  require_used(arguments, format);
   if (is_table && !arguments.shards.folder.empty() && arguments.limit) {
     throw UsageError("--limit is of all inputs together: it needs -o, not --to-dir");
   }
-  if (format != "webdataset") {
-    if (arguments.target.many_archives()) {
-      throw UsageError("--max-bytes and --max-records are for webdataset");
-    }
-    if (!arguments.members.empty()) throw UsageError("--members is for webdataset");
-  }
-  if (arguments.target.many_archives()) {
-    if (arguments.target.output == "-") {
-      throw UsageError("standard output can't be split: give -o a name");
-    }
+  if (arguments.target.many_archives() && arguments.target.output == "-") {
+    throw UsageError("standard output can't be split: give -o a name");
   }
   check_json_summary(arguments.json, arguments.target.output);
   InputReading input = input_reading(arguments.input.reading, arguments.skip_corrupt);
@@ -382,7 +393,7 @@ images      A folder with one subfolder per label, as torchvision's ImageFolder 
             guesses are printed.
 webdataset  A tar archive for WebDataset. A record's features are members of the name KEY.FEATURE: a
             value of bytes as it is, a number as text, and several numbers as a JSON list,
-            KEY.FEATURE.json; / in a feature's name becomes a dot, and a feature without values has
+            KEY.FEATURE.json, unless .json is its end; / in a feature's name becomes a dot, and a feature without values has
             no member; --members gives other extensions. KEY is the feature --name, the feature
             __key__, or else the record's number. With --max-bytes or --max-records, a.tar becomes
             a-00000-of-00003.tar and so on, which appear together.

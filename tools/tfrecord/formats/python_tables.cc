@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <system_error>
 #include <utility>
@@ -18,14 +17,12 @@
 #include "dataset/base/lower_case.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
-#include "recordpipe/record/input_files.h"
 #include "recordpipe/record/record_reader.h"
 #include "tools/support/process/child_process.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/damage_report.h"
 #include "tools/tfrecord/records/shard_output.h"
 #include "tools/tfrecord/records/skipped_damage.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -40,6 +37,7 @@ std::string interpreter() {
   return given == nullptr || *given == '\0' ? "python3" : given;
 }
 
+// The interpreter can't be run, or has no such module.
 Error without_package(const std::string& python) {
   return Error({.kind = ErrorKind::unsupported,
                 .reason = fmt::format("Parquet and Arrow files need the Python package recordpipe, "
@@ -99,9 +97,14 @@ Error error_of(const Json& parts) {
   if (parts.at("offset").is_number()) error.offset = parts.at("offset").get<uint64_t>();
   error.reason = parts.value("reason", "");
   error.hint = parts.value("hint", "");
-  const size_t argument = error.hint.find("pass on_damage=");  // at the end
-  if (argument != std::string::npos) error.hint.replace(argument, std::string::npos, kSkipCorrupt);
   return Error(std::move(error));
+}
+
+bool has_package(const std::string& python) {
+  const std::string test = "import importlib.util as u; exit(not u.find_spec('recordpipe'))";
+  Pipe input;  // at its end
+  input.close_write_end();
+  return wait_for_child(start_child({python, "-P", "-c", test}, {.input = input.read_end()})) == 0;
 }
 
 // Calls a function of the package, and returns its report. -P: modules in the working folder are
@@ -132,7 +135,12 @@ Json call_python(const CommandContext& context, const std::string& function,
   const int status = wait_for_child(child);
   throw_if_stopped(context.stop, "");
   const Json report = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  if (!report.is_object()) throw without_package(python);
+  if (!report.is_object()) {
+    if (!has_package(python)) throw without_package(python);
+    throw Error({.kind = ErrorKind::io,
+                 .reason = fmt::format("{} has ended with exit status {}, and without an answer",
+                                       printable(python), status)});
+  }
   if (status != 0) throw error_of(report.at("error"));
   return report;
 }
@@ -145,48 +153,19 @@ ShardCounts counts_of(const Json& report) {
           .records_skipped = report.at("records_skipped")};
 }
 
-// What convert_to_dir() reads: folders below which the outputs have the places of the inputs, and
-// the files that it doesn't find in them.
-Json sources_of(const CommandContext& context, const FilesAndFolders& inputs) {
-  Json sources = paths_in_python(inputs.folders);
-  const auto found =
-      find_input_files(context.files, inputs.folders, {.recursive = true, .literal = true});
-  const std::set<std::string_view> in_folders(found.begin(), found.end());
-  for (const std::string& file : inputs.files) {
-    if (!in_folders.contains(file)) sources.push_back(path_in_python(file));
+// Names what was skipped.
+SkippedDamage skipped_in(const CommandContext& context, const std::string& command,
+                         const Json& report) {
+  SkippedDamage skipped(context, command);
+  const DamageSink sink = skipped.sink();
+  for (const Json& region : report.at("skipped")) {
+    sink(region.at("path"), {.begin = region.at("begin"),
+                             .end = region.at("end"),
+                             .reason = region.at("reason"),
+                             .hint = region.at("hint")});
   }
-  return sources;
-}
-
-Json options_in_python(const TableExport& tables) {
-  Json options = tables.options;
-  if (const auto directory = options.find("tmp_dir"); directory != options.end()) {
-    *directory = path_in_python(directory->get<std::string>());
-  }
-  return options;
-}
-
-ExitCode export_to_folder(const CommandContext& context, const FilesAndFolders& inputs,
-                          const TableExport& tables) {
-  const std::string folder = path_in_python(tables.job.folder);
-  Json arguments = options_in_python(tables);
-  arguments["sources"] = sources_of(context, inputs);
-  arguments["recursive"] = !inputs.folders.empty();
-  arguments["folder"] = folder;
-  arguments["format"] = tables.format;
-  arguments["resume"] = tables.job.resume;
-  arguments["keep_going"] = tables.job.keep_going;
-  const Json report = call_python(context, "convert_to_dir", arguments);
-  ShardReports reports(context, "export", tables.job.folder, tables.json);
-  for (const Json& shard : report.at("shards")) {
-    ShardRecord record = {.counts = counts_of(shard), .bytes = shard.at("bytes")};
-    record.counts.records = shard.at("records");
-    record.output = shard.at("path").get<std::string>().substr(folder.size() + 1);
-    reports.add(shard.at("input"), record, shard.at("was_there"));
-  }
-  const Json& failed = report.at("failed");
-  for (const Json& shard : failed) reports.add_failure(shard.at("input"), error_of(shard["error"]));
-  return reports.sum_up(failed.empty(), tables.job.keep_going);
+  skipped.set_counts(counts_of(report).skipped);
+  return skipped;
 }
 
 class TemporaryFolder {
@@ -254,23 +233,50 @@ std::string table_format_of(std::string_view path) {
   return "";
 }
 
+ExitCode convert_to_folder(const CommandContext& context, const std::string& command,
+                           const FilesAndFolders& inputs, const ShardJob& job, Json options,
+                           bool json) {
+  const std::string folder = path_in_python(job.folder);
+  options["sources"] = paths_in_python(inputs.files);
+  options["folders"] = paths_in_python(inputs.folders);
+  options["folder"] = folder;
+  options["resume"] = job.resume;
+  options["keep_going"] = job.keep_going;
+  const Json report = call_python(context, "convert_to_dir", options);
+  ShardReports reports(context, command, job.folder, json);
+  for (const Json& shard : report.at("shards")) {
+    (void)skipped_in(context, command, shard);
+    ShardRecord record = {.counts = counts_of(shard), .bytes = shard.at("bytes")};
+    record.counts.records = shard.at("records");
+    record.output = shard.at("path").get<std::string>().substr(folder.size() + 1);
+    reports.add(shard.at("input"), record, shard.at("was_there"));
+  }
+  const Json& failed = report.at("failed");
+  for (const Json& shard : failed) reports.add_failure(shard.at("input"), error_of(shard["error"]));
+  return reports.sum_up(failed.empty(), job.keep_going);
+}
+
 ExitCode export_tables(const CommandContext& context, const FilesAndFolders& inputs,
-                       const TableExport& tables) {
+                       TableExport tables) {
   require_readable_twice(context.files, inputs.files, "--to json");
-  if (!tables.job.folder.empty()) return export_to_folder(context, inputs, tables);
+  Json& arguments = tables.options;
+  if (const auto directory = arguments.find("tmp_dir"); directory != arguments.end()) {
+    *directory = path_in_python(directory->get<std::string>());
+  }
+  if (!tables.job.folder.empty()) {
+    arguments["format"] = tables.format;
+    return convert_to_folder(context, "export", inputs, tables.job, arguments, tables.json);
+  }
   if (table_format_of(tables.output) != tables.format) {
     throw UsageError(
         fmt::format("--to {}: the name of -o should end in .{}", tables.format, tables.format));
   }
-  Json arguments = options_in_python(tables);
   arguments["sources"] = paths_in_python(inputs.files);
   arguments["target"] = path_in_python(tables.output);
   const Json report = call_python(context, "convert", arguments);
   const uint64_t records = report.at("files").at(0).at("records");
-  const ShardCounts counts = counts_of(report);
-  if (counts.skipped.regions > 0) {
-    context.progress.warn("tfrecord export: skipped " + describe(counts.skipped));
-  }
+  const SkippedDamage skipped = skipped_in(context, "export", report);
+  skipped.sum_up();
   if (!tables.json) {
     print_summary(context, fmt::format("wrote {} to {}", counted(records, "record"),
                                        printable(tables.output)));
@@ -278,10 +284,8 @@ ExitCode export_tables(const CommandContext& context, const FilesAndFolders& inp
   }
   Json summary = {{"path", tables.output}, {"format", tables.format}, {"records", records}};
   if (tables.skip_corrupt) {
-    summary["regions_skipped"] = 0;
-    summary["bytes_skipped"] = 0;
-    add_skipped(counts.skipped, summary);
-    summary["records_skipped"] = counts.records_skipped;
+    skipped.add_to(summary);
+    summary["records_skipped"] = counts_of(report).records_skipped;
   }
   print_json_summary(context, summary);
   return ExitCode::ok;

@@ -31,9 +31,15 @@ struct TableExport {
   bool json = false;
 };
 
-// Writes the tables, and prints the summary. Throws what Python's function raises, and
-// Error{unsupported} without the package or pyarrow.
+// Both throw what Python's function raises, and Error{unsupported} without the package or pyarrow.
+
+// Writes the tables, and prints the summary.
 ExitCode export_tables(const CommandContext& context, const FilesAndFolders& inputs,
-                       const TableExport& tables);
+                       TableExport tables);
+// Calls convert_to_dir() with these options, and prints the reports of `command`. Of the job, its
+// folder, resume and keep_going.
+ExitCode convert_to_folder(const CommandContext& context, const std::string& command,
+                           const FilesAndFolders& inputs, const ShardJob& job,
+                           nlohmann::ordered_json options, bool json);
 
 }  // namespace recordpipe

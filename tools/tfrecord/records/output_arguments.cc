@@ -25,8 +25,7 @@ void check_level_option(const RecordOutputOptions& options) {
   const bool is_given = options.level || options.fast;
   if (is_given && compression_for(options.path, options.compression) == Compression::none) {
     throw UsageError(options.path.empty()  // with --to-dir
-                         ? "--level of outputs that are compressed as their inputs: give "
-                           "--compression, too"
+                         ? "--level with --to-dir: give --compression, too"
                          : "--level without a compression: give --compression, or -o NAME.gz");
   }
   try {

@@ -14,37 +14,38 @@
 
 namespace recordpipe {
 
-void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
-                      const std::optional<Compression>& compression,
-                      std::function<std::string()> table) {
-  app.add_output(
-         "--to-dir", job.folder,
-         "Instead of -o: make a file of the same name from each input, in this folder; with "
-         "--recursive, in the same folders below it",
-         [&, table = std::move(table)](const CommandContext& context) {
-           std::vector<std::string> outputs;
-           if (job.folder.empty()) return outputs;
-           const FilesAndFolders& found = inputs.found(context);
-           const std::string ending = table ? table() : "";
-           for (const std::string& name :
-                shard_names(found.files, compression, found.folders, ending)) {
-             outputs.push_back(job.folder + "/" + name);
-           }
-           return outputs;
-         })
-      // Of an object's name, a double slash would be a part.
-      .transform([](std::string& folder) {
-        while (folder.size() > 1 && folder.ends_with('/') && !folder.ends_with("://")) {
-          folder.pop_back();
-        }
-        return std::string();
-      })
-      .type_name("DIR");
+Option add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
+                        const std::optional<Compression>& compression,
+                        std::function<std::string()> ending) {
+  const Option to_dir =
+      app.add_output(
+             "--to-dir", job.folder,
+             "Instead of -o: make a file of the same name from each input, in this folder; with "
+             "--recursive, in the same folders below it",
+             [&, ending = std::move(ending)](const CommandContext& context) {
+               std::vector<std::string> outputs;
+               if (job.folder.empty()) return outputs;
+               const FilesAndFolders& found = inputs.found(context);
+               for (const std::string& name :
+                    shard_names(found.files, compression, found.folders, ending ? ending() : "")) {
+                 outputs.push_back(job.folder + "/" + name);
+               }
+               return outputs;
+             })
+          // Of an object's name, a double slash would be a part.
+          .transform([](std::string& folder) {
+            while (folder.size() > 1 && folder.ends_with('/') && !folder.ends_with("://")) {
+              folder.pop_back();
+            }
+            return std::string();
+          })
+          .type_name("DIR");
   app.add_flag("--resume", job.resume,
                "With --to-dir: keep the files that an earlier run has made from the same inputs "
                "with the same options");
   app.add_flag("--keep-going", job.keep_going,
                "With --to-dir: go on after a file that can't be read or written");
+  return to_dir;
 }
 
 void check_shard_output(const ShardJob& job, const std::string& output) {

@@ -12,6 +12,7 @@
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/jobs/shard_job.h"
 #include "recordpipe/io/compression.h"
+#include "tools/support/command_line/option.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/file_arguments.h"
 #include "tools/tfrecord/io/output.h"
@@ -19,11 +20,11 @@
 namespace recordpipe {
 
 // Adds --to-dir, --resume and --keep-going. `inputs` and `compression` are the command's, and must
-// live until the command line has been parsed. `table`: that of shard_names(), if it is called
-// then.
-void add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
-                      const std::optional<Compression>& compression,
-                      std::function<std::string()> table = {});
+// live until the command line has been parsed. `ending`: that of shard_names(), if it is called
+// then. Returns --to-dir.
+Option add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inputs,
+                        const std::optional<Compression>& compression,
+                        std::function<std::string()> ending = {});
 // Throws UsageError without exactly one of -o and --to-dir (job.folder), and for --resume and
 // --keep-going without --to-dir.
 void check_shard_output(const ShardJob& job, const std::string& output);
