@@ -23,11 +23,12 @@ from recordpipe._tools.table_conversion import (
     temporary_records,
     write_rows,
 )
+from recordpipe.errors import NotFoundError
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
-from recordpipe.inputs import Paths, found_files, reading, whole_number
+from recordpipe.inputs import FoundFiles, Paths, found_files, reading, whole_number
 from recordpipe.progress import Progress
-from recordpipe.tables import checked_codec, pyarrow_for
+from recordpipe.tables import checked_codec, is_table, pyarrow_for
 
 __all__ = ["convert_to_dir"]
 
@@ -59,7 +60,8 @@ def convert_to_dir(
     twice makes the same bytes under the same name. Two jobs can't use a folder at a time
     (BusyError), except on other file systems, which have no locks: there, they do the work twice.
 
-    Of a Parquet or Arrow IPC file, "x.parquet", the output is x.tfrecord; see :func:`convert`.
+    Of a Parquet or Arrow IPC file, "x.parquet", the output is x.tfrecord; see :func:`convert`. A
+    folder without record files stands for the tables in it.
 
     Args:
         sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
@@ -93,7 +95,7 @@ def convert_to_dir(
         raise TypeError(f"each file becomes one file: convert_to_dir() has no {min(refused)}")
     if format not in (None, "parquet", "arrow"):
         raise ValueError(f'format is "parquet" or "arrow", not {format!r}')
-    files = found_files(sources, recursive, filesystem)
+    files = _found(sources, bool(recursive), filesystem, format)
     from_tables = are_tables(files.paths)
     if not from_tables:
         options = {"threads": 1, **options}
@@ -140,8 +142,30 @@ def convert_to_dir(
         progress=progress,
         activity="convert",
         check=check,
-        skipped=skipped,
+        # Without a temporary file, nothing else names the regions.
+        skipped=skipped if is_direct(options) else None,
     )
+
+
+def _found(
+    sources: Paths | FoundFiles, recursive: bool, filesystem: Any, format: str | None
+) -> FoundFiles:
+    """Of a folder without record files, the tables in it."""
+    try:
+        return found_files(sources, recursive, filesystem)
+    except NotFoundError as error:
+        if format is not None or not isinstance(sources, str | os.PathLike) or not error.path:
+            raise
+        pattern = re.sub(r"([\\*?\[{])", r"\\\1", error.path.rstrip("/"))
+        try:
+            found = found_files(pattern + ("/**/*" if recursive else "/*"), False, filesystem)
+        except NotFoundError:
+            raise error from None
+        tables = [each for each in zip(found.paths, found.sizes, strict=True) if is_table(each[0])]
+        if not tables:
+            raise
+        paths, sizes = (list(each) for each in zip(*tables, strict=True))
+        return FoundFiles(paths, sizes, [error.path] if recursive else ())
 
 
 def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:

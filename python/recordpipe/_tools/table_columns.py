@@ -15,8 +15,20 @@ from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
 from recordpipe.schema import Schema, SchemaMerge, SchemaPart, schema_part
 
-__all__ = ["Damage", "TableSurvey", "columns_of", "refused_file", "survey_files", "without_mask"]
+__all__ = [
+    "Damage",
+    "TableSurvey",
+    "columns_of",
+    "refused_file",
+    "survey_files",
+    "survey_options",
+    "without_mask",
+]
 
+# Those of convert() that schema() has, too.
+_SURVEYED = {
+    *("check_crc", "input_compression", "kind", "limit", "max_record_size", "on_damage", "where"),
+}
 # Regions that were skipped, their bytes, and compressed bytes.
 Damage = tuple[int, int, int]
 
@@ -82,16 +94,26 @@ def refused_file(
 
 
 def _look(options: Mapping[str, Any], threads: int, filesystem: Any) -> Callable[[str], SchemaPart]:
+    given = survey_options(options)
     how = reading(
-        options.get("input_compression"),
-        options.get("max_record_size", 2**30),
-        options.get("check_crc", True),
-        options.get("kind"),
-        options.get("on_damage", "raise"),
+        given.get("input_compression"),
+        given.get("max_record_size", 2**30),
+        given.get("check_crc", True),
+        given.get("kind"),
+        given.get("on_damage", "raise"),
     )
-    # With `sample`, more records are read.
-    limit = None if "sample" in options else options.get("limit")
-    return functools.partial(schema_part, how, options.get("where"), limit, threads, filesystem)
+    where, limit = given.get("where"), given.get("limit")
+    return functools.partial(schema_part, how, where, limit, threads, filesystem)
+
+
+def survey_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of schema() that looks into the records, of those of convert()."""
+    given = {name: options[name] for name in _SURVEYED if name in options}
+    if "sample" in options and "limit" in given:
+        del given["limit"]  # more records are read, and it is unknown how many
+        if options.get("check_crc", True):
+            given["on_damage"] = "resync"  # damage before the limit is found by convert()
+    return given
 
 
 def _schema_of(part: SchemaPart) -> Schema:

@@ -18,7 +18,12 @@ from recordpipe._tools.conversion import (
     selected,
 )
 from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
-from recordpipe._tools.table_columns import columns_of, refused_file, without_mask
+from recordpipe._tools.table_columns import (
+    columns_of,
+    refused_file,
+    survey_options,
+    without_mask,
+)
 from recordpipe.errors import UnsupportedError, error_of
 from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
@@ -73,8 +78,6 @@ _WITH_BITS = (
     "give the column another type first; in Python, write_tfrecords(path, table, uint64_bits=True) "
     "keeps its bits"
 )
-# Those that schema() has, too.
-_SURVEYED = ("check_crc", "input_compression", "kind", "max_record_size", "on_damage", "where")
 
 
 def convert_tables(
@@ -264,12 +267,13 @@ def _to_table(
     if not is_direct(options):
         with temporary_records(path, "", options):  # before anything is read
             pass
-    surveyed = {name: options[name] for name in _SURVEYED if name in options}
-    if "sample" not in options:  # of which more records are read
-        surveyed["limit"] = options.get("limit")
     threads = options.get("threads", 0)
     found = schema(
-        sources.paths, filesystem=filesystem, threads=threads, progress=first_half, **surveyed
+        sources.paths,
+        filesystem=filesystem,
+        threads=threads,
+        progress=first_half,
+        **survey_options(options),
     )
     try:
         columns = columns_of(found, options, sources.paths)

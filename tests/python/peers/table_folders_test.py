@@ -77,12 +77,17 @@ class EachFile(TableFilesTest):
                 report = self.convert(on_damage="resync", executor=threads, **options)
                 self.assertEqual([shard.skipped for shard in report.shards], [expected, ()])
         for on_damage in "raise", "resync":
-            report = self.convert(limit=9, on_damage=on_damage)
-            self.assertEqual(
-                [(shard.records, shard.regions_skipped) for shard in report.shards], [(9, 0)] * 2
-            )
-        with self.assertRaises(rp.DataLossError):
-            self.convert(limit=10)
+            for options in {}, {"sample": 1.0}:
+                report = self.convert(limit=9, on_damage=on_damage, **options)
+                self.assertEqual(
+                    [(shard.records, shard.skipped) for shard in report.shards], [(9, ())] * 2
+                )
+                rp.convert(
+                    self.files[0], self.folder / "x.pq", limit=9, on_damage=on_damage, **options
+                )
+        for options in {}, {"sample": 1.0}:
+            with self.assertRaises(rp.DataLossError):
+                self.convert(limit=10, **options)
 
     def test_keep_going_after_files_that_have_no_place_in_the_tables(self):
         rp.write_tfrecords(self.folder / "c", [{"id": b"text"}])
@@ -129,6 +134,17 @@ class EachFile(TableFilesTest):
             sorted(os.listdir(self.out)),
             ["a.tfrecord", "a.tfrecord.gz", "b.tfrecord", "b.tfrecord.gz", "manifest.jsonl"],
         )
+        (tables / "c.arrow").rename(tables / "other")
+        for folder, were_there in (tables, False), (f"{tables}/", True):
+            report = rp.convert_to_dir(folder, self.out, resume=True)
+            self.assertEqual([shard.was_there for shard in report.shards], [were_there] * 2)
+        odd = self.folder / "{o}[dd]*"
+        (odd / "below").mkdir(parents=True)
+        shutil.copy(paths[0], odd / "below")
+        report = rp.convert_to_dir(odd, self.out, recursive=True)
+        self.assertEqual([shard.path for shard in report.shards], [f"{self.out}/below/a.tfrecord"])
+        with self.assertRaisesRegex(rp.NotFoundError, "no record files are in this folder"):
+            rp.convert_to_dir(odd, self.out)
         for options, records in (
             ({"where": "id < 5"}, [5, 5]),
             ({"where": "x < 5", "limit": 3}, [3, 0]),
