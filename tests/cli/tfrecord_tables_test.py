@@ -269,12 +269,13 @@ print(open("answer").read())
         self.answer({"shards": [shard], "failed": [{"input": "u.pq", "error": error}]})
         (self.folder / "u.pq").touch()
         result = self.start("create", "t.parquet", "u.pq", "--to-dir", "out", "--compression", "gzip",
-                            "--level", "fast", "--threads", 2, "--keep-going", "--resume")
+                            "--level", "fast", "--threads", 2, "--tmp-dir", "~", "--keep-going",
+                            "--resume")
         self.assertEqual(result.returncode, 2)
         self.assertIn("tfrecord create: u.pq: bad\n", result.stderr.decode())
         self.assertIn("wrote 1 record, 10 bytes, to 1 file in out; 1 failed\n", result.stderr.decode())
         self.assertEqual(self.asked("convert_to_dir"), {
-            "compression": "gzip", "level": "fast", "threads": 2, "sources": ["t.parquet", "u.pq"],
+            "compression": "gzip", "level": "fast", "threads": 2, "tmp_dir": "./~", "sources": ["t.parquet", "u.pq"],
             "folders": [], "folder": "out", "resume": True, "keep_going": True})
 
 

@@ -185,6 +185,8 @@ def _from_tables(
     if options.get("no_clobber"):
         native.require_absent(files, outputs)
     others = options.keys() - _FROM_DIRECTLY
+    if options.get("level") == "fast":
+        others.add("level")
     # Which columns the files of a job lack is found out of their records.
     is_part = part_features.get() is not None and not options.keys().isdisjoint(_NAMING)
     if not others and ("filesystem" in options or not is_part):

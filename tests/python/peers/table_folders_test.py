@@ -151,6 +151,7 @@ class EachFile(TableFilesTest):
             ({"select": ["x"]}, [10, 20]),
             ({"drop": "x", "limit": 3}, [3, 3]),
             ({"shuffle": True, "seed": 3}, [10, 20]),
+            ({"compression": "gzip", "level": "fast"}, [10, 20]),
         ):
             with self.subTest(**options):
                 report = rp.convert_to_dir(paths, self.out, **options)

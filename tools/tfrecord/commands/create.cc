@@ -175,6 +175,8 @@ ExitCode create_each(const CommandContext& context, const CreateArguments& argum
   if (output.level) options["level"] = *output.level;
   if (output.fast) options["level"] = "fast";
   if (output.threads > 0) options["threads"] = output.threads;
+  const std::string& directory = arguments.source.temporary_directory;
+  if (!directory.empty()) options["tmp_dir"] = directory;
   return convert_to_folder(context, "create", arguments.inputs.found(context), arguments.shards,
                            options, arguments.json);
 }

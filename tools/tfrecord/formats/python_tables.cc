@@ -109,8 +109,10 @@ bool has_package(const std::string& python) {
 
 // Calls a function of the package, and returns its report. -P: modules in the working folder are
 // not those that Python means.
-Json call_python(const CommandContext& context, const std::string& function,
-                 const Json& arguments) {
+Json call_python(const CommandContext& context, const std::string& function, Json arguments) {
+  if (const auto directory = arguments.find("tmp_dir"); directory != arguments.end()) {
+    *directory = path_in_python(directory->get<std::string>());
+  }
   const std::string python = interpreter();
   const std::string text = as_text(arguments);
   Pipe input;
@@ -260,9 +262,6 @@ ExitCode export_tables(const CommandContext& context, const FilesAndFolders& inp
                        TableExport tables) {
   require_readable_twice(context.files, inputs.files, "--to json");
   Json& arguments = tables.options;
-  if (const auto directory = arguments.find("tmp_dir"); directory != arguments.end()) {
-    *directory = path_in_python(directory->get<std::string>());
-  }
   if (!tables.job.folder.empty()) {
     arguments["format"] = tables.format;
     return convert_to_folder(context, "export", inputs, tables.job, arguments, tables.json);
