@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/base/error.h"
@@ -23,19 +24,25 @@ class Lists {
  public:
   explicit Lists(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  void add_example(WireReader example) {
+  // Calls on_other() for fields that may be lost.
+  template <typename OnOther>
+  void add_example(WireReader example, OnOther on_other) {
     ++examples_;
     in_example_.clear();
-    read_messages(example, kExampleFeatures, [&](WireReader features) {
-      read_messages(features, kFeaturesEntry, [&](WireReader entry) {
-        std::string value;
-        const std::string_view name = check_entry(entry, [&](WireReader piece) {
-          value.append(reinterpret_cast<const char*>(piece.rest().data()), piece.rest().size());
-          FeatureSize().add(piece);
-        });
-        in_example_.insert_or_assign(name, std::move(value));
+    const auto on_entry = [&](WireReader entry) {
+      std::string value;
+      FeatureSize size;
+      const std::string_view name = check_entry(entry, [&](WireReader piece) {
+        value.append(reinterpret_cast<const char*>(piece.rest().data()), piece.rest().size());
+        size.add(piece);
       });
-    });
+      if (size.has_other || !is_key_and_value(entry.rest())) on_other();
+      in_example_.insert_or_assign(name, std::move(value));
+    };
+    const auto on_features = [&](WireReader features) {
+      read_messages(features, kFeaturesEntry, on_entry, on_other);
+    };
+    read_messages(example, kExampleFeatures, on_features, on_other);
     for (const auto& [name, value] : in_example_) {
       Steps& steps = lists_[name];
       fill(steps, examples_ - 1);
@@ -83,21 +90,27 @@ class Lists {
 
 }  // namespace
 
-Record as_sequence_example(const Record& list) {
+ConvertedList as_sequence_example(const Record& list) {
+  bool is_usual = true;
+  const auto on_other = [&] { is_usual = false; };
   std::string sequence;
+  bool has_context = false;
   Lists lists(max_step_bytes(list.data.size()));
   WireReader reader = read_example(list.data);
   while (!reader.done()) {
     const uint32_t tag = reader.read_tag();
     if (tag == length_delimited_tag(kListExamples)) {
-      lists.add_example(reader.read_message());
+      lists.add_example(reader.read_message(), on_other);
     } else if (tag == length_delimited_tag(kListContext)) {
-      read_messages(reader.read_message(), kExampleFeatures, [&](WireReader features) {
+      const auto on_features = [&](WireReader features) {
         const auto bytes = features.rest();
         append_length_header(kSequenceContext, bytes.size(), sequence);
         sequence.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      });
+      };
+      if (std::exchange(has_context, true)) on_other();
+      read_messages(reader.read_message(), kExampleFeatures, on_features, on_other);
     } else {
+      on_other();
       reader.skip(tag);
     }
   }
@@ -107,7 +120,7 @@ Record as_sequence_example(const Record& list) {
   Record result = list;
   result.data = {owner.get(), sequence.size()};
   result.owner = owner;
-  return result;
+  return {std::move(result), is_usual};
 }
 
 }  // namespace recordpipe

@@ -14,10 +14,15 @@ constexpr size_t max_step_bytes(size_t list_bytes) {
   return std::max<size_t>(1 << 20, 4 * list_bytes);
 }
 
+struct ConvertedList {
+  Record record;
+  bool is_usual = true;  // as FeatureColumns::Row::is_usual()
+};
+
 // Returns a record with the list's context, and a feature list for each feature of its Examples,
 // with a step for each Example. The record owns its bytes. Throws Error{corrupted} if `list` is not
 // an ExampleListWithContext, Error{limit_exceeded} if its Examples have so many different features
 // that the result would be much larger.
-Record as_sequence_example(const Record& list);
+ConvertedList as_sequence_example(const Record& list);
 
 }  // namespace recordpipe

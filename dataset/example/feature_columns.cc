@@ -92,8 +92,10 @@ void FeatureColumns::Row::read(WireReader features) {
   read_entries(
       features, [&](const PlainEntry& plain) { return take(plain); },
       [&](std::string_view key, std::span<const std::byte> entry, const FeatureSize& size) {
+        is_usual_ = is_usual_ && !size.has_other && is_key_and_value(entry);
         take(key, entry, size);
-      });
+      },
+      [&] { is_usual_ = false; });
 }
 
 // Returns the feature, or the number of features if it is not wanted.
@@ -173,7 +175,12 @@ void FeatureColumns::Row::meet(std::string_view key) {
 
 void FeatureColumns::Row::end() {
   uint8_t all = 1;
-  for (const State state : columns_.states(row_)) all &= static_cast<uint8_t>(state);
+  uint8_t any = 0;
+  for (const State state : columns_.states(row_)) {
+    all &= static_cast<uint8_t>(state);
+    any |= static_cast<uint8_t>(state);
+  }
+  has_any_ = any != 0;
   static_assert((static_cast<uint8_t>(State::wrong) & 1) == 0);
   if (all == static_cast<uint8_t>(State::found)) [[likely]] {
     for (const size_t i : columns_.checked_) end(i);

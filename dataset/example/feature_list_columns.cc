@@ -126,12 +126,14 @@ void FeatureListColumns::reset(const std::shared_ptr<const WantedFeatures>& want
   found_.assign(rows * columns_.size(), {});
 }
 
-void FeatureListColumns::read(size_t row, WireReader feature_lists,
+bool FeatureListColumns::read(size_t row, WireReader feature_lists,
                               std::vector<std::string>& unlisted) {
   const std::span<Found> found = in_row(row);
   const auto meet = [&](std::string_view key) {
     add_unlisted(wanted_->unlisted()->meet("feature list", key), unlisted);
   };
+  bool is_usual = true;
+  const auto on_other = [&] { is_usual = false; };
   size_t guess = 0;
   while (true) {
     GlanceReader glance(feature_lists.rest());
@@ -151,21 +153,25 @@ void FeatureListColumns::read(size_t row, WireReader feature_lists,
       guess = i + 1;
     }
     feature_lists.skip_to_last(glance.rest().size());
-    if (feature_lists.done()) return;
+    if (feature_lists.done()) return is_usual;
 
     const uint32_t tag = feature_lists.read_tag();
     if (tag != length_delimited_tag(kFeatureListsEntry)) {
+      on_other();
       feature_lists.skip(tag);
       continue;
     }
     const WireReader entry = feature_lists.read_message();
+    is_usual = is_usual && is_key_and_value(entry.rest());
     bool has_values = false;
+    const auto on_step = [&](WireReader step) {
+      FeatureSize size;
+      size.add(step);
+      has_values = has_values || size.kind != FeatureKind::none;
+      is_usual = is_usual && !size.has_other;
+    };
     const std::string_view key = check_entry(entry, [&](WireReader steps) {
-      read_messages(steps, kFeatureListFeature, [&](WireReader step) {
-        FeatureSize size;
-        size.add(step);
-        has_values = has_values || size.kind != FeatureKind::none;
-      });
+      read_messages(steps, kFeatureListFeature, on_step, on_other);
     });
     const size_t i = wanted_->find(key, guess);
     if (i == found.size()) {
@@ -200,6 +206,11 @@ void FeatureListColumns::end_row(size_t row) {
       list.size.bytes += size.bytes;
     });
   }
+}
+
+bool FeatureListColumns::has_any(size_t row) const {
+  const auto lists = std::span(found_).subspan(row * columns_.size(), columns_.size());
+  return !std::ranges::all_of(lists, &Found::missing);
 }
 
 void FeatureListColumns::finish() {

@@ -4,10 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/utf8.h"
 #include "recordpipe/example/internal/wire_reader.h"
 
 namespace recordpipe {
 namespace {
+
+constexpr const char* kBadKey = "a key that is not UTF-8";
 
 class FieldChecker {
  public:
@@ -50,6 +54,14 @@ class FieldChecker {
         return false;
       }
       check_example(fields.read_message());
+      return true;
+    });
+  }
+
+  void check_event(WireReader event) {
+    each_field(event, "an Event", [&](uint32_t tag, WireReader& fields) {
+      if (!is_event_field(tag)) return false;
+      fields.skip(tag);
       return true;
     });
   }
@@ -109,7 +121,10 @@ class FieldChecker {
       uint32_t of_value = 0;
       each_field(fields.read_message(), "a map entry", [&](uint32_t in_entry, WireReader& entry) {
         if (in_entry == length_delimited_tag(kEntryKey)) {
-          entry.read_bytes();
+          const auto key = entry.read_bytes();
+          if (!is_utf8({reinterpret_cast<const char*>(key.data()), key.size()})) {
+            note(last_field_, kBadKey, /*is_replaced=*/true);
+          }
           ++keys;
         } else if (in_entry == length_delimited_tag(kEntryValue)) {
           any_value_ = true;
@@ -190,7 +205,26 @@ std::optional<UnreadField> find_unread_field(std::span<const std::byte> record, 
   if (kind == MessageKind::example) checker.check_example(message);
   if (kind == MessageKind::sequence_example) checker.check_sequence(message);
   if (kind == MessageKind::example_list) checker.check_example_list(message);
+  if (kind == MessageKind::event) checker.check_event(message);
   return checker.found();
+}
+
+std::optional<UnreadField> find_bad_key(std::span<const std::byte> record, MessageKind kind) {
+  try {
+    auto field = find_unread_field(record, kind);
+    return field && field->what == kBadKey ? std::move(field) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Of TensorFlow's event.proto: wall_time, step; file_version, graph_def, summary, log_message,
+// session_log, tagged_run_metadata, meta_graph_def, source_metadata.
+bool is_event_field(uint32_t tag) {
+  constexpr uint32_t kFileVersion = 3, kSourceMetadata = 10;
+  return tag == kWallTimeTag || tag == wire_tag(2, WireType::varint) ||
+         (tag >> 3 >= kFileVersion && tag >> 3 <= kSourceMetadata &&
+          wire_type(tag) == WireType::length_delimited);
 }
 
 }  // namespace recordpipe

@@ -74,23 +74,14 @@ struct TopFields {
   bool other = false;  // a field that neither an Example nor a SequenceExample has
 };
 
-// Field numbers of TensorFlow's event.proto: wall_time, step; file_version, graph_def, summary,
-// log_message, session_log, tagged_run_metadata, meta_graph_def, source_metadata.
-constexpr uint32_t kWallTimeTag = wire_tag(1, WireType::fixed64);
-constexpr uint32_t kStepTag = wire_tag(2, WireType::varint);
-constexpr uint32_t kFileVersionTag = length_delimited_tag(3);
-constexpr uint32_t kSourceMetadataTag = length_delimited_tag(10);
-
 TopFields read_top_fields(WireReader message) {
   TopFields found;
   while (!message.done()) {
     const uint32_t tag = message.read_tag();
-    const bool after_step = tag >= kFileVersionTag && tag <= kSourceMetadataTag &&
-                            wire_type(tag) == WireType::length_delimited;
     found.features |= tag == length_delimited_tag(kExampleFeatures);
     found.feature_lists |= tag == length_delimited_tag(kSequenceFeatureLists);
     found.wall_time |= tag == kWallTimeTag;
-    found.other_than_event |= tag != kWallTimeTag && tag != kStepTag && !after_step;
+    found.other_than_event |= !is_event_field(tag);
     found.other |= tag != length_delimited_tag(kExampleFeatures) &&
                    tag != length_delimited_tag(kSequenceFeatureLists);
     message.skip(tag);
@@ -98,15 +89,28 @@ TopFields read_top_fields(WireReader message) {
   return found;
 }
 
-// Whether a map entry is a key and a value, in this order, and nothing else. `entry` is validated.
-bool is_key_and_value(std::span<const std::byte> entry) {
-  GlanceReader fields(entry);
-  return fields.read_bytes(kEntryKey) && fields.read_last(kEntryValue);
+// "an Example except for field 5 of an Example (byte 20)"
+std::string described(MessageKind kind, const UnreadField& field) {
+  return (kind == MessageKind::sequence_example ? "a " : "an ") + std::string(to_string(kind)) +
+         " except for " + field.what + " (byte " + std::to_string(field.offset) + ")";
 }
 
-// "an Example"
-std::string with_article(MessageKind kind) {
-  return (kind == MessageKind::sequence_example ? "a " : "an ") + std::string(to_string(kind));
+bool has_values(const MessageView& message) {
+  const auto is_set = [](const FeatureView& one) { return one.kind() != FeatureKind::none; };
+  bool has_any = std::ranges::any_of(message.features(), is_set, &NamedFeature::feature);
+  for (const FeatureListView& list : message.feature_lists()) {
+    if (message.kind() == MessageKind::sequence_example) has_any |= list.size() > 0;
+    if (!has_any) list.for_each_step([&](const FeatureView& step) { has_any |= is_set(step); });
+  }
+  return has_any;
+}
+
+bool is_event_with_content(std::span<const std::byte> record) {
+  try {
+    return read_top_fields(read_example(record)).wall_time && !read_event(record).field.empty();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -311,18 +315,26 @@ std::optional<UnreadField> MessageView::unread() const {
 
 std::string MessageView::undecided() const {
   if (fixed_kind_ || kind_ != MessageKind::unknown) return "";
-  for (const MessageKind kind : {MessageKind::sequence_example, MessageKind::example}) {
+  std::string without_values;
+  for (const MessageKind kind :
+       {MessageKind::sequence_example, MessageKind::example, MessageKind::example_list}) {
     MessageView view(kind);
     view.read(record_);
     const bool has_any =
         kind == MessageKind::example ? !view.features().empty() : !view.feature_lists().empty();
     if (!has_any) continue;
-    if (const auto field = view.unread()) {
-      return with_article(kind) + " except for " + field->what + " (byte " +
-             std::to_string(field->offset) + ")";
-    }
+    const auto field = view.unread();
+    if (field && has_values(view)) return described(kind, *field);
+    if (field && without_values.empty()) without_values = described(kind, *field);
   }
-  return "";
+  if (!without_values.empty()) return without_values;
+  for (const MessageKind kind :
+       {MessageKind::example, MessageKind::sequence_example, MessageKind::example_list}) {
+    if (const auto key = find_bad_key(record_, kind)) return described(kind, *key);
+  }
+  if (!is_event_with_content(record_)) return "";
+  const auto field = find_unread_field(record_, MessageKind::event);
+  return field ? described(MessageKind::event, *field) : "";
 }
 
 void MessageView::keep_only(const std::function<bool(std::string_view name)>& is_wanted) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "dataset/base/names_in_words.h"
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/example_list.h"
+#include "dataset/example/message_fields.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/internal/feature_reader.h"
@@ -62,9 +64,12 @@ Error placed(const Error& error, const Record& record,
 }
 
 // The feature lists of a SequenceExample, of which an ExampleCollator reads the context only.
-void meet_feature_lists(const UnlistedFeatures& unlisted, const Record& record,
-                        std::vector<std::string>& met) {
+// Returns the kind of the record.
+MessageKind meet_feature_lists(const UnlistedFeatures& unlisted, const Record& record,
+                               std::vector<std::string>& met) {
+  MessageKind kind = MessageKind::example;
   read_messages(WireReader(record.data), kSequenceFeatureLists, [&](WireReader lists) {
+    kind = MessageKind::sequence_example;
     read_messages(lists, kFeatureListsEntry, [&](WireReader entry) {
       bool has_steps = false;
       const std::string_view key =
@@ -72,6 +77,35 @@ void meet_feature_lists(const UnlistedFeatures& unlisted, const Record& record,
       if (has_steps) add_unlisted(unlisted.meet("feature list", key), met);
     });
   });
+  return kind;
+}
+
+// A field of the message that no column holds.
+void meet_field(const UnlistedFeatures& unlisted, const Record& record, MessageKind kind,
+                std::vector<std::string>& met) {
+  if (auto field = find_unread_field(record.data, kind)) {
+    add_unlisted(unlisted.meet(std::move(field->what)), met);
+  }
+}
+
+// The error of a record with none of the wanted features; nothing if all its bytes are fields of a
+// message of this kind, perhaps with values that later ones replace.
+std::optional<Error> other_message(const Record& record, MessageKind kind) {
+  MessageView wanted(kind);
+  wanted.read(record.data);
+  const auto unread = wanted.unread();
+  if (wanted.kind() == kind && (!unread || unread->is_replaced)) return std::nullopt;
+  MessageView message;
+  message.read(record.data);
+  std::string what = message.undecided();
+  if (what.empty()) what = "of type " + std::string(to_string(message.kind()));
+  Error::Parts parts{.kind = ErrorKind::unsupported,
+                     .path = std::string(record.path),
+                     .reason = "a record that is no " + std::string(to_string(kind)) + " (" + what +
+                               ") and has none of the features that are parsed",
+                     .hint = "if it is one all the same, parse a feature that it has, too"};
+  if (!record.path.empty()) parts.offset = record.offset;
+  return Error(std::move(parts));
 }
 
 template <class Collator>
@@ -89,8 +123,9 @@ typename Collator::Batch parse(std::span<const Record> records, const Collator& 
 }  // namespace
 
 ExampleCollator::ExampleCollator(const ExampleSchema& schema,
-                                 std::shared_ptr<UnlistedFeatures> unlisted)
-    : wanted_(std::make_shared<WantedFeatures>(schema, std::move(unlisted))) {}
+                                 std::shared_ptr<UnlistedFeatures> unlisted, OtherMessages others)
+    : wanted_(std::make_shared<WantedFeatures>(schema, std::move(unlisted))),
+      others_(schema.empty() ? OtherMessages::accept : others) {}
 
 void ExampleCollator::reset(ExampleBatch& batch, size_t rows) const {
   batch.features_.reset(wanted_, rows);
@@ -99,19 +134,29 @@ void ExampleCollator::reset(ExampleBatch& batch, size_t rows) const {
 }
 
 void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const {
+  std::optional<Error> other;
   try {
     FeatureColumns::Row to(batch.features_, row);
-    read_messages(read_example(record.data), kExampleFeatures,
-                  [&](WireReader features) { to.read(features); });
+    bool is_usual = true;
+    read_messages(
+        read_example(record.data), kExampleFeatures,
+        [&](WireReader features) { to.read(features); }, [&] { is_usual = false; });
     to.end();
-    if (UnlistedFeatures* const unlisted = wanted_->unlisted()) {
+    is_usual = is_usual && to.is_usual();
+    if (!is_usual && !to.has_any() && others_ == OtherMessages::refuse) {
+      other = other_message(record, MessageKind::example);
+    }
+    if (UnlistedFeatures* const unlisted = other ? nullptr : wanted_->unlisted()) {
       std::vector<std::string> met = to.unlisted();
-      meet_feature_lists(*unlisted, record, met);
+      if (!is_usual) {
+        meet_field(*unlisted, record, meet_feature_lists(*unlisted, record, met), met);
+      }
       if (!met.empty()) unlisted->count(met, record);
     }
   } catch (const Error& error) {
     throw placed(error, record, {wanted_.get()});
   }
+  if (other) throw *other;
   batch.records_[row] = std::move(record);
 }
 
@@ -141,10 +186,13 @@ ExampleBatch parse_single_example(const Record& record, const ExampleCollator& f
 }
 
 SequenceExampleCollator::SequenceExampleCollator(const SequenceExampleSchema& schema,
-                                                 std::shared_ptr<UnlistedFeatures> unlisted)
+                                                 std::shared_ptr<UnlistedFeatures> unlisted,
+                                                 OtherMessages others)
     : context_(std::make_shared<WantedFeatures>(schema.context, unlisted)),
       feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists, unlisted)),
-      of_example_lists_(schema.of_example_lists) {}
+      of_example_lists_(schema.of_example_lists),
+      others_(schema.context.empty() && schema.feature_lists.empty() ? OtherMessages::accept
+                                                                     : others) {}
 
 void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) const {
   batch.context_.reset(context_, rows);
@@ -154,31 +202,44 @@ void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) co
 }
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
+  std::optional<Error> other;
   try {
-    if (of_example_lists_) record = as_sequence_example(std::move(record));
+    ConvertedList sequence =
+        of_example_lists_ ? as_sequence_example(record) : ConvertedList{record};
+    bool is_usual = sequence.is_usual;
     FeatureColumns::Row context(batch.context_, row);
     std::vector<std::string> met;
-    WireReader message = read_example(record.data);
+    WireReader message = read_example(sequence.record.data);
     while (!message.done()) {
       const uint32_t tag = message.read_tag();
       if (tag == length_delimited_tag(kSequenceContext)) {
         context.read(message.read_message());
       } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
-        batch.feature_lists_.read(row, message.read_message(), met);
+        is_usual &= batch.feature_lists_.read(row, message.read_message(), met);
       } else {
+        is_usual = false;
         message.skip(tag);
       }
     }
     context.end();
     batch.feature_lists_.end_row(row);
-    if (UnlistedFeatures* const unlisted = context_->unlisted()) {
+    is_usual = is_usual && context.is_usual();
+    const MessageKind kind =
+        of_example_lists_ ? MessageKind::example_list : MessageKind::sequence_example;
+    if (!is_usual && !context.has_any() && !batch.feature_lists_.has_any(row) &&
+        others_ == OtherMessages::refuse) {
+      other = other_message(record, kind);
+    }
+    if (UnlistedFeatures* const unlisted = other ? nullptr : context_->unlisted()) {
       met.insert(met.end(), context.unlisted().begin(), context.unlisted().end());
+      if (!is_usual) meet_field(*unlisted, record, kind, met);
       if (!met.empty()) unlisted->count(met, record);
     }
+    batch.records_[row] = std::move(sequence.record);
   } catch (const Error& error) {
     throw placed(error, record, {context_.get(), feature_lists_.get()});
   }
-  batch.records_[row] = std::move(record);
+  if (other) throw *other;
 }
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record,

@@ -7,10 +7,13 @@ namespace recordpipe {
 
 std::string UnlistedFeatures::meet(std::string_view what, std::string_view name) const {
   if (options_.known.contains(name)) return {};
-  std::string feature = std::string(what) + " '" + printable(name) + "'";
-  if (options_.answer == Answer::count) return feature;
+  return meet(std::string(what) + " '" + printable(name) + "'");
+}
+
+std::string UnlistedFeatures::meet(std::string field) const {
+  if (options_.answer == Answer::count) return field;
   throw Error({.kind = ErrorKind::unsupported,
-               .reason = feature + ", which was not found in the first " +
+               .reason = field + ", which was not found in the first " +
                          grouped(options_.looked_into) + " records, is",
                .hint = options_.hint});
 }

@@ -178,7 +178,9 @@ class Dataset(
         large_lists, and fixed_size_lists for shapes; of SequenceExamples, context and feature lists
         side by side. They are the memory of the batches, not copies. A missing feature is null,
         unless it has a default value; and so is an empty list of a fixed-length feature. A batch()
-        becomes a record batch; without batch(), record batches have up to 1,024 rows.
+        becomes a record batch; without batch(), record batches have up to 1,024 rows. If no record
+        of all has a feature that parse() was passed, and that is neither optional nor has a default
+        value, the end of the stream is an error: the name may be mistyped.
 
         Errors end the stream, with the message that iterating would raise; their class is the
         consumer's. So does an exception of a signal handler, such as KeyboardInterrupt: the

@@ -218,9 +218,7 @@ class Schema(Report):
         )
         if self.undecided:
             reason += f"; {self.undecided:,} undecided, the first {self.undecided_because}"
-            hint = (
-                'if they are Examples: parse(recordpipe.schema(paths, kind="example").features())'
-            )
+            hint = _way_to_parse(self.undecided_because)
         raise error_of("unsupported", reason, hint)
 
     def _report(self) -> ReportTable:
@@ -279,6 +277,28 @@ class Schema(Report):
         regions = tuple(SkippedRegion(*region) for region in skipped)
         schema = cls(records, kind, kinds, fields, list_fields, left_out, *rest)
         return replace(schema, skipped=regions)
+
+
+# Of an undecided record, the method that reads it as what it nearly is, and its arguments.
+_WAYS_TO_PARSE = {
+    "a SequenceExample ": ("parse_sequence_example", "sequence_example"),
+    "an ExampleListWithContext ": ("parse_example_list", "elwc"),
+    "an Example ": ("parse", "example"),
+}
+
+
+def _way_to_parse(because: str) -> str:
+    for begin, (method, kind) in _WAYS_TO_PARSE.items():
+        if because.startswith(begin):
+            found = f'recordpipe.schema(paths, kind="{kind}")'
+            if method == "parse":
+                return f"if they are Examples: parse({found}.features())"
+            what = begin.split()[1]
+            return (
+                f"if they are {what}s: {method}(found.features(), found.feature_lists()) of "
+                f"found = {found}"
+            )
+    return "parse them yourself, with map()"
 
 
 def _chosen(fields: dict[str, Any], for_table: bool) -> dict[str, Any]:

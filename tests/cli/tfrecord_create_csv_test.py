@@ -218,6 +218,9 @@ class Csv(CreateTest):
                 ([-1], 1), ([7], 2), ([-2**63, 0], 3))])
         self.text("a.csv", "a\n-1\n")
         self.refused("a.csv: line 2", "a.csv", "--types", "a=uint64")
+        for other, way in (("7", ", --types a=uint64 keeps its bits)"), ("-7", ")")):
+            self.text("a.csv", f"a\n{other}\n18446744073709551615\n")
+            self.refused(f"--types a=bytes keeps its digits{way}", "a.csv")
 
     def test_numbers_that_no_float_can_hold(self):
         for number in ("1e39", "-1e300", "1e400", "1e-50", "-1e-400", "[1, 1e39]", "[1e400]"):

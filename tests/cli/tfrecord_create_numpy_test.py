@@ -90,7 +90,8 @@ class Numpy(CreateTest):
                 (npy("'|O8'", "(2,)", good), "objects are pickles"),
                 (npy("'<M8[ns]'", "(2,)", good), "dtype <M8[ns], which holds dates and times (save "
                  "it as whole numbers, array.astype(\"int64\")"),
-                (npy("'<m8[s]'", "(2,)", good), "dtype <m8[s], which holds differences of times"),
+                (npy("'<m8[s]'", "(2,)", good), "dtype <m8[s], which holds differences of times "
+                 "(save it as whole numbers, array.astype(\"int64\"))"),
                 (npy("[('a', '<i8')]", "(2,)", good), "structures"),
                 (npy("'<c16'", "(1,)", good), "neither a numeric nor a string type"),
                 (npy("'<i3'", "(2,)", good), "neither a numeric nor a string type"),

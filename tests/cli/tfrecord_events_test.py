@@ -155,6 +155,12 @@ class Events(TfrecordTest):
         self.expect_failure("record 0 is not an Event", "export", "examples", "-o", "x.csv", "--tag",
                             "loss")
 
+    def test_events_with_fields_of_others(self):
+        self.write("events", event(0, simple("loss", 0.5)) + b"\x9a\x06\x01x")
+        for words in ("record 0 is an Event except for field 99 of an Event (", "--kind event reads"):
+            self.expect_failure(words, "export", "events", "-o", "out.csv", "--to", "scalars")
+        self.assertEqual(self.rows("--to", "scalars", "--kind", "event")[1][2:], ["loss", "0.5"])
+
     def test_large_integers_keep_their_digits(self):
         numbers = [2**27, 2**53, 2**53 + 1, -2**63, 2**64 - 1]
         self.write("events", event(0, *[

@@ -136,6 +136,18 @@ class Undecided(TfrecordTest):
         self.summary("convert", "a", "-o", "c", "--where", "label == 3", "--kind", "example")
         self.assertEqual((self.folder / "c").read_bytes(), (self.folder / "a").read_bytes())
 
+    def test_of_other_messages(self):
+        bad_key = example(int64_feature("a", 1)).replace(b"a", b"\xff")
+        for message, why in (
+                (LIST + field(7, b"x"), "an ExampleListWithContext except for field 7 of an Exa"),
+                (LIST + field(2, b""), "an ExampleListWithContext except for a second context"),
+                (LIST + field(1, EXTENDED), "an ExampleListWithContext except for field 5 of an "),
+                (bad_key, "an Example except for a key that is not UTF-8 (byte 4)")):
+            self.write("c", message)
+            with self.subTest(why):
+                self.assertIn(f"unknown ({why}", self.run_it("show", "c"))
+                self.assertIn(f"undecided: 1 record, the first {why}", self.run_it("schema", "c"))
+
     def test_where_counts_them(self):
         self.write("a", EXAMPLE, EXTENDED, EXAMPLE, EXTENDED)
         expected = (": 2 records are of no known kind, and {} finds no features in them, for "

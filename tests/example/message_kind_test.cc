@@ -100,6 +100,13 @@ TEST(MessageKind, WhatHasOtherFieldsIsUndecided) {
   const std::string example = from_hex("0a0c0a0a0a016112051a030a0107");
   EXPECT_EQ(undecided(example + from_hex("2a0178")),
             "an Example except for field 5 of an Example (byte 14)");
+  EXPECT_EQ(undecided(from_hex("0a0c0a0a 0a01ff 12051a030a0107")),
+            "an Example except for a key that is not UTF-8 (byte 4)");
+  const std::string event = from_hex("090000803899d6d741 2a0d0a0b0a046c6f7373150000003f");
+  EXPECT_EQ(undecided(event + from_hex("9a0601 78")),
+            "an Event except for field 99 of an Event (byte 24)");
+  // A message of others, whose first field is a double, too.
+  EXPECT_EQ(undecided(from_hex("090000803899d6d741 9a060178")), "");
 }
 
 TEST(MessageKind, SeveralEmptyMessages) {
@@ -193,7 +200,14 @@ TEST(ExampleList, ContextAndExamples) {
   const std::string only_context = nested(2, example_of(int64_feature("query", 7)));
   EXPECT_EQ(message_kind(as_bytes(only_context)), MessageKind::example_list);
   // With a field that no list has, it is none.
-  EXPECT_EQ(message_kind(as_bytes(list + from_hex("1801"))), MessageKind::unknown);
+  EXPECT_EQ(undecided(list + from_hex("1801")),
+            "an ExampleListWithContext except for field 3 of an ExampleListWithContext (byte " +
+                std::to_string(list.size()) + ")");
+  EXPECT_EQ(undecided(list + only_context),
+            "an ExampleListWithContext except for a second context (byte " +
+                std::to_string(list.size()) + ")");
+  EXPECT_EQ(undecided(nested(1, example_of(int64_feature("x", 1) + from_hex("3001")))),
+            "an ExampleListWithContext except for field 6 of Features (byte 16)");
 }
 
 // A hostile list, whose every Example has other features, would take quadratic memory.

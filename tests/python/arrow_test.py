@@ -16,6 +16,28 @@ def rows_of(dataset):
 
 
 class Reading(FilesTest):
+    def test_a_feature_that_no_record_has(self):
+        """A mistyped name would be a column of nulls."""
+        steps = rp.FixedLenSequenceFeature([], "int64")
+        rows = [{"label": [1]}, {"image": [b"x"]}]
+        for one in (rp.FixedLenFeature([], "int64"), rp.RaggedFeature("int64")):
+            dataset = self.dataset(rows, {"label": one, "lable": one})
+            for made in (dataset, dataset.batch(1), dataset.shuffle(seed=1)):
+                refused = "no record has a feature named lable; there are label.*did you mean label"
+                with Stream(made) as stream, self.assertRaisesRegex(StreamError, refused):
+                    stream.rows()
+            # These tables are of a part of the records, or of none.
+            for made in (dataset.take(1), dataset.skip(1), dataset.shard(2, 0)):
+                self.assertEqual(rows_of(made)["lable"], [None])
+            empty = self.dataset([], {"lable": one}, "empty")
+            self.assertEqual(rows_of(empty), {"lable": []})
+        optional = rp.FixedLenFeature([], "int64", optional=True)
+        self.assertEqual(rows_of(self.dataset(rows, {"a": optional})), {"a": [None, None]})
+        path = records.write(self.folder / "s", [records.sequence_example({}, {"s": [[1]]})])
+        lists = rp.tfrecords(path).parse_sequence_example({}, {"t": steps})
+        with Stream(lists) as stream, self.assertRaisesRegex(StreamError, "named t; there is s"):
+            stream.rows()
+
     def dataset(self, examples, features, name="read.tfrecord"):
         path = records.write(self.folder / name, [records.example(e) for e in examples])
         return rp.tfrecords(path).parse(features)
@@ -107,7 +129,7 @@ class Reading(FilesTest):
                 self.assertEqual(rows[name], expected, name)
         with self.assertRaisesRegex(rp.NotFoundError, "missing"):
             list(dataset)
-        alone = {"n": rp.FixedLenFeature([], "int64")}
+        alone = {"n": rp.FixedLenFeature([], "int64", optional=True)}
         nulls = rows_of(self.dataset([{}] * 3, alone, "nulls.tfrecord"))
         self.assertEqual(nulls, {"n": [None] * 3})
 
@@ -158,7 +180,8 @@ class Reading(FilesTest):
                 rows_of(dataset)
 
     def test_operators_between_parse_and_batch(self):
-        feature = {"id": rp.FixedLenFeature([], "int64"), "x": rp.FixedLenFeature([], "int64")}
+        one, optional = (rp.FixedLenFeature([], "int64", optional=x) for x in (False, True))
+        feature = {"id": one, "x": optional}
         dataset = self.dataset([{"id": [i]} for i in range(10)], feature)
         self.assertEqual(
             rows_of(dataset.skip(2).shard(2, 1).repeat(2).cache().batch(3).take(2))["id"],

@@ -196,6 +196,17 @@ class Dataset(FilesTest):
         batch = next(iter(rows.padded_batch(3)))
         self.assertEqual(batch["tokens"].tolist(), [[0, 0], [0, 0], [0, 1]])
         self.assertEqual(batch["name"].tolist(), [[b"name 0"], [b"name 1"], [b"name 2"]])
+        no_key = "names 'N', which is no key; there are "
+        for made in (
+            rows.padded_batch(3, padding={"N": -1}),
+            rows.filter(lambda row: True).padded_batch(3, padding={"N": -1}),
+            rows.bucket_by_sequence_length("tokens", [3], [2, 2], {"N": 3}),
+            rows.bucket_by_sequence_length("tokens", [3], [2, 2], padding_values={"N": 3}),
+        ):
+            with self.assertRaisesRegex(ValueError, no_key):
+                list(made)
+        with self.assertRaisesRegex(ValueError, no_key):
+            list(rows.select(["tokens"]).pack_sequences({"tokens": 8}, padding_values={"N": 1}))
         state = iter(rows.padded_batch(3, padding=1)).state_dict()
         with self.assertRaises(rp.InvalidArgumentError):
             iter(rows.padded_batch(3, padding=2)).load_state_dict(state)

@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 import recordpipe as rp
 import records
+from arrow_c import Stream, StreamError
 from support import FilesTest, example_values
 
 FEATURES = {
@@ -405,9 +406,10 @@ class OtherMessages(FilesTest):
                 lists = ds.parse_sequence_example(features, {"s": rp.RaggedFeature("int64")})
                 last = (parsed.skip(3).batch(4), lists.skip(3).batch(4))
                 for made in (parsed, lists, parsed.shard(2, 1), *last):
+                    no = rf"no (Sequence)?Example \(.*{what}.* and has none of the features"
                     with (
                         self.subTest(what, features=features, made=made.explain()),
-                        self.assertRaisesRegex(rp.UnsupportedError, f"no Example .*{what}") as e,
+                        self.assertRaisesRegex(rp.UnsupportedError, no) as e,
                     ):
                         list(made)
                     self.assertEqual(e.exception.path, str(path))
@@ -418,12 +420,44 @@ class OtherMessages(FilesTest):
 
     def test_examples_may_lack_all_features(self):
         twice = records.example({"c": [1]}) + records.example({"c": [2]})
-        steps = records.sequence_example({}, {"s": [[1]]})
-        path = records.write(self.folder / "x", [b"", records.example({"c": [1]}), twice, steps])
+        path = records.write(self.folder / "x", [b"", records.example({"c": [1]}), twice])
         for features in self.OPTIONAL:
             parsed = rp.tfrecords(path).parse(features)
-            self.assertEqual(len([*parsed]), 4)
-            self.assertEqual(len(next(iter(parsed.batch(4)))["a"]), 4)
+            self.assertEqual(len([*parsed]), 3)
+            self.assertEqual(len(next(iter(parsed.batch(3)))["a"]), 3)
+
+    def test_every_row_of_batches_and_tables_is_looked_at(self):
+        example = records.example({"a": [1]})
+        steps = records.sequence_example({}, {"s": [[1]]})
+        event = b"\x09" + bytes(8) + b"\x10\x05"
+        for other, what in ((steps, "SequenceExample"), (event, "Event")):
+            path = records.write(self.folder / "x", [example] * 70 + [other, example])
+            no = rf"no Example \(of type {what}\) and has none of the features"
+            for features in (*self.OPTIONAL[:2], {"a": "int64"}):
+                ds = rp.tfrecords(path).parse(features)
+                for made in (ds, ds.batch(64), ds.padded_batch(72)):
+                    if features != {"a": "int64"}:  # whose absence is an error of its own
+                        with self.subTest(made=made), self.assertRaisesRegex(rp.Error, no):
+                            list(made)
+                for made in (ds, ds.batch(64)):
+                    with Stream(made) as stream, self.assertRaisesRegex(StreamError, no):
+                        stream.rows()
+
+    def test_lists_of_examples(self):
+        one = records.field(1, records.example({"a": [1]}))
+        frame = (
+            records.field(1, records.field(1, b"12306251798468767010_560_000_580_000"))
+            + b"\x10\x07"
+        )
+        lists = {"a": rp.RaggedFeature("int64")}
+        for other, what in ((frame, "except for field"), (b"\x10\x07", "of type unknown")):
+            path = records.write(self.folder / "x", [one] * 3 + [other, b"", one])
+            ds = rp.tfrecords(path).parse_example_list(examples=lists)
+            no = rf"no ExampleListWithContext \(.*{what}.* and has none of the features"
+            for made in (ds, ds.batch(6)):
+                with self.assertRaisesRegex(rp.UnsupportedError, no):
+                    list(made)
+            self.assertEqual(len([*ds.ignore_errors()]), 5)
 
     def test_a_feature_of_a_message_with_more_is_read(self):
         path = records.write(self.folder / "x", [records.example({"a": [5]}) + b"\x2a\x01x"] * 2)

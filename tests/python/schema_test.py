@@ -252,6 +252,28 @@ class UnseenFeatures(FilesTest):
                     with self.assertRaisesRegex(rp.UnsupportedError, met):
                         list(dataset)
 
+    def test_fields_that_no_message_has(self):
+        example, other = records.example({"id": [1]}), b"\x2a\x01x"
+        value = records.feature([1]) + b"\x28\x01"
+        feature = records.field(1, records.field(1, b"id") + records.field(2, value))
+        step = records.sequence_example({"id": [1]}, {"s": [[1]]})
+        elwc = records.field(1, example)
+        for first, last, method, what in (
+            (example, example + other, "parse", "field 5 of an Example"),
+            (example, example + records.field(1, feature), "parse", "field 5 of a Feature"),
+            (step, step + other, "parse_sequence_example", "field 5 of a SequenceExample"),
+            (elwc, elwc + other, "parse_example_list", "field 5 of an ExampleListWithContext"),
+            (elwc, elwc + records.field(1, example + other), "parse_example_list", "5 of an Exam"),
+        ):
+            path = records.write(self.folder / "c.tfrecord", [first] * 1000 + [last])
+            parse = getattr(rp.tfrecords(path), method)
+            for made in (parse(), parse().batch(64)):
+                refused = rf"{what}.*, which was not found in the first 1,000 records, is in the "
+                with self.subTest(what), self.assertRaisesRegex(rp.UnsupportedError, refused):
+                    list(made)
+            with self.assertWarnsRegex(UserWarning, f"{what}.* of 1 record, in .*c.tfrecord at "):
+                self.assertEqual(len(list(parse(unseen="warn"))), 1001)
+
     def test_tables(self):
         refused = self.assertRaisesRegex(StreamError, "'clicked'.*first 1,000 records")
         with Stream(self.records.parse()) as stream, refused:

@@ -251,6 +251,23 @@ class Undecided(FilesTest):
         with self.assertRaisesRegex(ValueError, "kind is one of 'example'"):
             rp.schema(path, kind="Example")
 
+    def test_the_way_out_keeps_the_lists(self):
+        step = records.sequence_example({"id": [1]}, {"s": [[1]]})
+        elwc = records.field(1, records.example({"s": [1]}))
+        for message, kind, method in (
+            (step, "sequence_example", "parse_sequence_example"),
+            (elwc, "elwc", "parse_example_list"),
+        ):
+            path = records.write(self.folder / "x.tfrecord", [message + b"\x2a\x01x"])
+            with self.assertRaises(rp.UnsupportedError) as raised:
+                getattr(rp.tfrecords(path), method)()
+            call, made = raised.exception.hint.split(": ", 1)[1].split(" of found = ")
+            names = {"recordpipe": rp, "paths": path}
+            names["found"] = eval(made, names)
+            self.assertIn(f'kind="{kind}"', made)
+            (element,) = eval(f"recordpipe.tfrecords(paths).{call}", names)
+            self.assertEqual(element[1]["s"].tolist(), [1])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -167,6 +167,15 @@ class Writing(RayTest):
             rpr.write_tfrecords(rows, self.folder / "out")
         self.assertEqual(os.listdir(self.folder / "out"), [])
 
+    def test_objects_that_ray_has_pickled(self):
+        large = ray.data.from_items([{"x": 2**63}])
+        (path,) = rpr.write_tfrecords(large, self.folder / "bits", uint64_bits=True)
+        self.assertEqual([row["x"] for row in rp.tfrecords(path).parse()], [-(2**63)])
+        for value, why in ((2**63, "uint64_bits=True"), (10**30, "'x'"), (1j, "'x'")):
+            with self.subTest(value), self.assertRaisesRegex(Exception, why):
+                rpr.write_tfrecords(ray.data.from_items([{"x": value}]), self.folder / "out")
+            self.assertEqual(os.listdir(self.folder / "out"), [])
+
     def test_files_of_an_earlier_job_are_not_mixed_with(self):
         rpr.write_tfrecords(ray.data.range(3), self.folder / "out")
         with self.assertRaisesRegex(rp.AlreadyExistsError, "part-000000"):

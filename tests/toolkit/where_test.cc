@@ -428,6 +428,10 @@ TEST(Where, MistakesNameTheColumn) {
     EXPECT_EQ(complaint_of(std::string("label == ") + large),
               "--where, column 10: a number that doesn't fit in 64 bits");
   }
+  for (const char* number : {"1e400", "-1e400", "1e-400"}) {
+    EXPECT_EQ(complaint_of(std::string("score > ") + number),
+              "--where, column 9: a number that doesn't fit in a float of 64 bits");
+  }
   EXPECT_EQ(complaint_of("len(label) == '1'"),
             "--where, column 15: len() is a number, never a string");
   EXPECT_EQ(complaint_of("label == 1x"), "--where, column 10: not a number");

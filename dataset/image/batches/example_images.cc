@@ -29,8 +29,9 @@ ExampleSchema with_views(ExampleSchema schema, const std::vector<ImageSpec>& ima
 
 ExampleImagesCollator::ExampleImagesCollator(const ExampleSchema& schema,
                                              const std::vector<ImageSpec>& images,
-                                             std::shared_ptr<UnlistedFeatures> unlisted)
-    : features_(with_views(schema, images), std::move(unlisted)),
+                                             std::shared_ptr<UnlistedFeatures> unlisted,
+                                             OtherMessages others)
+    : features_(with_views(schema, images), std::move(unlisted), others),
       images_(images.begin(), images.end()) {}
 
 void ExampleImagesCollator::reset(ExampleImagesBatch& batch, size_t rows) const {

@@ -96,11 +96,13 @@ void parse_type(std::string_view type, NpyHeader& header) {
   }
   header.kind = type[1];
   header.big_endian = order == '>';
-  if (header.kind == 'M' || header.kind == 'm') {  // "<M8[ns]"
-    unsupported(shown + (header.kind == 'M' ? ", which holds dates and times"
-                                            : ", which holds differences of times"),
-                "save it as whole numbers, array.astype(\"int64\"), or as text, "
-                "numpy.datetime_as_string(array)");
+  constexpr std::string_view kAsNumbers = "save it as whole numbers, array.astype(\"int64\")";
+  if (header.kind == 'M') {  // "<M8[ns]"
+    unsupported(shown + ", which holds dates and times",
+                std::string(kAsNumbers) + ", or as text, numpy.datetime_as_string(array)");
+  }
+  if (header.kind == 'm') {
+    unsupported(shown + ", which holds differences of times", std::string(kAsNumbers));
   }
   Literal digits(type.substr(2));
   const auto number = digits.number();

@@ -107,6 +107,9 @@ void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint6
   }
   if (cell.missing() || has(Form::bytes)) return;
   const Cell its = read(cell);
+  const bool is_uint64 = its.form == Form::int64 ? cell.text.find('-') == cell.text.npos
+                                                 : parse_uint64_bits(cell.text).has_value();
+  all_uint64_ = all_uint64_ && is_uint64;
   if (has(its.form) && !its.is_rounded && its.out_of_range.empty()) return;
   const std::string quote = its.form == Form::bytes ? "\"" : "";
   const Place place = {path, line, quote + shortened(cell.text) + quote, its.how};
@@ -128,11 +131,13 @@ std::string_view CsvColumnGuess::type(const std::string& name,
   const std::string as_bytes = types_called + " " + printable(name) + "=bytes keeps its digits";
   if (out_of_range_) fail(*out_of_range_, name, out_of_float_range(out_of_range_->text), as_bytes);
   if (rounded_) {
+    const std::string as_uint64 =
+        all_uint64_ ? ", " + types_called + " " + printable(name) + "=uint64 keeps its bits" : "";
     fail(*rounded_, name,
          rounded_->text +
              " is a whole number that a float, which all cells of the column fit, can't represent "
              "exactly",
-         types_called + " " + printable(name) + "=float rounds it, " + as_bytes);
+         types_called + " " + printable(name) + "=float rounds it, " + as_bytes + as_uint64);
   }
   return "float";
 }

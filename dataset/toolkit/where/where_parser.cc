@@ -291,6 +291,9 @@ class WhereParser {
     if (read.ec == std::errc() && read.ptr == end) return whole;
     double decimal = 0;
     const auto read_decimal = std::from_chars(text.data(), end, decimal);
+    if (read_decimal.ec == std::errc::result_out_of_range && read_decimal.ptr == end) {
+      fail_at(at, "a number that doesn't fit in a float of 64 bits");
+    }
     if (read_decimal.ec != std::errc() || read_decimal.ptr != end) fail_at(at, "not a number");
     return decimal;
   }

@@ -1,5 +1,7 @@
 // Tables in and out: the Arrow PyCapsule interface.
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <nanobind/stl/string.h>
@@ -67,9 +69,12 @@ void define_arrow(nb::module_& module) {
     export_schema(dataset, *schema);
     return capsule_of(std::move(schema), kSchema);
   });
-  module.def("arrow_stream", [](const PythonDataset& dataset) {
+  // `needed`, `existing`: see NeededColumns.
+  module.def("arrow_stream", [](const PythonDataset& dataset, std::vector<std::string> needed,
+                                nb::object existing) {
     auto stream = std::make_unique<ArrowArrayStream>();
-    export_stream(dataset, *stream);
+    NeededColumns columns(std::move(needed), std::make_shared<PythonObject>(std::move(existing)));
+    export_stream(dataset, std::move(columns), *stream);
     return capsule_of(std::move(stream), kStream);
   });
   module.def("close_arrow_streams", &close_arrow_streams, nb::call_guard<GilRelease>());

@@ -1,6 +1,8 @@
 // The types of columns, and the checks of their arrays.
 #include "python/native/arrow/arrow_column.h"
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -35,6 +37,28 @@ std::string described(std::string_view format) {
 }
 
 }  // namespace
+
+// Metadata is a number of pairs of a key and a value, each after its size; numbers are int32 in the
+// machine's byte order.
+std::optional<std::string_view> metadata_of(const ArrowSchema& schema, std::string_view key) {
+  const char* at = schema.metadata;
+  const auto number = [&at] {
+    int32_t value;
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return std::max(value, 0);
+  };
+  const auto text = [&] {
+    const auto size = static_cast<size_t>(number());
+    return std::string_view(std::exchange(at, at + size), size);
+  };
+  for (int32_t pairs = at ? number() : 0; pairs > 0; --pairs) {
+    const std::string_view name = text();
+    const std::string_view value = text();
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
 
 std::optional<ArrowColumn::Struct> ArrowColumn::file_of(const ArrowSchema& schema) {
   if (!schema.format || std::string_view(schema.format) != "+s" || schema.n_children != 2 ||
@@ -110,6 +134,10 @@ std::optional<ArrowColumn::List> ArrowColumn::list_of(const ArrowSchema& schema)
 
 ArrowColumn::Values ArrowColumn::values_of(const ArrowSchema& schema) const {
   const std::string_view format = schema.format ? schema.format : "";
+  if (metadata_of(schema, "ARROW:extension:name") == "ray.data.arrow_pickled_object") {
+    refuse("holds pickled Python objects, and features hold integers, floats and bytes",
+           "recordpipe.ray.write_tfrecords() writes those that are such values");
+  }
   static constexpr std::pair<std::string_view, ValueType> kTypes[] = {
       {"n", ValueType::null},         {"b", ValueType::boolean},
       {"c", ValueType::int8},         {"C", ValueType::uint8},

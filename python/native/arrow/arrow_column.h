@@ -6,12 +6,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "python/native/arrow/arrow_abi.h"
 #include "python/native/arrow/arrow_reader.h"
 
 namespace recordpipe::python {
+
+// The value of this key in the metadata of a schema, or of a column; nullopt if there is none.
+std::optional<std::string_view> metadata_of(const ArrowSchema& schema, std::string_view key);
 
 class ArrowColumn {
  public:

@@ -32,26 +32,6 @@ struct Owned {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
-// Whether pandas made the table: its schema then has metadata of this key. Metadata is a number of
-// pairs of a key and a value, each after its size; numbers are int32 in the machine's byte order.
-bool is_of_pandas(const ArrowSchema& schema) {
-  const char* at = schema.metadata;
-  const auto number = [&at] {
-    int32_t value;
-    std::memcpy(&value, at, sizeof value);
-    at += sizeof value;
-    return value;
-  };
-  for (int32_t pairs = at ? number() : 0; pairs > 0; --pairs) {
-    const int32_t key_size = number();
-    const std::string_view key(at, static_cast<size_t>(std::max(key_size, 0)));
-    if (key == "pandas") return true;
-    at += key.size();
-    at += std::max(number(), 0);
-  }
-  return false;
-}
-
 // __index_level_0__, ...: pandas' names of row labels that have no name.
 bool is_unnamed_index(std::string_view name) {
   constexpr std::string_view kBegin = "__index_level_", kEnd = "__";
@@ -75,10 +55,10 @@ std::vector<NumberedColumn> columns_of(const ArrowSchema& schema, LargeIntegers 
                  .reason = "the Arrow data has no columns: it is a single array"});
   }
   std::vector<NumberedColumn> columns;
-  const bool has_index = is_of_pandas(schema);
+  const bool is_of_pandas = metadata_of(schema, "pandas").has_value();
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const char* const child = schema.children[i]->name;
-    if (has_index && child && is_unnamed_index(child)) continue;
+    if (is_of_pandas && child && is_unnamed_index(child)) continue;
     for (ArrowColumn& column : ArrowColumn::of(*schema.children[i], large)) {
       columns.push_back({std::move(column), i});
     }

@@ -148,8 +148,8 @@ void handle_signals() {
 
 class Stream {
  public:
-  explicit Stream(const PythonDataset& dataset)
-      : batches_(batches_of(dataset)), spec_(columns_of(dataset)) {}
+  Stream(const PythonDataset& dataset, NeededColumns needed)
+      : batches_(batches_of(dataset)), spec_(columns_of(dataset)), needed_(std::move(needed)) {}
   ~Stream() {
     // The threads of the pass exist in the process that began it only.
     if (pass_ && getpid() != process_) (void)pass_.release();
@@ -189,8 +189,12 @@ class Stream {
     const std::lock_guard lock(mutex_);
     begin();
     ParsedBatch* const batch = next_batch();
-    if (!batch) return warn_at_end();
+    if (!batch) {
+      needed_.require();
+      return warn_at_end();
+    }
     Presence presence = presence_of(*batch, spec_);
+    needed_.note(*batch, spec_, presence);
     export_batch(pool_->lend(*batch), pool_, spec_, std::move(presence), out);
   }
 
@@ -324,6 +328,7 @@ class Stream {
 
   const Dataset<ParsedBatch> batches_;
   const ParseSpec spec_;  // a copy: that of `dataset` is Python's
+  NeededColumns needed_;
   const std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
   std::string error_;
   std::mutex mutex_;
@@ -388,11 +393,12 @@ void export_schema(const PythonDataset& dataset, ArrowSchema& out) {
   export_schema(columns_of(dataset), out);
 }
 
-void export_stream(const PythonDataset& dataset, ArrowArrayStream& out) {
+void export_stream(const PythonDataset& dataset, NeededColumns needed, ArrowArrayStream& out) {
   ArrowSchema schema;
   export_schema(dataset, schema);  // errors belong here, not into the middle of a query
   schema.release(&schema);
-  auto stream = std::make_unique<std::shared_ptr<Stream>>(std::make_shared<Stream>(dataset));
+  auto stream = std::make_unique<std::shared_ptr<Stream>>(
+      std::make_shared<Stream>(dataset, std::move(needed)));
   enter(*stream);
   out = {.get_schema = get_schema,
          .get_next = get_next,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "python/native/arrow/arrow_abi.h"
+#include "python/native/arrow/needed_columns.h"
 #include "python/native/dataset/dataset.h"
 
 namespace recordpipe::python {
@@ -13,7 +14,8 @@ void export_schema(const PythonDataset& dataset, ArrowSchema& out);
 // The pass begins with the first get_next(). The callbacks need no GIL. get_next() on the main
 // thread handles signals; if the handler raises, for example KeyboardInterrupt, get_next() fails
 // with ECANCELED, and Python raises the exception when the main thread executes its next bytecode.
-void export_stream(const PythonDataset& dataset, ArrowArrayStream& out);
+// The end is an error if `needed` are not there.
+void export_stream(const PythonDataset& dataset, NeededColumns needed, ArrowArrayStream& out);
 
 // Ends the passes of all streams and joins their threads; their get_next() fails from then on. To
 // be called without the GIL, before the interpreter ends.

@@ -185,7 +185,7 @@ ParseSpec example_spec(const nb::list& features, MissingFeatures missing,
                        std::shared_ptr<UnlistedFeatures> unlisted) {
   std::vector<OutputFeature> outputs;
   ExampleSchema schema = example_schema(features, missing, outputs);
-  ParseCollator collator(ExampleImagesCollator(schema, {}, unlisted), OtherMessages(schema));
+  ParseCollator collator(ExampleImagesCollator(schema, {}, unlisted, OtherMessages::refuse));
   return {std::move(outputs), {}, std::move(collator), std::move(schema), std::move(unlisted)};
 }
 
@@ -196,9 +196,7 @@ ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature
   const SequenceExampleSchema schema{.context = example_schema(context, missing, outputs),
                                      .feature_lists = list_schema(feature_lists, missing, lists),
                                      .of_example_lists = of_example_lists};
-  OtherMessages others;  // a record that is no list of Examples is an error
-  if (!of_example_lists) others = OtherMessages(schema.context, schema.feature_lists);
-  ParseCollator collator(SequenceExampleCollator(schema, unlisted), std::move(others));
+  ParseCollator collator(SequenceExampleCollator(schema, unlisted, OtherMessages::refuse));
   return {std::move(outputs), std::move(lists), std::move(collator), {}, std::move(unlisted)};
 }
 
@@ -266,15 +264,15 @@ ParseSpec ParseSpec::with_image(const ImageSpec& image) const {
     output.image = images.size();
     images.push_back(image);
   }
-  changed.collator = ParseCollator(ExampleImagesCollator(schema, images, unlisted));
+  changed.collator =
+      ParseCollator(ExampleImagesCollator(schema, images, unlisted, OtherMessages::refuse));
   return changed;
 }
 
 ParseCollator ParseSpec::unwatched_collator() const {
   if (!unlisted || !collator.examples()) return collator;
   const std::vector<ImageSpec> images = image_specs(collator);
-  return ParseCollator(ExampleImagesCollator(schema, images),
-                       images.empty() ? OtherMessages(schema) : OtherMessages());
+  return ParseCollator(ExampleImagesCollator(schema, images, nullptr, OtherMessages::refuse));
 }
 
 ParseSpec ParseSpec::step_spec_with(const ImageSpec& image) const {

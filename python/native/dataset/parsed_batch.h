@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "python/native/dataset/other_messages.h"
 #include "python/native/values/python_object.h"
 #include "recordpipe/base/parameter.h"
 #include "recordpipe/example/parse_example.h"
@@ -28,9 +27,8 @@ struct ParsedBatch : ExampleImagesBatch {
   SequenceExampleBatch sequence;
   tfds::ExamplesBatch tfds;
   rlds::StepBatch steps;
-  bool is_single = false;         // has one row
-  Origin origin;                  // of the record of a batch of one row
-  std::vector<Record> looked_at;  // until finish(), for OtherMessages
+  bool is_single = false;  // has one row
+  Origin origin;           // of the record of a batch of one row
 
   void exchange_scratch(ParsedBatch& other) noexcept {
     example.exchange_scratch(other.example);
@@ -42,8 +40,7 @@ struct ParsedBatch : ExampleImagesBatch {
 
   friend uint64_t heap_bytes(const ParsedBatch& batch) {
     return heap_bytes(static_cast<const ExampleImagesBatch&>(batch)) + heap_bytes(batch.sequence) +
-           heap_bytes(batch.tfds) + heap_bytes(batch.steps) +
-           batch.looked_at.capacity() * sizeof(Record);
+           heap_bytes(batch.tfds) + heap_bytes(batch.steps);
   }
 };
 
@@ -52,10 +49,8 @@ class ParseCollator {
  public:
   using Batch = ParsedBatch;
 
-  explicit ParseCollator(ExampleImagesCollator collator, OtherMessages others = {})
-      : collator_(std::move(collator)), others_(std::move(others)) {}
-  explicit ParseCollator(SequenceExampleCollator collator, OtherMessages others = {})
-      : collator_(std::move(collator)), others_(std::move(others)) {}
+  explicit ParseCollator(ExampleImagesCollator collator) : collator_(std::move(collator)) {}
+  explicit ParseCollator(SequenceExampleCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(tfds::ExamplesCollator collator) : collator_(std::move(collator)) {}
   explicit ParseCollator(rlds::StepCollator collator) : collator_(std::move(collator)) {}
 
@@ -86,13 +81,10 @@ class ParseCollator {
   void reset(ParsedBatch& batch, size_t rows) const {
     batch.is_single = rows == 1;
     batch.origin = {};
-    batch.looked_at.clear();  // also those of a batch that has failed
-    batch.looked_at.resize(others_.looked_at(rows));
     visit(batch, [&](const auto& collator, auto& columns) { collator.reset(columns, rows); });
   }
   void set(ParsedBatch& batch, size_t row, Record record) const {
     keep_origin(batch, record);
-    keep_record(batch, row, record);
     visit_records(batch, [&](const auto& collator, auto& columns) {
       collator.set(columns, row, std::move(record));
     });
@@ -100,7 +92,6 @@ class ParseCollator {
   // The same; may prefetch `next`, the record that is read next, into the CPU cache.
   void set(ParsedBatch& batch, size_t row, Record record, const Record& next) const {
     keep_origin(batch, record);
-    keep_record(batch, row, record);
     visit_records(batch, [&](const auto& collator, auto& columns) {
       if constexpr (requires { collator.set(columns, row, std::move(record), next); }) {
         collator.set(columns, row, std::move(record), next);
@@ -131,13 +122,6 @@ class ParseCollator {
   }
   void finish(ParsedBatch& batch) const {
     visit(batch, [](const auto& collator, auto& columns) { collator.finish(columns); });
-    if (batch.looked_at.empty()) return;
-    if (is_sequence()) {
-      others_.refuse(batch.sequence, batch.looked_at);
-    } else {
-      others_.refuse(batch.example, batch.looked_at);
-    }
-    batch.looked_at.clear();
   }
   std::vector<Parameter> parameters() const {
     return std::visit([](const auto& collator) { return collator.parameters(); }, collator_);
@@ -150,11 +134,6 @@ class ParseCollator {
   }
   static void keep_origin(ParsedBatch& batch, const rlds::Step& step) {
     if (batch.is_single) keep_origin(batch, step.reader->row(step.number).record);
-  }
-  static void keep_record(ParsedBatch& batch, size_t row, const Record& record) {
-    if (row % OtherMessages::kEvery == 0 && !batch.looked_at.empty()) {
-      batch.looked_at[row / OtherMessages::kEvery] = record;
-    }
   }
   template <class Visit>
   void visit(ParsedBatch& batch, const Visit& visit) const {
@@ -178,7 +157,6 @@ class ParseCollator {
   std::variant<ExampleImagesCollator, SequenceExampleCollator, tfds::ExamplesCollator,
                rlds::StepCollator>
       collator_;
-  OtherMessages others_;  // of Examples without images, and of SequenceExamples
 };
 
 }  // namespace recordpipe::python

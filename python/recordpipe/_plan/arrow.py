@@ -6,6 +6,7 @@ import atexit
 from typing import Any
 
 from recordpipe import _native
+from recordpipe._plan.found_features import names_of_first
 from recordpipe._plan.image_common import ImageOperator
 from recordpipe._plan.parse_operators import ParseOperator
 from recordpipe._plan.plan import Plan, with_inputs
@@ -22,7 +23,43 @@ def schema(plan: Plan) -> Any:
 
 
 def stream(plan: Plan) -> Any:
-    return _native.arrow_stream(_with_nulls(plan)._lowered.elements)
+    with_nulls = _with_nulls(plan)._lowered.elements
+    return _native.arrow_stream(with_nulls, _needed(plan), lambda: names_of_first(plan))
+
+
+# The operators behind which a table has what all records have.
+_WHOLE = frozenset(
+    [
+        "parse",
+        "parse_sequence_example",
+        "parse_example_list",
+        "batch",
+        "shuffle",
+        "repeat",
+        "prefetch",
+        "cache",
+        "with_options",
+    ]
+)
+_MAY_LACK = ("optional", "default_value", "allow_missing")
+
+
+def _needed(plan: Plan) -> list[str]:
+    """The features that were named, and that may not be null in all rows of the table."""
+    if not all(each.method in _WHOLE for each in plan._operators):
+        return []
+    for each in reversed(plan._operators):
+        if isinstance(each, ParseOperator):
+            return [
+                name
+                for name, feature in each.named_features().items()
+                if not any(_is_given(getattr(feature, one, None)) for one in _MAY_LACK)
+            ]
+    return []
+
+
+def _is_given(option: Any) -> bool:
+    return option is not None and option is not False
 
 
 def _with_nulls(plan: Plan) -> Plan:

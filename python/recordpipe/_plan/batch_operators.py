@@ -70,8 +70,9 @@ class BatchOperators(Plan):
         After :meth:`parse`, each :class:`Ragged` becomes an array (:meth:`Ragged.to_padded`).
 
         Args:
-            padding: a value, or a dict of values by feature. Default, also of features that the
-                dict leaves out: 0, or ``b""`` for bytes. A number is not for features of bytes.
+            padding: a value, or a dict of values by feature (ValueError for a name that isn't
+                one). Default, also of features that the dict leaves out: 0, or ``b""`` for bytes. A
+                number is not for features of bytes.
         """
         return self._then(PaddedBatch(batch_size, drop_remainder, padding=padding))
 

@@ -27,6 +27,7 @@ __all__ = [
     "checked_unseen",
     "found_features",
     "given_or_found",
+    "names_of_first",
     "skipping_errors",
 ]
 
@@ -65,7 +66,7 @@ _READ_BY = {
 
 
 class FoundFeatures(dict[str, Any]):
-    """Features, or feature lists, that the first records have.
+    """Features, or feature lists, that some records have, for example the first.
 
     Attributes:
         watch: what ``native.example_spec()`` takes to watch for others, or None.
@@ -74,9 +75,11 @@ class FoundFeatures(dict[str, Any]):
 
     watch: tuple[list[str], int, bool, str] | None = None
 
-    def __init__(self, features: Mapping[str, Any], in_tables: Mapping[str, Any]) -> None:
+    def __init__(
+        self, features: Mapping[str, Any], in_tables: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(features)
-        self.in_tables = in_tables
+        self.in_tables = features if in_tables is None else in_tables
 
     def for_table(self) -> FoundFeatures:
         features = FoundFeatures(self.in_tables, self.in_tables)
@@ -191,6 +194,12 @@ def _first_schema(plan: Plan, method: str) -> Schema:
             "print recordpipe.schema(paths): the records may be empty, or no tf.train.Examples",
         )
     return schema
+
+
+def names_of_first(plan: Plan) -> list[str]:
+    """The features, and feature lists, of the first records behind ``plan``."""
+    schema = _schema_of_first(skipping_errors(plan._first(0), plan._operators))
+    return [*schema.fields, *schema.list_fields]
 
 
 def _schema_of_first(source: Plan) -> Schema:

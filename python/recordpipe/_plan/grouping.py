@@ -34,9 +34,13 @@ class PaddedBatch(Operator):
         identity = _options(padding_values=self.padding)
         if input.is_parsed():
             batches = input.batch(*options, native.Function(stack.stack, *named("")))
-            return batches.map(native.Function(self._pad, *identity))
+            return batches.map(native.Function(self._checked, *identity))
         stacked = native.Function(stack.PaddedStack(self.padding), *identity)
         return input.batch(*options, stacked)
+
+    def _checked(self, batch: Any) -> Any:
+        stack.check_names("padding", self.padding, batch)
+        return self._pad(batch)
 
     def _pad(self, batch: Any, key: str = "") -> Any:
         if isinstance(batch, Ragged):
@@ -113,6 +117,8 @@ class BucketBySequenceLength(Operator):
     def _pad(self, batch: Any) -> Any:
         """Pads the Raggeds of a batch of parsed records."""
         assert isinstance(self.element_length_func, str)
+        stack.check_names("padding_values", self.padding_values, batch)
+        stack.check_names("padded_shapes", self.padded_shapes, batch)
         size = self._size(int(_feature(batch, self.element_length_func).row_lengths().max()))
         if isinstance(batch, tuple):
             return tuple(self._pad_columns(columns, size) for columns in batch)
@@ -154,6 +160,7 @@ class BucketBySequenceLength(Operator):
             shape += [None] * (dimensions - len(shape))
             return [size if i == 0 and given is None else given for i, given in enumerate(shape)]
 
+        stack.check_names("padded_shapes", self.padded_shapes, rows[0])
         return stack.PaddedStack(self.padding_values, sizes)(rows)
 
 
@@ -180,9 +187,10 @@ class PackSequences(Operator):
                     raise ValueError(f"key {made!r} is a feature, and made of {name!r}")
         options = self.open_rows, self.too_long == "truncate"
         identity = _options(padding_values=self.padding_values)
+        if input.is_parsed() and isinstance(named, int):
+            named = dict.fromkeys(self.features, named)
+        stack.check_names("padding_values", self.padding_values, named)
         if input.is_parsed():
-            if isinstance(named, int):
-                named = dict.fromkeys(self.features, named)
             rows = input.pack_features([*named], [*named.values()], *options)
             return rows.map(native.Function(replace(self, lengths=named)._named, *identity))
         sizes = [named] if isinstance(named, int) else [*named.values()]

@@ -39,6 +39,14 @@ class ParseOperator(Operator):
     def features_and_lists(self) -> dict[str, Feature | ListFeature]:
         raise NotImplementedError
 
+    def named_features(self) -> dict[str, Feature | ListFeature]:
+        """Those that were passed, and not found in the first records."""
+        named: dict[str, Feature | ListFeature] = {}
+        for one in (getattr(self, each.name) for each in fields(self)):
+            if isinstance(one, Mapping) and not isinstance(one, FoundFeatures):
+                named |= one
+        return named
+
     def for_table(self) -> Self:
         """The same with nulls, and with strings where the values that were found are text."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -154,7 +162,7 @@ class ParseOperators(Plan):
         :class:`NotFoundError` if a feature without default is missing, :class:`UnsupportedError` if
         it has another type or number of values, :class:`DataLossError` if the record is not an
         Example. A record of another message that parses as an Example without any of the features
-        is an UnsupportedError, too (of a batch, each 64th row is looked at).
+        is an UnsupportedError, too.
 
         Args:
             features: by name, which becomes the key: :class:`FixedLenFeature`,
@@ -163,9 +171,10 @@ class ParseOperators(Plan):
                 ``{"label": "int64"}``. A list of names, ``["image", "label"]``: these features, as
                 they are found without ``features``.
             unseen: without ``features``, what becomes of a record with a feature that the first
-                ones lack. "error" (default): :meth:`ignore_errors` behind parse() doesn't skip it,
-                because all of its record would be lost. "warn": the feature is left out; a
-                UserWarning at the end of the pass counts the records, and names the first.
+                ones lack, or with a field that no Example has. "error" (default):
+                :meth:`ignore_errors` behind parse() doesn't skip it, because all of its record
+                would be lost. "warn": it is left out; a UserWarning at the end of the pass counts
+                the records, and names the first.
         """
         found, _ = given_or_found(self, "parse", features, None, unseen)
         return self._then(Parse(_with_shapes(_copied(found))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class PaddedStack:
         self._sizes = sizes
 
     def __call__(self, rows: list[Any]) -> Any:
+        check_names("padding", self._padding, rows[0])
         return _combine(rows, self._pad, "")
 
     def _pad(self, rows: list[Any], key: str) -> Any:
@@ -80,6 +81,34 @@ def ragged(rows: list[Any]) -> Ragged:
     lengths = np.concatenate([row.row_lengths() for row in rows])
     values = ragged(inner).values
     return Ragged(Ragged(values, np.cumsum([0, *lengths], dtype=np.int64)), splits)
+
+
+def check_names(option: str, values: Any, element: Any) -> None:
+    """Raises ValueError if ``values`` is a dict, and names a key that ``element`` doesn't have.
+
+    The keys of an element's tuple of dicts, as parsed SequenceExamples are, are those of the dicts.
+    """
+    if not isinstance(values, Mapping):
+        return
+    keys = {*_keys(element, "")}
+    if isinstance(element, tuple):
+        keys.update(*(member for member in element if isinstance(member, dict)))
+    for name in values:
+        if name not in keys:
+            there_are = f"there are {', '.join(sorted(keys))}" if any(keys) else "there is none"
+            raise ValueError(f"{option} names {name!r}, which is no key; {there_are}")
+
+
+def _keys(element: Any, key: str) -> Iterator[str]:
+    """Those with which _combine() calls its leaf."""
+    if isinstance(element, dict):
+        for name, member in element.items():
+            yield from _keys(member, f"{key}.{name}" if key else name)
+    elif isinstance(element, (tuple, list)):
+        for i, member in enumerate(element):
+            yield from _keys(member, f"{key}[{i}]")
+    else:
+        yield key
 
 
 def _named(key: str) -> str:

@@ -12,7 +12,12 @@ import ray.data
 from ray.data import Datasource, ReadTask
 from ray.data.block import BlockMetadata
 
-from recordpipe._plan.found_features import Unseen, checked_unseen, found_features
+from recordpipe._plan.found_features import (
+    FoundFeatures,
+    Unseen,
+    checked_unseen,
+    found_features,
+)
 from recordpipe.dataset import Dataset
 from recordpipe.features import Feature, ListFeature, known_compression
 from recordpipe.inputs import FoundFiles, Paths, absolute_path, found_files
@@ -189,11 +194,14 @@ class _Parsing:
     kind: str = "Example"
 
     def __call__(self, records: Dataset) -> Dataset:
+        features, lists = self.features, FoundFeatures(self.lists)
+        if not isinstance(features, FoundFeatures):
+            features = FoundFeatures(features)  # a file may lack some in all its records
         if self.kind == "ExampleListWithContext":
-            return records.parse_example_list(self.features, self.lists)
-        if self.lists:
-            return records.parse_sequence_example(self.features, self.lists)
-        return records.parse(self.features)
+            return records.parse_example_list(features, lists)
+        if lists:
+            return records.parse_sequence_example(features, lists)
+        return records.parse(features)
 
 
 def _found(

@@ -100,7 +100,13 @@ class _RecordSink(Datasink[str]):
         # Nothing appears before the end of the block, and nothing at all after an exception.
         with Writer(path, **self._options) as writer:
             for block in blocks:
-                writer.write_table(BlockAccessor.for_block(block).to_arrow())
+                accessor = BlockAccessor.for_block(block)
+                table = accessor.to_arrow()
+                if any(map(_is_of_objects, table.schema.types)):
+                    for row in accessor.iter_rows(public_row_format=True):
+                        writer.write(row)
+                else:
+                    writer.write_table(table)
         return path
 
     def on_write_complete(self, write_result: Any) -> None:
@@ -117,6 +123,11 @@ class _RecordSink(Datasink[str]):
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
             files_on(self._filesystem).remove(os.path.join(self._folder, name))
+
+
+def _is_of_objects(column: Any) -> bool:
+    """Whether values are pickled, because Arrow has no type for them: integers of 64 bits too."""
+    return getattr(column, "extension_name", "") == "ray.data.arrow_pickled_object"
 
 
 def make_folder(folder: str, filesystem: Any) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from recordpipe import _native as native
+from recordpipe._plan.found_features import FoundFeatures
 from recordpipe._tools.conversion import (
     conversion_options,
     convert,
@@ -330,7 +331,7 @@ def write_rows(
         rows = 0
         columns = {name: without_mask(one) for name, one in columns.items()}
         if columns:
-            rows = write_table(path, dataset.parse(columns), **codec)
+            rows = write_table(path, dataset.parse(FoundFeatures(columns)), **codec)
         else:
             write_empty_table(path, **codec)
     made = WrittenFile(path, rows, file_size(path, filesystem))

@@ -38,9 +38,13 @@ class ScalarsTarget final : public ExportTarget {
 
   void write(const ExportedRecord& record) override {
     if (record.message.kind() != MessageKind::event) {
+      const std::string why = record.message.undecided();
       throw Error({.kind = ErrorKind::unsupported,
-                   .reason = fmt::format("record {} is not an Event of TensorBoard", record.number),
-                   .hint = "--to scalars and --tag are for event files"});
+                   .reason = fmt::format("record {} is {}", record.number,
+                                         why.empty() ? "not an Event of TensorBoard" : why),
+                   .hint = why.starts_with("an Event ")
+                               ? "--kind event reads it as one, without that field"
+                               : "--to scalars and --tag are for event files"});
     }
     EventView event = read_event(record.data);
     tags_.add(event);

@@ -126,8 +126,9 @@ class MessageView {
   // The first field of the record that is not among the features and feature lists, if the kind is
   // set and is one with features. (keep_only() doesn't count.)
   std::optional<UnreadField> unread() const;
-  // Why the record is unknown although protobuf's parser reads features from it: "an Example but
-  // for field 5 of an Example (byte 20)". Empty for any other record.
+  // Why the record is unknown although protobuf's parser reads features or an Event from it, or
+  // would but for a key: "an Example except for field 5 of an Example (byte 20)". Empty for any
+  // other record.
   std::string undecided() const;
 
  private:

@@ -35,6 +35,14 @@
 
 namespace recordpipe {
 
+// What becomes of a record that has none of the wanted features. A parser skips what it doesn't
+// know: of a message of another type, all features are missing, and their default values would look
+// like data.
+enum class OtherMessages {
+  accept,  // it is taken for a message without these features, as by protobuf's parser
+  refuse,  // an error, unless all its bytes are fields of the type that is parsed (message_view.h)
+};
+
 class ExampleBatch {
  public:
   // The number of rows.
@@ -94,9 +102,10 @@ class ExampleCollator {
   // Throws Error{invalid_argument} for an invalid schema: a feature without a kind, a dimension of
   // 0, a shape of 2^31 values or more, default values whose kind, number or size differs from the
   // feature's, or value_bytes for another kind than bytes or another shape than {}. `unlisted`
-  // watches for features that are not in the schema; default: they are ignored.
+  // watches for what is not in the schema; default: it is ignored.
   explicit ExampleCollator(const ExampleSchema& schema,
-                           std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
+                           std::shared_ptr<UnlistedFeatures> unlisted = nullptr,
+                           OtherMessages others = OtherMessages::accept);
 
   // Starts a batch of `rows` rows.
   void reset(ExampleBatch& batch, size_t rows) const;
@@ -107,7 +116,7 @@ class ExampleCollator {
   //   not_found       a required feature is missing
   //   unsupported     a feature has another kind or number of values, a value another size, text
   //                   that is not UTF-8, or a tensor of another type or shape; or `unlisted`
-  //                   refuses a feature
+  //                   refuses a feature or field, or the record is another message
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // The same; prefetches `next`, the record of the next row, into the CPU cache.
@@ -120,6 +129,7 @@ class ExampleCollator {
 
  private:
   std::shared_ptr<const WantedFeatures> wanted_;
+  OtherMessages others_;
 };
 
 // Parses `records` into one batch, and reuses the memory of `reuse`. Throws the errors of

@@ -61,7 +61,8 @@ class SequenceExampleCollator {
   using Batch = SequenceExampleBatch;
 
   explicit SequenceExampleCollator(const SequenceExampleSchema& schema,
-                                   std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
+                                   std::shared_ptr<UnlistedFeatures> unlisted = nullptr,
+                                   OtherMessages others = OtherMessages::accept);
 
   void reset(SequenceExampleBatch& batch, size_t rows) const;
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;
@@ -75,6 +76,7 @@ class SequenceExampleCollator {
   std::shared_ptr<const WantedFeatures> context_;
   std::shared_ptr<const WantedFeatures> feature_lists_;
   bool of_example_lists_;
+  OtherMessages others_;
 };
 
 // Parses `records` into one batch, and reuses the memory of `reuse`.

@@ -1,8 +1,8 @@
-// Features that records have and a schema does not name.
+// Features that records have and a schema does not name, and fields that no message has.
 //
 // A schema that was found in some of the records only may lack a feature of the others, whose
-// values would then be lost. A collator with an UnlistedFeatures refuses such a record, or counts
-// it.
+// values would then be lost, and so would a field that protobuf's parser skips or replaces. A
+// collator with an UnlistedFeatures refuses such a record, or counts it.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ class UnlistedFeatures {
     std::string path = {};
     uint64_t offset = 0;
   };
-  // By "feature 'NAME'" or "feature list 'NAME'". Beyond kMaxNames, and for names that are longer
-  // than kMaxNameBytes, by "a feature of another name".
+  // By "feature 'NAME'", "feature list 'NAME'" or "field 5 of an Example". Beyond kMaxNames, and
+  // for names that are longer than kMaxNameBytes, by "a feature of another name".
   using Counts = std::map<std::string, Count>;
   static constexpr size_t kMaxNames = 1000;
   static constexpr size_t kMaxNameBytes = 1024;
@@ -55,6 +55,8 @@ class UnlistedFeatures {
   // if its name is known. Throws Error{unsupported} if it is refused. `what`: "feature" or "feature
   // list".
   std::string meet(std::string_view what, std::string_view name) const;
+  // The same for a field that is no feature, by its description.
+  std::string meet(std::string field) const;
   // Counts a record with these features, which meet() has returned.
   void count(std::span<const std::string> features, const Record& record);
 

@@ -158,6 +158,7 @@ class CsvColumnGuess {
   std::optional<Place> rounded_;       // the first integer that float32 can't represent
   std::optional<Place> out_of_range_;  // the first number out of the range of float
   std::optional<Place> not_utf8_;      // the first text in another encoding
+  bool all_uint64_ = true;             // whether --types uint64 can be declared
 };
 
 // The type that was inferred for a column, and why.

@@ -146,6 +146,10 @@ class FeatureColumns::Row {
   void end();
   // What UnlistedFeatures has to count in this record.
   const std::vector<std::string>& unlisted() const { return unlisted_; }
+  // Whether the record has a wanted feature. After end().
+  bool has_any() const { return has_any_; }
+  // false: the messages may have had fields other than features (message_fields.h).
+  bool is_usual() const { return is_usual_; }
 
  private:
   struct Wrong {
@@ -164,6 +168,8 @@ class FeatureColumns::Row {
   size_t previous_;           // the feature that was found last
   std::vector<Wrong> wrong_;  // the sizes of features in state `wrong`
   std::vector<std::string> unlisted_;
+  bool has_any_ = false;
+  bool is_usual_ = true;
 };
 
 // The columns of FeatureLists: the per-step values of SequenceExamples.
@@ -196,13 +202,14 @@ class FeatureListColumns : public ColumnTable {
   // The column of SerializedTensor `name`, or throws the same error.
   TensorColumn tensor(std::string_view name) const;
 
-  // Like the functions of FeatureColumns. read() reads one FeatureLists message, and adds to
-  // `unlisted` what UnlistedFeatures has to count; end_row() throws not_found if a required list is
-  // missing, unsupported if a step has the wrong kind or number of values, or a tensor the wrong
-  // type or shape.
+  // Like the functions of FeatureColumns. read() reads one FeatureLists message, adds to `unlisted`
+  // what UnlistedFeatures has to count, and returns Row::is_usual(); end_row() throws not_found if
+  // a required list is missing, unsupported if a step has the wrong kind or number of values, or a
+  // tensor the wrong type or shape.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  void read(size_t row, WireReader feature_lists, std::vector<std::string>& unlisted);
+  bool read(size_t row, WireReader feature_lists, std::vector<std::string>& unlisted);
   void end_row(size_t row);
+  bool has_any(size_t row) const;
   void finish();
   uint64_t heap_bytes() const;
 

@@ -71,10 +71,11 @@ class ExampleImagesCollator {
   // `images`: each has a feature of its own, of bytes, which is required. It is added to `schema`,
   // or is there as FixedLen{FeatureKind::bytes}, with a default value if it may be missing. Its
   // column in the example is not filled. Throws Error{invalid_argument} for another feature, as
-  // ImageSpec::check(), and as ExampleCollator, which takes `unlisted`, too.
+  // ImageSpec::check(), and as ExampleCollator, which takes `unlisted` and `others`, too.
   explicit ExampleImagesCollator(const ExampleSchema& schema,
                                  const std::vector<ImageSpec>& images = {},
-                                 std::shared_ptr<UnlistedFeatures> unlisted = nullptr);
+                                 std::shared_ptr<UnlistedFeatures> unlisted = nullptr,
+                                 OtherMessages others = OtherMessages::accept);
 
   const std::vector<ImageColumnCollator>& images() const { return images_; }
 
