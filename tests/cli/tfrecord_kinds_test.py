@@ -137,7 +137,7 @@ class Undecided(TfrecordTest):
         self.assertEqual((self.folder / "c").read_bytes(), (self.folder / "a").read_bytes())
 
     def test_of_other_messages(self):
-        bad_key = example(int64_feature("a", 1)).replace(b"a", b"\xff")
+        bad_key = named_example({"a": [1]}).replace(b"a", b"\xff")
         for message, why in (
                 (LIST + field(7, b"x"), "an ExampleListWithContext except for field 7 of an Exa"),
                 (LIST + field(2, b""), "an ExampleListWithContext except for a second context"),

@@ -27,39 +27,23 @@ def stream(plan: Plan) -> Any:
     return _native.arrow_stream(with_nulls, _needed(plan), lambda: names_of_first(plan))
 
 
-# The operators behind which a table has what all records have.
-_WHOLE = frozenset(
-    [
-        "parse",
-        "parse_sequence_example",
-        "parse_example_list",
-        "batch",
-        "shuffle",
-        "repeat",
-        "prefetch",
-        "cache",
-        "with_options",
-    ]
-)
-_MAY_LACK = ("optional", "default_value", "allow_missing")
+# Besides parse(), the operators behind which a table has what all records have.
+_WHOLE = ("batch", "shuffle", "repeat", "prefetch", "cache", "with_options")
 
 
 def _needed(plan: Plan) -> list[str]:
     """The features that were named, and that may not be null in all rows of the table."""
-    if not all(each.method in _WHOLE for each in plan._operators):
+    parsers = [each for each in plan._operators if isinstance(each, ParseOperator)]
+    others = (each.method for each in plan._operators if not isinstance(each, ParseOperator))
+    if not parsers or any(method not in _WHOLE for method in others):
         return []
-    for each in reversed(plan._operators):
-        if isinstance(each, ParseOperator):
-            return [
-                name
-                for name, feature in each.named_features().items()
-                if not any(_is_given(getattr(feature, one, None)) for one in _MAY_LACK)
-            ]
-    return []
+    return [name for name, one in parsers[-1].named_features().items() if not _may_lack(one)]
 
 
-def _is_given(option: Any) -> bool:
-    return option is not None and option is not False
+def _may_lack(feature: Any) -> bool:
+    if getattr(feature, "optional", False) or getattr(feature, "allow_missing", False):
+        return True
+    return getattr(feature, "default_value", None) is not None
 
 
 def _with_nulls(plan: Plan) -> Plan:

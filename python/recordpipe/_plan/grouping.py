@@ -187,12 +187,13 @@ class PackSequences(Operator):
                     raise ValueError(f"key {made!r} is a feature, and made of {name!r}")
         options = self.open_rows, self.too_long == "truncate"
         identity = _options(padding_values=self.padding_values)
-        if input.is_parsed() and isinstance(named, int):
-            named = dict.fromkeys(self.features, named)
-        stack.check_names("padding_values", self.padding_values, named)
         if input.is_parsed():
+            if isinstance(named, int):
+                named = dict.fromkeys(self.features, named)
+            stack.check_names("padding_values", self.padding_values, named)
             rows = input.pack_features([*named], [*named.values()], *options)
             return rows.map(native.Function(replace(self, lengths=named)._named, *identity))
+        stack.check_names("padding_values", self.padding_values, named)
         sizes = [named] if isinstance(named, int) else [*named.values()]
         return input.pack(native.Function(self._sizes, *identity), sizes, *options, self._pack)
 
