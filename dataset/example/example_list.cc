@@ -32,11 +32,12 @@ class Lists {
     const auto on_entry = [&](WireReader entry) {
       std::string value;
       FeatureSize size;
-      const std::string_view name = check_entry(entry, [&](WireReader piece) {
+      const auto on_piece = [&](WireReader piece) {
         value.append(reinterpret_cast<const char*>(piece.rest().data()), piece.rest().size());
         size.add(piece);
-      });
-      if (size.has_other || !is_key_and_value(entry.rest())) on_other();
+      };
+      const std::string_view name = check_entry(entry, on_piece, on_other);
+      if (size.has_other || size.kind == FeatureKind::none) on_other();
       in_example_.insert_or_assign(name, std::move(value));
     };
     const auto on_features = [&](WireReader features) {

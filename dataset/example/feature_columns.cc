@@ -92,7 +92,7 @@ void FeatureColumns::Row::read(WireReader features) {
   read_entries(
       features, [&](const PlainEntry& plain) { return take(plain); },
       [&](std::string_view key, std::span<const std::byte> entry, const FeatureSize& size) {
-        is_usual_ = is_usual_ && !size.has_other && is_key_and_value(entry);
+        is_usual_ = is_usual_ && !size.has_other && size.kind != FeatureKind::none;
         take(key, entry, size);
       },
       [&] { is_usual_ = false; });

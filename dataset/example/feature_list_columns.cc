@@ -162,7 +162,6 @@ bool FeatureListColumns::read(size_t row, WireReader feature_lists,
       continue;
     }
     const WireReader entry = feature_lists.read_message();
-    is_usual = is_usual && is_key_and_value(entry.rest());
     bool has_values = false;
     const auto on_step = [&](WireReader step) {
       FeatureSize size;
@@ -170,9 +169,13 @@ bool FeatureListColumns::read(size_t row, WireReader feature_lists,
       has_values = has_values || size.kind != FeatureKind::none;
       is_usual = is_usual && !size.has_other;
     };
-    const std::string_view key = check_entry(entry, [&](WireReader steps) {
+    bool has_list = false;
+    const auto on_list = [&](WireReader steps) {
+      has_list = true;
       read_messages(steps, kFeatureListFeature, on_step, on_other);
-    });
+    };
+    const std::string_view key = check_entry(entry, on_list, on_other);
+    is_usual = is_usual && has_list;
     const size_t i = wanted_->find(key, guess);
     if (i == found.size()) {
       if (wanted_->unlisted() && has_values) meet(key);

@@ -89,6 +89,12 @@ TopFields read_top_fields(WireReader message) {
   return found;
 }
 
+// Whether a map entry is a key and a value, in this order, and nothing else. `entry` is validated.
+bool is_key_and_value(std::span<const std::byte> entry) {
+  GlanceReader fields(entry);
+  return fields.read_bytes(kEntryKey) && fields.read_last(kEntryValue);
+}
+
 // "an Example except for field 5 of an Example (byte 20)"
 std::string described(MessageKind kind, const UnreadField& field) {
   return (kind == MessageKind::sequence_example ? "a " : "an ") + std::string(to_string(kind)) +

@@ -122,9 +122,10 @@ void read_values(WireReader feature, Restart restart, Visit visit) {
   });
 }
 
-// Calls on_value(message) for each piece of a map entry's value, and on_key(key) for each key.
-template <typename OnKey, typename OnValue>
-void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
+// Calls on_value(message) for each piece of a map entry's value, on_key(key) for each key, and
+// on_other() for any other field.
+template <typename OnKey, typename OnValue, typename OnOther = SkipSilently>
+void read_entry(WireReader entry, OnKey on_key, OnValue on_value, OnOther on_other = {}) {
   while (!entry.done()) {
     const uint32_t tag = entry.read_tag();
     if (tag == length_delimited_tag(kEntryKey)) {
@@ -133,6 +134,7 @@ void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
     } else if (tag == length_delimited_tag(kEntryValue)) {
       on_value(entry.read_message());
     } else {
+      on_other();
       entry.skip(tag);
     }
   }
@@ -147,8 +149,8 @@ void read_entry_value(std::span<const std::byte> entry, OnValue on_value) {
 
 // Validates a map entry and returns its key: the last key if there are several, "" if there is
 // none. `on_value` must read every byte of its message.
-template <typename OnValue>
-std::string_view check_entry(WireReader entry, OnValue on_value) {
+template <typename OnValue, typename OnOther = SkipSilently>
+std::string_view check_entry(WireReader entry, OnValue on_value, OnOther on_other = {}) {
   std::string_view last_key;
   read_entry(
       entry,
@@ -156,7 +158,7 @@ std::string_view check_entry(WireReader entry, OnValue on_value) {
         if (!is_utf8(key)) entry.fail("a key that is not UTF-8");
         last_key = key;
       },
-      on_value);
+      on_value, on_other);
   return last_key;
 }
 
@@ -214,7 +216,8 @@ inline std::optional<FeatureSize> measure(const PlainFeature& feature) {
 //
 // Calls on_plain(PlainEntry) for an entry in the usual encoding. It must validate the values, and
 // the key unless it knows it, and returns whether it has taken the entry. For every other entry,
-// calls on_entry(key, entry, size), and on_other() for a field that is no entry.
+// calls on_entry(key, entry, size), and on_other() for a field of Features that is no entry, or of
+// an entry that is no key or value.
 template <typename OnPlain, typename OnEntry, typename OnOther = SkipSilently>
 void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry, OnOther on_other = {}) {
   while (true) {
@@ -234,7 +237,8 @@ void read_entries(WireReader features, OnPlain on_plain, OnEntry on_entry, OnOth
     }
     const WireReader entry = features.read_message();
     FeatureSize size;
-    const std::string_view key = check_entry(entry, [&](WireReader piece) { size.add(piece); });
+    const std::string_view key = check_entry(
+        entry, [&](WireReader piece) { size.add(piece); }, on_other);
     on_entry(key, entry.rest(), size);
   }
 }

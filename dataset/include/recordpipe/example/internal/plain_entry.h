@@ -158,12 +158,6 @@ inline bool read_plain_entry(GlanceReader& features, PlainEntry& out) {
   return true;
 }
 
-// Whether a map entry is a key and a value, in this order, and nothing else. `entry` is validated.
-inline bool is_key_and_value(std::span<const std::byte> entry) {
-  GlanceReader fields(entry);
-  return fields.read_bytes(kEntryKey) && fields.read_last(kEntryValue);
-}
-
 // Returns the number of values, or nullopt if they are not valid.
 inline std::optional<size_t> count_values(const PlainFeature& feature) {
   const size_t size = feature.values.size();
