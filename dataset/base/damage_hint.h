@@ -16,6 +16,8 @@ inline constexpr char kCheckOff[] =
 
 // Begins the hint of a file whose first bytes are neither a record nor of another known format.
 inline constexpr char kNoRecordsHint[] = "this is probably not a TFRecord file";
+// With Remedy::detect_compression.
+inline constexpr char kDetect[] = "let the compression be detected";
 
 // Returns the error with what a program recommends besides; "" for nothing.
 inline Error with_remedy(const Error& error, const std::string& remedy) {

@@ -24,6 +24,8 @@ constexpr OtherFormat kFormats[] = {
     {0, "version https://git-lfs"sv, "this is a Git LFS pointer, not the file: run git lfs pull"},
     {0, "PAR1"sv, "this is a Parquet file: tfrecord create makes records of it"},
     {0, "ARROW1"sv, "this is an Arrow file: tfrecord create makes records of it"},
+    {0, "FEA1"sv, "this is a Feather file of version 1: read it with pyarrow.feather"},
+    {0, "\x1f\x9d"sv, "this is compressed with compress (.Z): decompress it with uncompress"},
     {0, "\x89HDF\r\n\x1a\n"sv, "this is an HDF5 file: read it with h5py"},
     // The first 24 bytes of a file of Riegeli records, in which ArrayRecord is written.
     {0, "\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\0\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0"sv,

@@ -43,21 +43,18 @@ Hint hint_for_start(std::span<const std::byte> start, Compression outer) {
     return {"this is an HTML page, probably a server's error message: download the file again"};
   }
   switch (sniff_compression(start)) {
-    case Compression::gzip:
-      return {"this file is compressed with gzip: read it with compression gzip",
-              Remedy::compression_gzip};
     case Compression::zlib:
       return {"this file looks compressed with zlib: read it with compression zlib",
               Remedy::compression_zlib};
+    case Compression::gzip:
     case Compression::zstd:
-      return {"this file is compressed with zstd: read it with compression zstd",
-              Remedy::compression_zstd};
     case Compression::bzip2:
     case Compression::xz:
     case Compression::lz4:
     case Compression::snappy:
       return {"this file is compressed with " + std::string(to_string(sniff_compression(start))) +
-              ": let the compression be detected"};
+                  ": " + kDetect,
+              Remedy::detect_compression};
     case Compression::none:
       break;
   }

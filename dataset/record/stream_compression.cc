@@ -5,7 +5,9 @@
 #include <exception>
 #include <utility>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/io/compression/counted_loss.h"
+#include "dataset/record/other_format.h"
 #include "dataset/record/snappy_source.h"
 #include "recordpipe/record/record_format.h"
 
@@ -124,6 +126,50 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
   return std::make_unique<Content>(std::move(content), options, inflating, layers);
 }
 
+// A source that is read with a given compression: another one, or none, is an error and no damage,
+// which would be skipped. Looks at what the first read gives: a live source may have no bytes when
+// it is opened.
+class GivenCompression final : public ByteSource {
+ public:
+  GivenCompression(std::unique_ptr<ByteSource> source, Compression given)
+      : path_(source->path()), source_(std::move(source)), given_(given) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = source_->read(out);
+    if (!std::exchange(is_known_, true)) check(out.first(count));
+    return count;
+  }
+
+  const std::string& path() const override { return path_; }
+
+ private:
+  void check(std::span<const std::byte> head) const {
+    const Compression found = sniff_compression(head);
+    // Two bytes, which are zlib's, may be damaged ones of another format.
+    if (found == given_ || found == Compression::zlib) return;
+    Error::Parts parts = {.kind = ErrorKind::invalid_argument,
+                          .path = path_,
+                          .reason = "not compressed with " + std::string(to_string(given_))};
+    const bool is_plain = head.size() >= kRecordHeaderSize &&
+                          decode_record_header(head.first<kRecordHeaderSize>()).has_value();
+    if (found == Compression::none && !is_plain) {
+      parts.hint = hint_for_other_format(head);
+      if (parts.hint.empty()) return;
+      throw Error(std::move(parts));
+    }
+    parts.reason += is_plain ? ", but TFRecords without compression"
+                             : ", but with " + std::string(to_string(found));
+    parts.hint = kDetect;
+    parts.remedy = Remedy::detect_compression;
+    throw Error(std::move(parts));
+  }
+
+  const std::string path_;
+  const std::unique_ptr<ByteSource> source_;
+  const Compression given_;
+  bool is_known_ = false;
+};
+
 }  // namespace
 
 Compression detect_record_compression(std::span<const std::byte> head,
@@ -146,7 +192,12 @@ DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOp
                           compression, reads_on};
   };
   // The source is read only if necessary: a live source may have no bytes yet.
-  if (options.compression) return inflated(std::move(raw), *options.compression);
+  if (options.compression) {
+    if (*options.compression != Compression::none) {
+      raw = std::make_unique<GivenCompression>(std::move(raw), *options.compression);
+    }
+    return inflated(std::move(raw), *options.compression);
+  }
   PeekedSource peeked = peek(std::move(raw), kRecordHeaderSize);
   return inflated(std::move(peeked.source), detect_record_compression(peeked.head, options));
 }

@@ -154,6 +154,8 @@ class Formats(Reading):
     OTHERS = {
         "a Parquet file: tfrecord create makes records of it": b"PAR1\x15\x04\x15\x18\x15\x1c" + bytes(90),
         "an Arrow file: tfrecord create makes records of it": b"ARROW1\0\0\xff\xff\xff\xff\x88\0\0\0" + bytes(90),
+        "a Feather file of version 1": b"FEA1" + bytes(90),
+        "uncompress": b"\x1f\x9d\x90" + bytes(range(90)),
         "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(90),
         "ArrayRecord": bytes.fromhex("83af70d10d884a3f000000000000000040000000000000000091bac2"),
         "a zip archive": b"PK\x03\x04\x14\0\0\0\0\0" + bytes(90),

@@ -123,6 +123,17 @@ class Splits(ConvertTest):
             self.convert("e", "-o", out, "--split", "train=0.9,val=0.1")
             self.assertTrue((self.folder / name).exists(), out)
 
+    def test_a_folder_is_no_beginning_of_names(self):
+        (self.folder / "f").mkdir()
+        before = self.names()
+        for arguments in (["-o", ".", "--split", "a=1"], ["-o", "f/..", "--split", "a=1"],
+                          ["-o", ".", "--shards", 2], ["-o", "f/", "--shards", 2],
+                          ["-o", "f/.", "--max-bytes", 1000]):
+            self.expect_failure("the name of a folder, where", "convert", "e", *arguments, status=2)
+        self.assertEqual(self.names(), before)
+        self.convert("e", "-o", "f/", "--split", "a=1", "--shards", 2)
+        self.assertTrue((self.folder / "f/a-00001-of-00002").exists())
+
     def test_files_of_equal_names(self):
         (self.folder / "d").mkdir()
         (self.folder / "d" / "e.gz").write_bytes(gzip.compress(self.read("e")))

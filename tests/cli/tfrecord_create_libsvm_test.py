@@ -25,6 +25,7 @@ class Libsvm(CreateTest):
         self.created("-", "--from", "libsvm", input=gzip.compress(content), expected=expected)
         self.created("-", "--from", "libsvm", "--encoding", "utf-16",
                      input=content.decode().encode("utf-16"), expected=expected)
+        self.created("-", "--from", "libsvm", input=b"\xef\xbb\xbf" + content, expected=expected)
         self.text("b.svm", "\n")
         self.created("b.svm", expected=[])
 

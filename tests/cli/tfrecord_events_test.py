@@ -139,6 +139,12 @@ class Events(TfrecordTest):
             header, ["1.5", "0", "loss", "2.5"], ["1.5", "0", "loss/val", "3"],
             ["1.5", "0", "rate", "0.1"], ["1.5", "10", "loss", "1.25"], ["1.5", "20", "half", "-0.5"],
             ["1.5", "20", "brain", "3"], ["1.5", "20", "flag", "1"]])
+        for arguments in (["--to", "scalars", "-o", "out.tsv"], ["--tag", "*", "-o", "out.tsv"],
+                          ["--to", "tsv", "--tag", "*", "-o", "out"],
+                          ["--to", "scalars", "--delimiter", "\t", "-o", "out.csv"]):
+            self.run_it("export", "events", *arguments)
+            text = (self.folder / arguments[arguments.index("-o") + 1]).read_text()
+            self.assertEqual(text.splitlines()[0].split("\t"), header)
         notes = self.notes("export", "events", "-o", "out.csv", "--to", "scalars")
         options = ["-o", "out.csv", "--to", "scalars", "--json"]
         message = self.start("export", "events", *options[:-1]).stderr

@@ -58,9 +58,8 @@ class OtherMessages(TfrecordTest):
         self.summary("create", "a.jsonl", "-o", "again")
         self.assertEqual(self.start("diff", "a", "again").returncode, 0)
         for name in ("c.csv", "c.npz", "c.tar", "c/"):
-            why = "none of the features image" if name == "c/" else f"record 0 is {self.WHY}"
             with self.subTest(name=name):
-                self.assertIn(why, self.run_it("export", "a", "-o", name, status=2))
+                self.assertIn(f"record 0 is {self.WHY}", self.run_it("export", "a", "-o", name, status=2))
                 self.assertFalse((self.folder / name).exists())
 
     def test_is_unknown_everywhere(self):
@@ -120,6 +119,12 @@ class Undecided(TfrecordTest):
             self.assertIn(f"the export would lose field 5 of an Example (byte {PLACE} of the "
                           "record)", error)
             self.assertFalse((self.folder / name).exists())
+
+    def test_export_of_images_names_the_reason(self):
+        self.write("c", EXTENDED)
+        for arguments in ([], ["--image", "image"]):
+            error = self.run_it("export", "c", "--to", "images", "-o", "folder", *arguments, status=2)
+            self.assertIn("is " + WHY, error)
 
     def test_kind_given_by_hand(self):
         lines = self.json("show", "a", "--json", "--kind", "example")

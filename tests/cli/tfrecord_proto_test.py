@@ -142,6 +142,31 @@ class Proto(TfrecordTest):
         self.assertNotIn(b"libprotobuf", result.stderr)
         self.assertEqual(self.start("show", "r", *given).stderr, b"")
 
+    def test_json_refuses_what_it_would_leave_out(self):
+        (self.folder / "old.proto").write_text(
+            'syntax = "proto2";\n'
+            "message Old { optional group G = 1 { optional int32 z = 2; } optional Old old = 3;\n"
+            "  extensions 10 to 20; }\n"
+            "extend Old { repeated int32 more = 10; }\n")
+        self.write("group", b"\x0b\x10\x04\x0c")
+        self.write("extension", field(3, b"\x50\x05"))
+        given = ["--proto", "old.proto", "--message", "Old"]
+        for name, why, printed in (("group", "g is a group", "G {"),
+                                   ("extension", "more is an extension", "[more]: 5")):
+            error = self.run_it("show", name, *given, "--json", status=2)
+            self.assertIn(f"{name}: can't be printed as JSON: {why}", error)
+            self.assertIn(printed, self.run_it("show", name, *given))
+
+    def test_where_knows_fields_that_no_record_sets(self):
+        self.write("a", frame(0, 0), frame(0))
+        for where, records in (("not time == 1", 2), ("time == 1", 0), ("images.image == 'x'", 0),
+                               ("not context.name == 'x'", 2)):
+            shown = self.json("show", "a", *self.proto, "--json", "--where", where)
+            self.assertEqual(len(shown), records, where)
+        for name in ("context.nam", "time.x"):
+            error = self.run_it("show", "a", *self.proto, "--where", f"{name} == 1", status=2)
+            self.assertIn(f"{name}, which no record has", error)
+
     def test_unknown_fields_are_counted(self):
         self.write("b", frame(5, more=field(15, b"later")))
         line, = self.json("show", "b", *self.proto, "--json")

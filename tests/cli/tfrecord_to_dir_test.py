@@ -163,6 +163,8 @@ class ToDir(TfrecordTest):
         self.assertEqual(self.start("convert", "in/*", "--to-dir", "out").returncode, 2)
         self.assertFalse((self.folder / "out/manifest.jsonl").exists())
         self.assertFalse((self.folder / "out" / self.names[7]).exists())
+        self.assertIn(b"out/manifest.jsonl isn't written: --resume",
+                      self.start("convert", "in/*", "--to-dir", "out", "--resume").stderr)
         result = self.start("convert", "in/*", "--to-dir", "out", "--resume", "--keep-going",
                             "--json")
         self.assertEqual(result.returncode, 2)

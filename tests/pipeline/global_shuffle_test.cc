@@ -65,7 +65,7 @@ TEST(GlobalShuffle, NamesTheOperatorThatHasNoRandomAccess) {
               HasSubstr("the elements of filter can't"));
   EXPECT_THAT(refusal(source.shuffle(5, 1).skip(2)), HasSubstr("of shuffle"));
   EXPECT_THAT(refusal(source.repeat()), HasSubstr("of repeat"));
-  EXPECT_THAT(refusal(source.batch(2)), HasSubstr("of batch"));
+  EXPECT_THAT(refusal(source.window(2, 1).batch(2)), HasSubstr("of window"));
   EXPECT_THAT(refusal(source.global_shuffle(2)), HasSubstr("of global_shuffle"));
 }
 

@@ -201,7 +201,7 @@ inline std::vector<TestedOperator> tested_operators() {
       tested(
           "batch",
           [](const auto& in, A a) { return in.batch(a.n % 11 + 1, a.drop(), ValueCollator{}); },
-          [=](const auto& in, A a) { return in.batch(a.n % 11 + 1, a.flag).map(listed); }),
+          [=](const auto& in, A a) { return in.batch(a.n % 11 + 1, a.flag).map(listed); }, kKept),
       tested(
           "padded_batch",
           [=](const auto& in, A a) {
@@ -209,7 +209,8 @@ inline std::vector<TestedOperator> tested_operators() {
           },
           [=](const auto& in, A a) {
             return in.map(items).batch(a.n % 5 + 1, a.flag).map(naively_padded);
-          }),
+          },
+          kKept),
       tested(
           "batch_of_images",
           [=](const auto& in, A a) {
@@ -221,7 +222,8 @@ inline std::vector<TestedOperator> tested_operators() {
               return image_value(row.label, row.pixels);
             };
             return in.map(image).batch(a.n % 7 + 1, a.flag).map(listed);
-          }),
+          },
+          kKept),
       tested(
           "bucket_by_sequence_length",
           [=](const auto& in, A a) {

@@ -43,7 +43,6 @@ std::vector<TestedOperator> operators() {
   std::vector<TestedOperator> all = tested_operators();
   for (size_t i = 0, plain = all.size(); i < plain; ++i) {
     const TestedOperator op = all[i];
-    if (op.access == RandomAccess::required) continue;
     const auto batched = [](const Twins& in) {
       return Twins{in.dataset.batch(3, DropRemainder::no, ValueCollator{}),
                    in.twin.batch(3).map(list_value)};
@@ -51,7 +50,8 @@ std::vector<TestedOperator> operators() {
     all.push_back({op.name + "_of_batches",
                    [=](const Twins& first, const Twins& second, const Arguments& arguments) {
                      return op.apply(batched(first), batched(second), arguments);
-                   }});
+                   },
+                   op.access, op.is_combining});
   }
   return all;
 }

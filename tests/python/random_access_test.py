@@ -53,6 +53,9 @@ class RandomAccess(FilesTest):
             numbers.map_with_random(lambda x, rng: (x, rng.random()), 7).epoch(3),
             parsed.take(4),
             parsed.shard(3, 2),
+            parsed.map(lambda row: int(row["id"])),
+            numbers.batch(3).map(list),
+            numbers.batch(3, drop_remainder=True).skip(1).map(list),
         ):
             with self.subTest(dataset.explain()):
                 everything = list(dataset)
@@ -93,12 +96,10 @@ class RandomAccess(FilesTest):
     def test_says_what_has_no_random_access(self):
         path = self.numbered(3)
         records = rp.tfrecords(path)
-        parsed = rp.tfrecords(self.examples(3)).parse({"id": rp.FixedLenFeature([], "int64")})
         for dataset in (
             records.filter(len),
-            records.map(len).batch(2),
+            records.map(len).window(2),
             records.shuffle(seed=1),
-            parsed.map(len),  # in batches of one row
         ):
             with self.assertRaisesRegex(TypeError, "by number.*skip"):
                 dataset[0]
@@ -107,6 +108,17 @@ class RandomAccess(FilesTest):
         (self.folder / "z.gz").write_bytes(gzip.compress(path.read_bytes()))
         with self.assertRaises(rp.UnsupportedError):
             rp.tfrecords(self.folder / "z.gz")[0]
+
+    def test_batches(self):
+        parsed = rp.tfrecords(self.examples(10)).parse({"id": rp.FixedLenFeature([], "int64")})
+        batches = parsed.batch(4)
+        expected = [batch["id"].tolist() for batch in batches]
+        self.assertEqual([batches[i]["id"].tolist() for i in range(len(batches))], expected)
+        shuffled = [batch["id"].tolist() for batch in batches.shuffle(seed=1)]
+        self.assertNotEqual(shuffled, expected)
+        self.assertEqual(sorted(shuffled), expected)
+        rows = parsed.map(lambda row: int(row["id"]))
+        self.assertEqual(sorted(rows.shuffle(seed=1)), list(rows))
 
     def test_elements_of_a_list(self):
         elements = [{"a": 1}, None, "text", b"x", 2.5]

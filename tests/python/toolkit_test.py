@@ -190,6 +190,12 @@ class Index(ToolkitTest):
             rp.index([path, path], self.folder / "x")
         with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
             rp.index(path, path)
+        other = self.numbered(2, "b.tfrecord")
+        before = other.read_bytes()
+        for name in (other, self.folder / "x.parquet"):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "an index would be written"):
+                rp.index(path, name)
+        self.assertEqual(other.read_bytes(), before)
 
     def test_check(self):
         paths = [self.numbered(3, name) for name in "abc"]

@@ -61,6 +61,36 @@ TEST(MoreCompressions, WhatIsCompressedAgain) {
   EXPECT_THAT(records_of(compressed("", Compression::gzip)), ElementsAre());
 }
 
+// Not damage, which readers leave out if they are told to.
+TEST(MoreCompressions, AGivenOneThatTheFileDoesNotHave) {
+  const std::string plain = three_records();
+  const std::string parquet = "PAR1" + std::string(60, 'x');
+  const auto read_as = [](Compression given, const std::string& content) {
+    return error_of([&] {
+      RecordReader reader(std::make_unique<MemorySource>(content), {.compression = given});
+      reader.read();
+    });
+  };
+  constexpr Compression kAll[] = {Compression::gzip, Compression::zlib, Compression::zstd};
+  for (const Compression given : kAll) {
+    SCOPED_TRACE(to_string(given));
+    const Error of_plain = read_as(given, plain);
+    EXPECT_EQ(of_plain.kind(), ErrorKind::invalid_argument);
+    EXPECT_THAT(of_plain.reason(), HasSubstr("but TFRecords without compression"));
+    EXPECT_EQ(of_plain.remedy(), Remedy::detect_compression);
+    EXPECT_THAT(read_as(given, parquet).hint(), HasSubstr("Parquet"));
+    for (const Compression other : {Compression::gzip, Compression::zstd}) {
+      if (other == given) continue;
+      const Error error = read_as(given, compressed(plain, other));
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_THAT(error.reason(), HasSubstr("but with " + std::string(to_string(other))));
+    }
+    std::string damaged = compressed(plain, given);
+    damaged[0] = '\0';
+    EXPECT_EQ(read_as(given, damaged).kind(), ErrorKind::corrupted);
+  }
+}
+
 // The first bytes are looked at; what comes before an error is still returned.
 TEST(MoreCompressions, DamageInTheFirstBytesOfTheContent) {
   const std::string whole =

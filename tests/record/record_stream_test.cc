@@ -125,7 +125,7 @@ TEST_P(CompressedStream, PlainReadAsCompressedIsRefused) {
   const auto [records, error] = read_to_the_end(
       stream_reader_of(file_of(kThreeRecords, Compression::none), {.compression = GetParam()}));
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->kind(), ErrorKind::corrupted);
+  EXPECT_EQ(error->kind(), ErrorKind::invalid_argument);
   EXPECT_TRUE(records.empty());
 }
 

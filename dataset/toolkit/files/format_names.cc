@@ -105,6 +105,7 @@ void require_name_of_records(std::string_view path) {
 
 void require_name_of_export(std::string_view path, std::string_view format) {
   const std::string name = lower_case(path);
+  const std::string_view written = format == "idx" ? "an index" : format;
   if (format == "images") return;  // a folder
   if (compression_extension(name) > 0) {
     throw another_format(path, "a compressed file", "uncompressed data",
@@ -112,7 +113,7 @@ void require_name_of_export(std::string_view path, std::string_view format) {
   }
   for (const std::string_view records : {".tfrecord", ".tfrecords"}) {
     if (name.ends_with(records)) {
-      throw another_format(path, "TFRecords", format, "tfrecord convert writes TFRecords");
+      throw another_format(path, "TFRecords", written, "tfrecord convert writes TFRecords");
     }
   }
   const FormatName* const found = find_format(name);
@@ -126,7 +127,7 @@ void require_name_of_export(std::string_view path, std::string_view format) {
   if (!found->format.empty() && !found->written_by.empty()) {
     hint = std::string(found->written_by) + " writes it; or give another name";
   }
-  throw another_format(path, found->name, format == "idx" ? "an index" : format, std::move(hint));
+  throw another_format(path, found->name, written, std::move(hint));
 }
 
 }  // namespace recordpipe

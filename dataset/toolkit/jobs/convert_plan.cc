@@ -43,6 +43,7 @@ void add(std::optional<T>& sum, const std::optional<T>& part) {
 
 std::vector<std::string> outputs_of(const ConvertOptions& options) {
   const RecordOutputOptions& output = options.output;
+  check_names(output);
   check_files_at_once(output);
   if (output.max_bytes == 0) return output_paths(output);
   const std::string number(5, '?');

@@ -97,6 +97,20 @@ void check_level(const RecordOutputOptions& options) {
   require_deflate_level(deflate.format, deflate.level);
 }
 
+void check_names(const RecordOutputOptions& options) {
+  const std::string_view name =
+      std::string_view(options.path).substr(options.path.find_last_of('/') + 1);  // npos + 1 is 0
+  const bool is_folder = name == "." || name == "..";
+  if (options.path.empty() || !(is_folder || name.empty())) return;
+  const bool has_splits = !options.split.parts.empty();
+  if ((!options.many() && !has_splits) || (has_splits && !is_folder)) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = options.path,
+               .reason = "the name of a folder, where the names of several files would begin",
+               .hint = has_splits ? "the names of splits alone: give " + options.path + "/"
+                                  : "put a name behind it"});
+}
+
 void check_files_at_once(const RecordOutputOptions& options) {
   if (files_at_once(options) <= RecordOutputOptions::kMaxAtOnce) return;
   throw Error({.kind = ErrorKind::limit_exceeded,
@@ -122,6 +136,7 @@ struct RecordOutput::State {
         deflate(deflate_options(options)),
         files(file_system),
         sets(options.sets()) {
+    check_names(options);
     check_files_at_once(options);
     if (options.max_bytes > 0 && !file_system.can_map(options.path)) {
       throw Error({.kind = ErrorKind::unsupported,

@@ -51,6 +51,9 @@ struct RecordOutputOptions {
   bool needs_counts() const { return shards > 0 && order != ShardOrder::round_robin; }
 };
 
+// Throws Error{invalid_argument} if several files would have names that begin with that of a
+// folder, such as ".-train".
+void check_names(const RecordOutputOptions& options);
 // Throws Error{limit_exceeded} for more than kMaxAtOnce files at a time.
 void check_files_at_once(const RecordOutputOptions& options);
 
@@ -94,7 +97,7 @@ struct WrittenFile {
 class RecordOutput {
  public:
   // `records`: the number of records that will be written to each set; used if
-  // options.needs_counts(). Throws the errors of check_files_at_once().
+  // options.needs_counts(). Throws the errors of check_names() and check_files_at_once().
   RecordOutput(FileSystem& files, RecordOutputOptions options, std::vector<uint64_t> records = {});
   ~RecordOutput();
   RecordOutput(const RecordOutput&) = delete;

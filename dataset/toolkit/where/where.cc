@@ -27,6 +27,7 @@ struct Where::State {
   const bool uses_features = does_use_features(condition);
   FirstNames names = {};
   UnknownRecords unknown = {};
+  IsKnown is_known = {};
   // Whether there was any record, and whether some record matched; any thread may set them.
   bool any = false;
   bool matched = false;
@@ -42,6 +43,8 @@ Where::Where(const Where& other)
 Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;
+
+void Where::set_known(IsKnown is_known) { state_->is_known = std::move(is_known); }
 
 bool Where::matches(const MessageView& message) const { return matches(message, nullptr, nullptr); }
 
@@ -67,7 +70,8 @@ std::string Where::require_possible(bool looked_at_all) const {
   const State& state = *state_;
   const std::string note = state.unknown.note(state.called, looked_at_all);
   try {
-    const std::string* const missing = state.any ? first_missing(state.condition) : nullptr;
+    const std::string* const missing =
+        state.any ? first_missing(state.condition, state.is_known) : nullptr;
     if (missing != nullptr) {
       throw Error({.kind = ErrorKind::not_found,
                    .reason = state.called + " names " + printable(*missing) + ", which no record " +

@@ -65,10 +65,10 @@ void note_present(const MessageView& message, const Where::Condition& whole) {
   });
 }
 
-const std::string* first_missing(const Where::Condition& whole) {
+const std::string* first_missing(const Where::Condition& whole, const Where::IsKnown& is_known) {
   const std::string* first = nullptr;
   const auto may_be_missing = [&](const std::string& name) {
-    bool found = false;
+    bool found = is_known && is_known(name);
     visit_conditions(whole, [&](const Where::Condition& condition) {
       found = found || (condition.kind == ConditionKind::has && condition.name == name);
     });

@@ -21,9 +21,9 @@ void visit_conditions(const Where::Condition& condition, const Visit& visit) {
 // Notes which features the record has whose conditions were not evaluated.
 void note_present(const MessageView& message, const Where::Condition& whole);
 
-// Returns the first name, in sorted order, that no record has and for which there is no has(); null
-// if there is none.
-const std::string* first_missing(const Where::Condition& whole);
+// Returns the first name, in sorted order, that no record has and for which there is no has(), and
+// that isn't known (if given); null if there is none.
+const std::string* first_missing(const Where::Condition& whole, const Where::IsKnown& is_known);
 
 // Throws if the values of existing features can't be compared with the literals. Checks only
 // conditions that must hold: a comparison that fails under `not` selects the record.

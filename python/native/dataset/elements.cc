@@ -63,17 +63,9 @@ Elements::Elements(const PythonDataset& dataset, uint64_t epoch)
       };
     });
   } else {
-    dataset.visit([&]<class T>(const Dataset<T>& elements) {
-      node_ = extension::node(elements);
-      if constexpr (std::is_same_v<T, Record>) {
-        convert_ = [](void* element) -> nb::object {
-          const Record& record = *static_cast<Record*>(element);
-          return bytes_of(record.data);
-        };
-      } else if constexpr (std::is_same_v<T, PythonObject>) {
-        convert_ = [](void* element) { return static_cast<PythonObject*>(element)->get(); };
-      }  // others are batches, which have no random access
-    });
+    const Dataset<PythonObject> objects = dataset.objects();
+    node_ = extension::node(objects);
+    convert_ = [](void* element) { return static_cast<PythonObject*>(element)->get(); };
   }
   const std::string sequential = node_->sequential_operator();
   if (sequential.empty()) return;

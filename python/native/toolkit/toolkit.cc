@@ -16,6 +16,7 @@
 #include "dataset/toolkit/describe/survey.h"
 #include "dataset/toolkit/files/file_facts.h"
 #include "dataset/toolkit/files/file_identity.h"
+#include "dataset/toolkit/files/format_names.h"
 #include "dataset/toolkit/files/many_files.h"
 #include "dataset/toolkit/files/salvage_ahead.h"
 #include "dataset/toolkit/files/scan_file.h"
@@ -216,6 +217,7 @@ constexpr char kDecompress[] = "decompress it with recordpipe.convert(compressio
 std::vector<uint64_t> index(const SharedFiles& files, const std::vector<FilePath>& paths,
                             const std::vector<FilePath>& indexes, size_t threads,
                             const nb::object& progress) {
+  for (const FilePath& index : indexes) require_name_of_export(index.bytes, "idx");
   const Inputs inputs = find_inputs(files, paths);
   require_no_input(files, inputs.paths, strings(indexes));
   std::vector<uint64_t> records;

@@ -55,7 +55,7 @@ class BatchOperators(Plan):
         After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
         length, also behind :meth:`filter`. Other elements: numbers, arrays, strings and bytes are
         stacked to arrays, and Raggeds to a Ragged of them; dicts, tuples and lists of such values
-        member by member.
+        member by member. Keeps random access.
 
         Args:
             drop_remainder: leaves out the last batch if it is smaller.

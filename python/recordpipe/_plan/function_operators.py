@@ -102,7 +102,7 @@ class FunctionOperators(Plan):
     def map(self, function: Callable[[Any], Any], *, name: str = "") -> Self:
         """Applies ``function(element)`` to each element; results are in input order.
 
-        Keeps random access, but to the elements of :meth:`parse`.
+        Keeps random access.
 
         Elements are computed in chunks, of 64 unless :meth:`with_options` sets ``chunk_size``: the
         first result appears when its chunk is computed. Use a small one for slow functions.

@@ -28,12 +28,12 @@ std::string in_options(const std::string& hint, Remedy remedy) {
       return hint;
     case Remedy::raise_max_record_size:
       return "if the length is correct, raise --max-record-size; otherwise the file is damaged";
-    case Remedy::compression_gzip:
-      return "this file is compressed with gzip: leave out --input-compression";
+    case Remedy::detect_compression: {
+      const size_t at = hint.find(kDetect);
+      return hint.substr(0, at) + (at == hint.npos ? "" : "leave out --input-compression");
+    }
     case Remedy::compression_zlib:
       return "this file looks compressed with zlib: give --input-compression zlib";
-    case Remedy::compression_zstd:
-      return "this file is compressed with zstd: leave out --input-compression";
   }
   return hint;
 }

@@ -86,7 +86,10 @@ TargetOptions target_options(FileSystem& files, const std::string& format,
   options.pixels = pixel_options(arguments.pixels);
   options.checks_images = arguments.skip_corrupt;
   options.events = event_filter_of(arguments.events).value_or(EventFilter());
-  options.delimiter = delimiter_of(arguments.delimiter, format);
+  const bool is_tsv =
+      arguments.format == "tsv" || (arguments.format != "csv" && options.output.ends_with(".tsv"));
+  options.delimiter =
+      delimiter_of(arguments.delimiter, format == "scalars" ? (is_tsv ? "tsv" : "csv") : format);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
   }

@@ -96,15 +96,25 @@ std::shared_ptr<const ProtoMessages> proto_messages(const ShowArguments& argumen
                                                arguments.proto_path);
 }
 
+// Fields with the default values of their type aren't in records.
+std::optional<Where> where_of_fields(const ShowArguments& arguments,
+                                     const std::shared_ptr<const ProtoMessages>& proto) {
+  std::optional<Where> where = where_of(arguments.where);
+  if (!where || !proto) return where;
+  where->set_known([proto](const std::string& name) { return proto->has_field(name); });
+  return where;
+}
+
 PrintOptions print_options(const ShowArguments& arguments, SkippedDamage& skipped) {
   InputReading input = input_reading(arguments.inputs.reading, arguments.skip_corrupt);
   input.damaged = skipped.sink();
+  const auto proto = proto_messages(arguments);
   return {.input = std::move(input),
           .format = chosen_format(arguments),
           .kind = arguments.kind,
           .features = {arguments.features.begin(), arguments.features.end()},
-          .proto = proto_messages(arguments),
-          .where = where_of(arguments.where),
+          .proto = proto,
+          .where = where_of_fields(arguments, proto),
           .events = event_filter_of(arguments.events),
           .limit = arguments.limit,
           .threads = arguments.threads};

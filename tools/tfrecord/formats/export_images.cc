@@ -114,7 +114,10 @@ class ImageFolderTarget final : public ExportTarget {
         folder_(context.files, options.output) {}
 
   void write(const ExportedRecord& record) override {
-    if (record.message.kind() == MessageKind::event) require_example(record);
+    const MessageView& message = record.message;
+    if (message.kind() == MessageKind::event || !message.undecided().empty()) {
+      require_example(record);
+    }
     const std::span<const std::byte> image = image_of(record);
     std::string directory = folder_.partial();
     if (const Label label = label_of(record); !label.value.empty()) {

@@ -13,6 +13,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kReadSize = size_t{256} << 10;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -51,7 +52,9 @@ std::optional<std::string_view> LineReader::next() {
       line = line.substr(begin_, std::min(end, buffer_.size()) - begin_);
       begin_ = end == std::string::npos ? buffer_.size() : end + 1;
       if (line.ends_with('\r')) line.remove_suffix(1);
-      ++number_;
+      if (++number_ == 1 && line.starts_with(kByteOrderMark)) {
+        line.remove_prefix(kByteOrderMark.size());
+      }
       return line;
     }
     if (ended_) return std::nullopt;

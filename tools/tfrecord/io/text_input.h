@@ -31,7 +31,8 @@ class LineReader {
 
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  // Returns the next line without its terminator ("\n" or "\r\n"; the last line may have none). The
+  // Returns the next line without its terminator ("\n" or "\r\n"; the last line may have none), the
+  // first without a byte order mark. The
   // view is valid until the next call. Returns nullopt at the end of the file.
   std::optional<std::string_view> next();
   // The number of the line that next() returned last, starting at 1.

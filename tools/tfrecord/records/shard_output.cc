@@ -106,9 +106,9 @@ ExitCode ShardReports::sum_up(bool is_complete, bool keep_going) const {
                        "tfrecord {}: {} names what failed: --resume tries what has changed, or was "
                        "not damaged",
                        command_, printable(folder_ + "/" + kManifestName))
-                 : fmt::format("tfrecord {}: {} has no {} yet: --resume makes what is missing, and "
+                 : fmt::format("tfrecord {}: {} isn't written: --resume makes what is missing, and "
                                "--keep-going goes on after what fails",
-                               command_, printable(folder_), kManifestName));
+                               command_, printable(folder_ + "/" + kManifestName)));
   return ExitCode::trouble;
 }
 

@@ -138,6 +138,14 @@ const pb::Descriptor* find_type(const Types& types, const std::string& path,
                          (names.empty() ? "; there are none" : "; there are " + names)});
 }
 
+// Calls get(i) for the values of a field; i is -1 for a field that isn't repeated.
+template <typename Get>
+void for_each_value(const pb::Message& message, const pb::FieldDescriptor* field, Get get) {
+  if (!field->is_repeated()) return get(-1);
+  const int size = message.GetReflection()->FieldSize(message, field);
+  for (int i = 0; i < size; ++i) get(i);
+}
+
 size_t count_unknown(const pb::Message& message) {
   const pb::Reflection* const reflection = message.GetReflection();
   auto count = static_cast<size_t>(reflection->GetUnknownFields(message).field_count());
@@ -145,15 +153,32 @@ size_t count_unknown(const pb::Message& message) {
   reflection->ListFields(message, &fields);
   for (const pb::FieldDescriptor* const field : fields) {
     if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    if (!field->is_repeated()) {
-      count += count_unknown(reflection->GetMessage(message, field));
-      continue;
-    }
-    for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
-      count += count_unknown(reflection->GetRepeatedMessage(message, field, i));
-    }
+    for_each_value(message, field, [&](int i) {
+      count += count_unknown(i < 0 ? reflection->GetMessage(message, field)
+                                   : reflection->GetRepeatedMessage(message, field, i));
+    });
   }
   return count;
+}
+
+// The first field that JSON has no place for, here or in a nested message; protobuf's printer
+// leaves extensions out, and takes the fields of a group for those of the message around it.
+const pb::FieldDescriptor* find_unprintable(const pb::Message& message) {
+  const pb::Reflection* const reflection = message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  const pb::FieldDescriptor* found = nullptr;
+  for (const pb::FieldDescriptor* const field : fields) {
+    if (field->is_extension() || field->type() == pb::FieldDescriptor::TYPE_GROUP) return field;
+    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    for_each_value(message, field, [&](int i) {
+      const pb::Message& nested = i < 0 ? reflection->GetMessage(message, field)
+                                        : reflection->GetRepeatedMessage(message, field, i);
+      if (found == nullptr) found = find_unprintable(nested);
+    });
+    if (found != nullptr) return found;
+  }
+  return nullptr;
 }
 
 // The values of a message's fields by their paths.
@@ -163,14 +188,6 @@ struct Values {
   Where::ExactNumbers exact = {};
   std::map<std::string, std::vector<std::string>> bytes = {};
 };
-
-// Calls get(i) for the values of a field; i is -1 for a field that isn't repeated.
-template <typename Get>
-void for_each_value(const pb::Message& message, const pb::FieldDescriptor* field, Get get) {
-  if (!field->is_repeated()) return get(-1);
-  const int size = message.GetReflection()->FieldSize(message, field);
-  for (int i = 0; i < size; ++i) get(i);
-}
 
 void add_fields(const pb::Message& message, const std::string& path, Values& values) {
   const pb::Reflection* const reflection = message.GetReflection();
@@ -262,6 +279,18 @@ ProtoMessages::~ProtoMessages() = default;
 
 const std::string& ProtoMessages::type() const { return state_->type; }
 
+bool ProtoMessages::has_field(const std::string& path) const {
+  const pb::Descriptor* message = state_->prototype->GetDescriptor();
+  for (size_t begin = 0, end = 0; end != path.npos; begin = end + 1) {
+    end = path.find('.', begin);
+    const std::string name = path.substr(begin, end == path.npos ? end : end - begin);
+    const auto* const field = message ? message->FindFieldByName(name) : nullptr;
+    if (field == nullptr) return false;
+    message = field->message_type();
+  }
+  return true;
+}
+
 std::string ProtoMessages::json(std::span<const std::byte> record, size_t& unknown_fields) const {
   const auto message = state_->parse(record);
   if (!message->IsInitialized()) {
@@ -269,6 +298,12 @@ std::string ProtoMessages::json(std::span<const std::byte> record, size_t& unkno
                  .reason = "can't be printed as JSON: required fields are missing: " +
                            message->InitializationErrorString(),
                  .hint = "--format text prints what there is"});
+  }
+  if (const auto* const field = find_unprintable(*message)) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "can't be printed as JSON: " + field->name() +
+                           (field->is_extension() ? " is an extension" : " is a group"),
+                 .hint = "--format text can"});
   }
   unknown_fields = count_unknown(*message);
   pb::util::JsonPrintOptions options;

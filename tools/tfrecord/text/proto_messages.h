@@ -27,6 +27,8 @@ class ProtoMessages {
 
   // The full name of the type.
   const std::string& type() const;
+  // Whether the type has the field, of a nested message by its path: "image.camera.name".
+  bool has_field(const std::string& path) const;
 
   // The functions below are thread-safe, and throw Error{corrupted} if the record is no such
   // message.

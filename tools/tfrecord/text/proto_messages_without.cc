@@ -20,6 +20,7 @@ ProtoMessages::~ProtoMessages() = default;
 
 // Never called: there are no objects.
 const std::string& ProtoMessages::type() const { return state_->type; }
+bool ProtoMessages::has_field(const std::string&) const { return false; }
 std::string ProtoMessages::json(std::span<const std::byte>, size_t&) const { return {}; }
 std::string ProtoMessages::text(std::span<const std::byte>) const { return {}; }
 ProtoMessages::Features ProtoMessages::features(std::span<const std::byte>) const { return {}; }

@@ -40,9 +40,8 @@ enum class Remedy {
   salvage,                // the TFRecord file is damaged; other records may be intact
   crc_check_off,          // the file is damaged, or its writer computed wrong CRCs: CrcCheck::never
   raise_max_record_size,  // RecordReadOptions::max_record_size allows longer records
-  compression_gzip,       // RecordReadOptions::compression must be gzip
-  compression_zlib,
-  compression_zstd,
+  detect_compression,     // RecordReadOptions::compression must not be set
+  compression_zlib,       // it must be zlib, which is detected by two bytes only
 };
 
 // "corrupted", "not_found", ...

@@ -265,7 +265,7 @@ class Dataset {
   // Combines `batch_size` > 0 elements into a batch: by default a std::vector<T>; other Collators
   // make other batch types (for example, ImageCollator). The last batch may be smaller, unless the
   // remainder is dropped. Rows are written in parallel, directly to their position in a reused
-  // batch.
+  // batch. Keeps random access.
   template <CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> batch(size_t batch_size,
                                    DropRemainder drop_remainder = DropRemainder::no,

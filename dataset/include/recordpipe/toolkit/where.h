@@ -98,6 +98,10 @@ class Where {
   // The same for a message alone. Throws Error{invalid_argument} if the answer depends on
   // record.size, record.number or record.path.
   bool matches(const MessageView& message) const;
+  // Names that exist though no record may have them, such as the fields of a type: for
+  // require_possible(). Default: none.
+  using IsKnown = std::function<bool(const std::string& name)>;
+  void set_known(IsKnown is_known);
   // Must be called after the last record. Throws Error{not_found}, with the feature names of the
   // first records, if the expression uses the values or the number of values of a feature that no
   // record has, wherever in the expression it stands, and whatever was evaluated. Exempt are

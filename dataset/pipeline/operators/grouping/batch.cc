@@ -2,10 +2,13 @@
 //
 // Keeps the order; all threads compute and write the rows of a batch. If rows fail, the whole batch
 // fails with the error of the first of them. The id of a batch is its number. Saved state: the
-// number of batches, and the input's position.
+// number of batches, and the input's position. Keeps random access.
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/require.h"
 #include "dataset/pipeline/operators/grouping/batching.h"
@@ -37,6 +40,11 @@ class BatchPlan final : public OrderPlan {
   void save(PlanState& state) const override {
     state.reset(1).numbers = {next_};
     input().save(state.inputs[0]);
+  }
+
+  uint64_t size() override {
+    const uint64_t rows = input().size();
+    return rows / batch_size_ + (!drop_remainder_ && rows % batch_size_ > 0 ? 1 : 0);
   }
 
  protected:
@@ -78,6 +86,20 @@ class BatchPlan final : public OrderPlan {
     } catch (...) {
       count_batches(false);  // rows before an error that don't fill a batch are not counted
       throw;
+    }
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    const uint64_t rows = input().size();
+    std::vector<uint64_t> of_rows;
+    TicketGroup group;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const uint64_t first = places[i] * batch_size_;
+      of_rows.resize(std::min<uint64_t>(batch_size_, rows - first));
+      std::iota(of_rows.begin(), of_rows.end(), first);
+      group.resize(of_rows.size());
+      input().tickets_at(of_rows, group);
+      out[i] = {{epoch_, places[i]}, shared_->groups.put(group)};
     }
   }
 
@@ -149,6 +171,7 @@ class BatchNode final : public UnaryNode {
         batch_size_(batch_size),
         drop_remainder_(drop_remainder),
         collator_(std::move(collator)) {}
+  std::string sequential_operator() const override { return input().sequential_operator(); }
   Cardinality cardinality() const override {
     const Cardinality rows = input().cardinality();
     if (rows < 0) return rows;
