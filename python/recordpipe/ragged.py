@@ -145,7 +145,9 @@ def padding_of(values: npt.NDArray[Any], padding: Any) -> Any:
         with np.errstate(all="ignore"):
             held = np.asarray(padding).astype(dtype)
         fits = held.ndim == 0 and (
-            np.isfinite(held) == np.isfinite(padding) if dtype.kind == "f" else held == padding
+            np.isfinite(held) == np.isfinite(padding) and (held == 0) == (padding == 0)
+            if dtype.kind == "f"
+            else held == padding
         )
     except (OverflowError, TypeError, ValueError):
         fits = False
