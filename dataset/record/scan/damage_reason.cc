@@ -73,7 +73,7 @@ DamagedRegion DamageReason::region_before_record(uint64_t end) && {
     reason_ = "the length reaches beyond the end of the file: corrupted record";
     hint_ = kDamagedFileHint;
     remedy_ = Remedy::salvage;
-  } else if (hint_.starts_with(kNoRecordsHint)) {  // the first one is damaged
+  } else if (hint_ == kNoRecordsHint) {  // the first one is damaged
     hint_ = kDamagedFileHint;
     remedy_ = Remedy::salvage;
   }
