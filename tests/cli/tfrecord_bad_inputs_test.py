@@ -123,11 +123,11 @@ class Records(Reading):
                 self.expect_error(reader, "packed", result, "gzip", "0")
 
     def test_a_bomb_takes_little_memory(self):
-        """A compressed record of 1 GiB, of which 160 MiB of zeros exist, and one of 512 MiB, of
+        """A compressed record of 1 GiB, of which 64 MiB of zeros exist, and one of 512 MiB, of
         which 1000 bytes exist."""
         with gzip.open(self.folder / "bomb", "wb", 1) as file:
             file.write(header(1 << 30))
-            for _ in range(160):  # not in this process, whose memory would count as the program's
+            for _ in range(64):  # not in this process, whose memory would count as the program's
                 file.write(bytes(1 << 20))
         (self.folder / "liar").write_bytes(gzip.compress(header(1 << 29) + b"x" * 1000))
         for reader in READERS:
@@ -144,8 +144,8 @@ class Records(Reading):
                         process.returncode = os.waitstatus_to_exitcode(status)
                     self.assertIn(process.returncode, (1, 2), printed)
                     if not SANITIZED:
-                        # The 160 MiB of the record that were read, held once.
-                        came = 160 if path == "bomb" else 0
+                        # The 64 MiB of the record that were read, held once.
+                        came = 64 if path == "bomb" else 0
                         self.assertLess(usage.ru_maxrss >> 10, came + MAX_MIB, printed)
 
 

@@ -184,11 +184,11 @@ TEST_F(DamagedFiles, AreWhatNaiveReadersKeep) {
           }
           const auto records =
               texts(tfrecord_files(paths, {.compression = compression}, {on_damage}));
-          for (const size_t threads : {1, 0, 4}) {
-            EXPECT_EQ(read(records.with_options({.threads = threads})), expected)
-                << to_string(compression) << ", " << to_string(on_damage) << ", content " << number
-                << " in file " << place;
-          }
+          constexpr size_t kThreads[] = {1, 0, 4};
+          const size_t threads = kThreads[(number + place) % 3];
+          EXPECT_EQ(read(records.with_options({.threads = threads})), expected)
+              << to_string(compression) << ", " << to_string(on_damage) << ", content " << number
+              << " in file " << place << ", " << threads << " threads";
         }
       }
       ++number;

@@ -335,7 +335,7 @@ TEST(Shard, AnInputThatEndsWithAnErrorIsAnErrorOfEveryWorker) {
       const auto all = interleaved(10, cycle_length).with_options({.chunk_size = chunk_size});
       const auto fails = [&](const auto& dataset) { return run(dataset).second == "cut off"; };
       for (const size_t workers : {1, 2, 3, 9, 60}) {
-        for (size_t index = 0; index < workers; ++index) {
+        for (size_t index = 0; index < workers; index += workers < 60 ? 1 : 17) {
           EXPECT_TRUE(fails(all.shard(workers, index)));
           EXPECT_TRUE(fails(all.shard(workers, index, DropRemainder::yes)));
           EXPECT_TRUE(fails(all.shard(workers, index).prefetch(2)));
@@ -365,7 +365,7 @@ TEST(Shard, AnElementThatCantBeDividedIsAnErrorOfEveryWorker) {
     const auto inputs = range(0, 50, 10).with_options({.chunk_size = chunk_size});
     for (const auto& all : {inputs.flat_map(ten), inputs.map(ten).unbatch()}) {
       for (const size_t workers : {1, 2, 3, 9, 60}) {
-        for (size_t index = 0; index < workers; ++index) {
+        for (size_t index = 0; index < workers; index += workers < 60 ? 1 : 17) {
           EXPECT_EQ(run(all.shard(workers, index)).second, "cut off");
           EXPECT_EQ(run(all.batch(2).shard(workers, index)).second, "cut off");
         }

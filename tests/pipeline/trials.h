@@ -6,11 +6,11 @@
 
 namespace recordpipe {
 
-// RECORDPIPE_CHAINS (default 300): the number of trials of each test. The sanitizer presets set it
-// lower.
+// RECORDPIPE_CHAINS (default 100): the number of trials of each test. The sanitizer presets set it
+// lower, and .ci/run higher.
 inline uint64_t trial_count() {
   const char* text = std::getenv("RECORDPIPE_CHAINS");
-  return text ? std::strtoull(text, nullptr, 10) : 300;
+  return text ? std::strtoull(text, nullptr, 10) : 100;
 }
 
 }  // namespace recordpipe

@@ -289,7 +289,10 @@ std::string difference(std::span<const std::byte> bytes) {
     for (const SequenceExampleSchema& schema : others) all.push_back(As::collator(schema));
     return all;
   }();
-  for (size_t i = 0; i < others.size(); ++i) {
+  // What protobuf refuses is refused under any schema, at the cost of an exception: six of them, by
+  // the message, are enough.
+  const size_t step = row.accepted ? 1 : others.size() / 6;
+  for (size_t i = row.accepted ? 0 : bytes.size() % step; i < others.size(); i += step) {
     const std::string found = difference<As>({&row, &row}, others[i], collators[i], batch);
     if (!found.empty()) return "under schema " + std::to_string(i) + ": " + found;
   }
