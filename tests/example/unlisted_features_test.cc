@@ -1,4 +1,5 @@
-// Features that a schema does not name: refused, or counted.
+// Features that a schema does not name, and messages without those that it names: refused, or
+// counted.
 #include "recordpipe/example/unlisted_features.h"
 
 #include <memory>
@@ -93,6 +94,23 @@ TEST(UnlistedFeatures, AFeatureListIsOneInExamplesAndInSequences) {
   const Record other{.data = as_bytes(more)};
   EXPECT_THAT(reason([&] { parse_single_sequence_example(other, all); }),
               HasSubstr("feature 'late'"));
+}
+
+TEST(OtherMessages, AreRefusedIfTheyHaveNoneOfTheFeatures) {
+  const ExampleCollator accepting(kOnlyA);
+  const ExampleCollator refusing(kOnlyA, nullptr, OtherMessages::refuse);
+  const std::string field = from_hex("2801");
+  for (const std::string& good : {example_of({"a"}) + field, example_of({"b"}), std::string()}) {
+    EXPECT_EQ(parse_single_example({.data = as_bytes(good)}, refusing).size(), 1u);
+  }
+  for (const std::string& other : {field, example_of({"b"}) + field, steps()}) {
+    const Record record{.data = as_bytes(other), .offset = 7, .path = "f.tfrecord"};
+    EXPECT_EQ(parse_single_example(record, accepting).size(), 1u);
+    const Error error = error_of([&] { parse_single_example(record, refusing); });
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_EQ(error.offset(), 7u);
+    EXPECT_THAT(error.reason(), HasSubstr("a record that is no Example ("));
+  }
 }
 
 }  // namespace
