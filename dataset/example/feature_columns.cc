@@ -92,7 +92,8 @@ void FeatureColumns::Row::read(WireReader features) {
   read_entries(
       features, [&](const PlainEntry& plain) { return take(plain); },
       [&](std::string_view key, std::span<const std::byte> entry, const FeatureSize& size) {
-        is_usual_ = is_usual_ && !size.has_other && size.kind != FeatureKind::none;
+        if (size.has_other || size.kind == FeatureKind::none) [[unlikely]]
+          is_usual_ = false;
         take(key, entry, size);
       },
       [&] { is_usual_ = false; });
