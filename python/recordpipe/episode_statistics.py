@@ -14,6 +14,7 @@ from recordpipe import _native as native
 from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe._plan.step_operators import Features, chosen_features, episodes_of
 from recordpipe.dataset import Dataset
+from recordpipe.errors import shown_path
 from recordpipe.progress import Progress, reported
 
 __all__ = ["EpisodeStatistics", "StepStatistics", "episode_statistics"]
@@ -151,7 +152,7 @@ def episode_statistics(
             warnings.warn(
                 f"{name}: {counts.sum():,} of {steps * counts.size:,} values are NaN or infinite, "
                 f"and left out of the statistics; they are in {many} episodes, first in episode "
-                f"{number} (the record at offset {offset} of {path})",
+                f"{number} (the record at offset {offset} of {shown_path(path)})",
                 stacklevel=2,
             )
     return EpisodeStatistics(by_name, episodes, steps)

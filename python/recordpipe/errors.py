@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno as numbers
 import json
+import re
 from typing import Any
 
 __all__ = [
@@ -148,8 +149,15 @@ def _make(
     return error
 
 
+def shown_path(name: str) -> str:
+    """A path without secrets: the query of a URL may be a signature, and its user a password."""
+    is_url = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name)
+    return re.sub(r"//[^/@]*@", "//", name.partition("?")[0]) if is_url else name
+
+
 def error_of(kind: str, reason: str, hint: str = "", path: str | None = None) -> Error:
     """An error that Python code finds, with the message that native code would make."""
+    path = None if path is None else shown_path(path)
     message = reason if path is None else f"{path}: {reason}"
     return _make(kind, f"{message} ({hint})" if hint else message, path, None, reason, hint)
 

@@ -70,7 +70,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from recordpipe import _native as native
-from recordpipe.errors import Error, error_of
+from recordpipe.errors import error_of
 from recordpipe.features import known_compression
 from recordpipe.filesystem import files_on
 
@@ -90,7 +90,6 @@ __all__ = [
     "paths_of",
     "reading",
     "require_no_limit",
-    "shown_path",
     "whole_number",
 ]
 
@@ -143,20 +142,22 @@ def file_path_of(path: str | bytes | os.PathLike[str], filesystem: Any) -> str:
     """Returns the name of a file on ``filesystem``, or, if that is None, here or in a store."""
     name = _checked_name(path)
     if filesystem is None and _URL.match(name) and not name.startswith(_STORES):
-        raise _refused_url(
-            name,
+        raise error_of(
+            "unsupported",
             "only local files, s3://, gs:// and https:// are read without filesystem=",
             'download it first, or pass one, such as fsspec.filesystem("abfs")',
+            name,
         )
     if filesystem is None:
         name = _at_home(name)
     if filesystem is None and name.startswith(_STORES):
         is_web = name.startswith("http")
         if (is_web and "?" in name) or "@" in name.split("/")[2]:
-            raise _refused_url(
-                name,
+            raise error_of(
+                "unsupported",
                 "URLs with a query or a user are not read without filesystem=",
                 'download it first, or pass one, such as fsspec.filesystem("https")',
+                name,
             )
     return name
 
@@ -170,7 +171,8 @@ def path_of(path: str | bytes | os.PathLike[str]) -> str:
     """Returns the path of a file on this machine."""
     name = _at_home(_checked_name(path))
     if _URL.match(name):
-        raise _refused_url(name, "only local files are read here, not URLs", "download it first")
+        reason = "only local files are read here, not URLs"
+        raise error_of("unsupported", reason, "download it first", name)
     return name
 
 
@@ -183,15 +185,6 @@ def _checked_name(path: str | bytes | os.PathLike[str]) -> str:
     if "\0" in name:
         raise ValueError(f"a path has no null bytes, unlike {name!r}")
     return name
-
-
-def shown_path(name: str) -> str:
-    """A path without secrets: the query of a URL may be a signature, and its user a password."""
-    return re.sub(r"//[^/@]*@", "//", name.partition("?")[0]) if _URL.match(name) else name
-
-
-def _refused_url(name: str, reason: str, hint: str) -> Error:
-    return error_of("unsupported", reason, hint, shown_path(name))
 
 
 def checked_on_damage(on_damage: OnDamage, check_crc: bool) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe._plan.function_identity import identity_of
 from recordpipe._plan.plan import Plan, Source, merged
+from recordpipe.errors import shown_path
 from recordpipe.filesystem import files_on
-from recordpipe.inputs import shown_path
 
 __all__ = [
     "ChooseFromDatasets",

@@ -161,7 +161,13 @@ def _found(
             found = found_files(pattern + ("/**/*" if recursive else "/*"), False, filesystem)
         except NotFoundError:
             raise error from None
-        tables = [each for each in zip(found.paths, found.sizes, strict=True) if is_table(each[0])]
+        # As of record files, those that are hidden or unfinished are left out.
+        below = len(error.path.rstrip("/"))
+        tables = [
+            each
+            for each in zip(found.paths, found.sizes, strict=True)
+            if is_table(each[0]) and not re.search(r"/[._]", each[0][below:])
+        ]
         if not tables:
             raise
         paths, sizes = (list(each) for each in zip(*tables, strict=True))

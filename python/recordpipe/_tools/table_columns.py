@@ -10,7 +10,7 @@ from typing import Any
 from recordpipe._plan.found_features import chosen_features
 from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
-from recordpipe.errors import UnsupportedError, error_of
+from recordpipe.errors import UnsupportedError, error_of, shown_path
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
 from recordpipe.schema import Schema, SchemaMerge, SchemaPart, schema_part
@@ -143,7 +143,7 @@ class _FirstTypes:
         for name, kind in kinds.items():
             first, other = self._types.get(name, (kind, path))
             if first != kind:
-                reason = f"feature {name!r} is {kind} here, and {first} in {other}"
+                reason = f"feature {name!r} is {kind} here, and {first} in {shown_path(other)}"
                 return _refused(path, f"{reason}: no column holds both", _OTHERS)
         self._types = {name: (kind, path) for name, kind in kinds.items()} | self._types
         return None

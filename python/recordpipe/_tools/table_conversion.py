@@ -25,7 +25,7 @@ from recordpipe._tools.table_columns import (
     survey_options,
     without_mask,
 )
-from recordpipe.errors import UnsupportedError, error_of
+from recordpipe.errors import UnsupportedError, error_of, shown_path
 from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -68,7 +68,7 @@ _TO_DIRECTLY = _ALWAYS | {
     *("recursive", "select", "text", "threads"),
 }
 _NAMING = {"drop", "rename", "select"}
-_FROM_DIRECTLY = _ALWAYS | {"compression", "drop", "level", "limit", "rename", "select"}
+_FROM_DIRECTLY = _ALWAYS | {"compression", "drop", "level", "limit", "rename", "select", "threads"}
 # Those that tables don't have.
 _NOT_TO = {"dry_run", "level", "max_bytes", "shards", "shards_by", "split", "split_by"}
 _NOT_FROM = {
@@ -105,7 +105,8 @@ def are_tables(paths: list[str]) -> bool:
     tables = [name for name in paths if is_table(name)]
     if tables and len(tables) < len(paths):
         other = next(name for name in paths if not is_table(name))
-        raise _refused(other, f"tables and other files are given, such as {tables[0]}")
+        table = shown_path(tables[0])
+        raise _refused(other, f"tables and other files are given, such as {table}")
     return bool(tables)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import recordpipe as rp
+from memory_files import Memory
 from table_files import TableFilesTest, damage, read_arrow
 
 
@@ -135,16 +136,23 @@ class EachFile(TableFilesTest):
             ["a.tfrecord", "a.tfrecord.gz", "b.tfrecord", "b.tfrecord.gz", "manifest.jsonl"],
         )
         (tables / "c.arrow").rename(tables / "other")
+        (tables / "_unfinished.parquet").write_bytes(b"")
         for folder, were_there in (tables, False), (f"{tables}/", True):
             report = rp.convert_to_dir(folder, self.out, resume=True)
             self.assertEqual([shard.was_there for shard in report.shards], [were_there] * 2)
         odd = self.folder / "{o}[dd]*"
-        (odd / "below").mkdir(parents=True)
-        shutil.copy(paths[0], odd / "below")
+        for below in "below", "_temporary", ".hidden":
+            (odd / below).mkdir(parents=True)
+            shutil.copy(paths[0], odd / below)
         report = rp.convert_to_dir(odd, self.out, recursive=True)
         self.assertEqual([shard.path for shard in report.shards], [f"{self.out}/below/a.tfrecord"])
         with self.assertRaisesRegex(rp.NotFoundError, "no record files are in this folder"):
             rp.convert_to_dir(odd, self.out)
+        made = [
+            [shard.crc32c for shard in rp.convert_to_dir(paths, self.out, **options).shards]
+            for options in ({"compression": "gzip", "threads": threads} for threads in (0, 1, 4))
+        ]
+        self.assertEqual(made, made[:1] * 3)
         for options, records in (
             ({"where": "id < 5"}, [5, 5]),
             ({"where": "x < 5", "limit": 3}, [3, 0]),
@@ -170,6 +178,18 @@ class EachFile(TableFilesTest):
         fs = self.file_system()
         rp.convert_to_dir("tables/a.parquet", "there", filesystem=fs, select=["x"])
         self.assertEqual(list(rp.tfrecords(self.folder / "there/a.tfrecord").parse())[3], {"x": 3})
+
+    def test_errors_show_no_secrets(self):
+        one, other = (f"https://me:secret@host/{name}?secret=1" for name in ("a", "b.parquet"))
+        rp.write_tfrecords(self.folder / "c", [{"id": b"text"}])
+        for files in (
+            {one: self.files[0].read_bytes(), other: (self.folder / "c").read_bytes()},
+            {one: b"", other.partition("?")[0]: b""},
+        ):
+            with self.assertRaises(rp.UnsupportedError) as raised:
+                rp.convert_to_dir([*files], "out", format="arrow", filesystem=Memory(files))
+            self.assertRegex(str(raised.exception), "https://host/[ab].* https://host/[ab]")
+            self.assertNotIn("secret", f"{raised.exception} {raised.exception.path}")
 
     def test_what_is_refused(self):
         with self.assertRaisesRegex(ValueError, "format is"):
