@@ -7,9 +7,11 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from typing import Any, Literal
 
 from recordpipe import _native as native
+from recordpipe._plan.found_features import chosen_features
 from recordpipe._tools.conversion import convert, part_features, set_selection
 from recordpipe._tools.conversion_reports import ConvertReport
 from recordpipe._tools.shard_jobs import Made, ShardJobReport, run_shard_job
@@ -112,8 +114,7 @@ def convert_to_dir(
             ending, compression = ".tfrecord", compression or "none"
         how = options = {**options, "compression": compression}
         work = functools.partial(_convert_file, options, seed, filesystem)
-        if not from_tables or filesystem is None:  # else each has all columns that are named
-            check = functools.partial(_require_found, options)
+        check = functools.partial(_require_columns if from_tables else _require_found, options)
     elif from_tables:
         raise ValueError("format is of tables that are made, and the sources are tables, too")
     else:
@@ -181,6 +182,21 @@ def _require_found(options: dict[str, Any], files: list[bytes], are_all: bool) -
     native.require_found_in_any(selection, files, are_all)
 
 
+def _require_columns(options: dict[str, Any], files: list[bytes], are_all: bool) -> None:
+    """The same of tables: a column may be null in all rows, of which the records don't have it."""
+    found = [file.partition(b"\n") for file in files]
+    columns = {name: None for names, *_ in found for name in json.loads(names)}
+    named = [name for key in ("select", "drop", "rename") for name in options.get(key, ())]
+    try:
+        chosen_features(named if columns else [], columns, "no table has a column {!r}")
+    except NotFoundError as error:
+        if are_all:
+            raise
+        warnings.warn(str(error), stacklevel=2)
+    others = {key: options[key] for key in options.keys() - {"select", "drop", "rename"}}
+    _require_found(others, [records for *_, records in found if records], are_all)
+
+
 def _convert_file(
     options: dict[str, Any], seed: int, filesystem: Any, source: str, target: str, name: str
 ) -> Made:
@@ -197,7 +213,7 @@ def _convert_file(
         )
     finally:
         part_features.reset(token)
-    return _made(report, _damage(report), b"".join(features))
+    return _made(report, _damage(report), b"\n".join(features))
 
 
 def _write_table(

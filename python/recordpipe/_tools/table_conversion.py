@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,7 @@ from recordpipe._tools.table_columns import (
     survey_options,
     without_mask,
 )
-from recordpipe.errors import UnsupportedError, error_of, shown_path
+from recordpipe.errors import Error, UnsupportedError, error_of, shown_path
 from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -67,7 +68,6 @@ _TO_DIRECTLY = _ALWAYS | {
     *("check_crc", "compression", "drop", "input_compression", "limit", "on_damage"),
     *("recursive", "select", "text", "threads"),
 }
-_NAMING = {"drop", "rename", "select"}
 _FROM_DIRECTLY = _ALWAYS | {"compression", "drop", "level", "limit", "rename", "select", "threads"}
 # Those that tables don't have.
 _NOT_TO = {"dry_run", "level", "max_bytes", "shards", "shards_by", "split", "split_by"}
@@ -189,9 +189,9 @@ def _from_tables(
     others = options.keys() - _FROM_DIRECTLY
     if options.get("level") == "fast":
         others.add("level")
-    # Which columns the files of a job lack is found out of their records.
-    is_part = part_features.get() is not None and not options.keys().isdisjoint(_NAMING)
-    if not others and ("filesystem" in options or not is_part):
+    if (part := part_features.get()) is not None:
+        part.append(b"[]")  # the names of the columns, once they are known
+    if not others:
         return _read_tables(tables, path, options, progress)
     if "filesystem" in options:
         _require(options, others, "from a table on a filesystem")
@@ -199,7 +199,14 @@ def _from_tables(
     name = os.path.splitext(os.path.basename(tables.paths[0]))[0]
     with temporary_records(path, name, options) as records:
         _read_tables(tables, records, {}, progress)
-        return convert(records, path, **{**options, "progress": False})
+        try:
+            return convert(records, path, **{**options, "progress": False})
+        except Error as error:
+            if error.path != records:
+                raise
+            table = tables.paths[0] if len(tables.paths) == 1 else None
+            reason = error.reason.removesuffix(" in the record")
+            raise error_of(error.kind, reason, error.hint, table) from None
 
 
 def _read_tables(
@@ -250,11 +257,14 @@ def _selected(batch: Any, options: Mapping[str, Any], name: str) -> Any:
     wanted = options.get("select")
     dropped = options.get("drop", [])
     new_names = options.get("rename", {})
+    part = part_features.get()
+    if part is not None:
+        part[0] = json.dumps(columns).encode()
     for column in [*(wanted or []), *dropped, *new_names]:
-        if column not in columns:
+        if column not in columns and part is None:
             reason = f"no column {column!r}; there are {', '.join(columns)}"
             raise error_of("not_found", reason, path=name)
-    kept = [column for column in wanted or columns if column not in dropped]
+    kept = [one for one in wanted or columns if one in columns and one not in dropped]
     return batch.select(kept).rename_columns([new_names.get(column, column) for column in kept])
 
 

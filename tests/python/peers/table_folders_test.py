@@ -179,6 +179,34 @@ class EachFile(TableFilesTest):
         rp.convert_to_dir("tables/a.parquet", "there", filesystem=fs, select=["x"])
         self.assertEqual(list(rp.tfrecords(self.folder / "there/a.tfrecord").parse())[3], {"x": 3})
 
+    def test_columns_that_no_record_has(self):
+        odd, other = self.folder / "odd.parquet", self.folder / "other.parquet"
+        times = pa.array([1, 2], pa.timestamp("s"))
+        nulls = pa.array([None, None], pa.int64())
+        pq.write_table(pa.table({"id": [1, 2], "time": times, "null": nulls}), odd)
+        pq.write_table(pa.table({"id": [3], "x": [4]}), other)
+        for options, rows in (
+            ({"drop": ["time", "x"]}, [{"id": 1}, {"id": 2}, {"id": 3}]),
+            ({"select": ["null", "x"]}, [{}, {}, {"x": 4}]),
+            ({"select": ["id"], "rename": {"id": "key"}}, [{"key": 1}, {"key": 2}, {"key": 3}]),
+        ):
+            for fs in None, self.file_system():
+                paths = ["odd.parquet", "other.parquet"] if fs else [odd, other]
+                out = "there" if fs else self.folder / "there"
+                report = rp.convert_to_dir(paths, out, filesystem=fs, **options)
+                made = rp.tfrecords([shard.path for shard in report.shards], filesystem=fs)
+                self.assertEqual([*made], [*map(rp.encode_example, rows)])
+                with self.assertRaisesRegex(rp.NotFoundError, "no table has a column 'z'; .*null"):
+                    wrong = {**options, "drop": ["time", "z"]}
+                    rp.convert_to_dir(paths, out, filesystem=fs, **wrong)
+        (self.folder / "no.arrow").write_bytes(b"no table")
+        with self.assertWarnsRegex(UserWarning, "no table has a column 'z'"):
+            paths = [other, self.folder / "no.arrow"]
+            rp.convert_to_dir(paths, self.out, keep_going=True, select=["z"])
+        with self.assertRaises(rp.AlreadyExistsError) as raised:
+            rp.convert_to_dir([other], self.out, rename={"id": "x"}, where="id > 1")
+        self.assertEqual(str(raised.exception), f'{other}: two features named "x"')
+
     def test_errors_show_no_secrets(self):
         one, other = (f"https://me:secret@host/{name}?secret=1" for name in ("a", "b.parquet"))
         rp.write_tfrecords(self.folder / "c", [{"id": b"text"}])
