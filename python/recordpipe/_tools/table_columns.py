@@ -73,8 +73,13 @@ def survey_files(
             survey.failed[shard.path] = error
         else:
             raise error
-    if len(survey.failed) < len(files.paths):
-        survey.columns = columns_of(merge.schema(), options, files.paths)
+    rest = [path for path in files.paths if path not in survey.failed]
+    try:
+        survey.columns = columns_of(merge.schema(), options, rest) if rest else {}
+    except UnsupportedError as error:
+        if not keep_going:
+            raise
+        survey.failed |= {path: _refused(path, error.reason, error.hint) for path in rest}
     return survey, skipped
 
 

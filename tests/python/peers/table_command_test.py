@@ -108,6 +108,17 @@ class TableCommand(FilesTest):
         said = self.run_it("export", *files[:2], "-o", "x.parquet", status=2)
         self.assertRegex(said, f"^tfrecord export: {words}")
 
+    def test_damage_of_outputs_that_are_there_is_not_reported_again(self):
+        content = bytearray(self.source.read_bytes())
+        content[-1] ^= 1
+        self.source.write_bytes(content)
+        export = ("export", "rows.tfrecord", "--to", "arrow", "--to-dir", "out", "--skip-corrupt")
+        self.assertIn("rows.tfrecord: skipped [", self.run_it(*export))
+        said = self.run_it(*export, "--resume")
+        self.assertRegex(
+            said, "^tfrecord export: skipped 1 damaged region .*\nwrote .*; 1 there already\n$"
+        )
+
     def test_tables_to_a_folder(self):
         self.run_it("export", "rows.tfrecord", "-o", "a.parquet")
         self.run_it("export", "rows.tfrecord", "-o", "b.arrow")

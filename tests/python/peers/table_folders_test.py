@@ -109,6 +109,11 @@ class EachFile(TableFilesTest):
             self.assertRegex(str(failed.error), words)
         with self.assertRaisesRegex(rp.NotFoundError, "no record has a feature 'none'"):
             self.convert(keep_going=True, select=["none"])
+        rp.write_tfrecords(self.folder / "g", [{}])
+        self.files = [self.folder / "e", self.folder / "g"]
+        errors = [str(failed.error) for failed in self.convert(keep_going=True).failed]
+        self.assertRegex(errors[0], "e: .*TFRecord file")
+        self.assertRegex(errors[1], "^.*g: none of 1 records has a feature")
 
     def test_from_tables(self):
         tables = self.folder / "tables"

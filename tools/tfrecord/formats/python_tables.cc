@@ -247,11 +247,12 @@ ExitCode convert_to_folder(const CommandContext& context, const std::string& com
   const Json report = call_python(context, "convert_to_dir", options);
   ShardReports reports(context, command, job.folder, json);
   for (const Json& shard : report.at("shards")) {
-    (void)skipped_in(context, command, shard);
+    const bool was_there = shard.at("was_there");
+    if (!was_there) (void)skipped_in(context, command, shard);
     ShardRecord record = {.counts = counts_of(shard), .bytes = shard.at("bytes")};
     record.counts.records = shard.at("records");
     record.output = shard.at("path").get<std::string>().substr(folder.size() + 1);
-    reports.add(shard.at("input"), record, shard.at("was_there"));
+    reports.add(shard.at("input"), record, was_there);
   }
   const Json& failed = report.at("failed");
   for (const Json& shard : failed) reports.add_failure(shard.at("input"), error_of(shard["error"]));
