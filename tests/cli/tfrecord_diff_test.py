@@ -31,13 +31,17 @@ class Same(DiffTest):
             (self.folder / side).mkdir()
             self.write(f"{side}/val.tfrecord", b"1")
             self.write(f"{side}/train.record", side.encode())
-        for sides, words in ((("x", "y"), "2 files of a folder, x/train.record, y/train.record: "),
-                             (("x", "./x/../x"), "1 file of a folder, x/train.record: ")):
+        for sides, left_out in ((("x", "y"), ["x/train.record", "y/train.record"]),
+                                (("x", "x"), ["x/train.record"]),
+                                (("x", "x/val.tfrecord"), ["x/train.record"]),
+                                (("x/val.tfrecord", "x"), ["x/train.record"])):
             result = self.start("diff", *sides, "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
-            said = result.stderr.decode().splitlines()
-            self.assertEqual(len(said), 1, said)
-            self.assertTrue(said[0].startswith("tfrecord: left out " + words), said)
+            self.assertEqual([line.split(": names")[0] for line in result.stderr.decode().splitlines()],
+                             [f"tfrecord: left out 1 file of a folder, {name}" for name in left_out])
+        # Side B has what A lacks.
+        result = self.start("diff", "x", "x/train.record")
+        self.assertIn(b"left out 1 file of a folder, x/train.record", result.stderr)
         self.write("both.tfrecord", b"1", b"x")  # of which one is named
         result = self.start("diff", "x,x/train.record", "both.tfrecord")
         self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)

@@ -43,6 +43,12 @@ class Episodes(ViewTest):
             "pixels; up to 12 features, a line for each dimension."))
         self.assertIn(["steps/reward", "float", "0, 0.5, 1"], found["features"])
 
+    def test_an_image_beside_flags_of_steps(self):
+        self.write("a", named_example({"steps/is_first": [1, 0], "image": [png(8, 8)]}))
+        card, = cards(self.page("a"))
+        self.assertNotIn("episode", card)
+        self.assertEqual(base64.b64decode(card["image"]["data"]), png(8, 8))
+
     def test_one_camera(self):
         self.write("a", episode(2), episode(2))
         for card in cards(self.page("a", "--image", "steps/observation/wrist")):

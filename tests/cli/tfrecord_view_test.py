@@ -446,6 +446,8 @@ class Failures(ViewTest):
         page = (self.folder / "page.html").read_text()
         self.assertEqual(len(cards(page)), 2)
         self.assertEqual(note(page), "All 2 intact records.")
+        self.assertIn("The first record; there are more",
+                      note(self.page("a", "--limit", "1", "--skip-corrupt")))
         self.assertIn(f'role="alert">skipped 1 damaged region of {size} bytes</p>', page)
 
     def test_what_cannot_be_opened_leaves_no_page(self):

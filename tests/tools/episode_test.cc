@@ -68,7 +68,8 @@ std::vector<size_t> steps_of(const FilmStrip& strip) {
 TEST(Episode, IsAnExampleWithScalarsOfSteps) {
   EXPECT_FALSE(TestEpisode().floats("reward", {1}).floats("steps/action", {1}).episode());
   EXPECT_FALSE(TestEpisode(0).episode());
-  EXPECT_EQ(TestEpisode(3).episode().value().steps, 3);
+  EXPECT_FALSE(TestEpisode(3).episode());  // nothing to show
+  EXPECT_EQ(TestEpisode(3).floats("steps/a", {1, 2, 3}).episode().value().steps, 3);
   EXPECT_EQ(TestEpisode().floats("steps/reward", {1, 2}).episode().value().steps, 2);
 }
 
@@ -151,6 +152,9 @@ TEST(Episode, LongAndWideOnesAreBounded) {
   EXPECT_THAT(line, testing::HasSubstr("L74.1 0.0"));  // the spike is not lost
   EXPECT_EQ(episode.plots[1].dimensions, 40);
   EXPECT_THAT(episode.plots[1].lines, SizeIs(kLinesShown));
+  // A megabyte of a compressed file may hold many more.
+  EXPECT_FALSE(
+      TestEpisode().integers("steps/reward", std::vector<int64_t>(4'200'000, 1)).episode());
 }
 
 }  // namespace

@@ -227,12 +227,12 @@ class Diff {
 };
 
 ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
-  FilesAndFolders found = files_of(context, arguments.a, arguments);
-  const auto a = found.files;
-  append(files_of(context, arguments.b, arguments), found);
-  const std::vector<std::string> b(found.files.begin() + static_cast<ptrdiff_t>(a.size()),
-                                   found.files.end());
-  note_left_out(context, found);
+  const FilesAndFolders found_a = files_of(context, arguments.a, arguments);
+  const FilesAndFolders found_b = files_of(context, arguments.b, arguments);
+  const std::vector<std::string>& a = found_a.files;
+  const std::vector<std::string>& b = found_b.files;
+  note_left_out(context, found_a);
+  if (left_out_note(found_b) != left_out_note(found_a)) note_left_out(context, found_b);
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }

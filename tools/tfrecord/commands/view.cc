@@ -71,7 +71,11 @@ class View {
         input_(input_reading(arguments.inputs.reading, arguments.skip_corrupt)) {
     input_.damaged = [this, tell = skipped_.sink()](const std::string& path,
                                                     const DamagedRegion& region) {
-      if (!sample_.is_full()) tell(path, region);  // else it is behind the limit
+      if (sample_.is_full()) {  // behind the limit
+        more_ = true;
+      } else {
+        tell(path, region);
+      }
     };
     where_ = where_of(arguments.where);
   }

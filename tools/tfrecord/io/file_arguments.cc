@@ -44,14 +44,14 @@ std::vector<std::string> read_list(const CommandContext& context, const std::str
   return paths_in(text, null_separated ? '\0' : '\n');
 }
 
-}  // namespace
-
 void append(FilesAndFolders more, FilesAndFolders& all) {
   std::ranges::move(more.files, std::back_inserter(all.files));
   std::ranges::move(more.folders, std::back_inserter(all.folders));
   std::ranges::move(more.left_out, std::back_inserter(all.left_out));
   std::ranges::move(more.indexes, std::back_inserter(all.indexes));
 }
+
+}  // namespace
 
 FilesAndFolders expand_inputs(const CommandContext& context, const std::vector<std::string>& given,
                               const InputFilesOptions& options) {

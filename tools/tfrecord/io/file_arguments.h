@@ -54,7 +54,6 @@ Option add_recursive(CommandApp& app, bool& recursive);
 // find_input_files().
 FilesAndFolders expand_inputs(const CommandContext& context, const std::vector<std::string>& given,
                               const InputFilesOptions& options);
-void append(FilesAndFolders more, FilesAndFolders& all);
 // Prints which files of folders were left out, if any were.
 void note_left_out(const CommandContext& context, const FilesAndFolders& found);
 

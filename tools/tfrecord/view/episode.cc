@@ -14,8 +14,9 @@ namespace recordpipe {
 namespace {
 
 constexpr std::string_view kSteps = "steps/";
-constexpr size_t kMostDimensions = 64;  // more are no action or state
-constexpr size_t kMostPieces = 100;     // of a line
+constexpr size_t kMostDimensions = 64;           // more are no action or state
+constexpr size_t kMostPieces = 100;              // of a line
+constexpr size_t kMostValues = size_t{1} << 22;  // of a plot, which are held at a time
 
 // In RLDS, each step has one value of these.
 constexpr std::string_view kStepScalars[] = {"steps/is_first", "steps/is_last", "steps/is_terminal",
@@ -81,7 +82,8 @@ std::string line_path(const Plot& plot, std::span<const double> values) {
 
 std::optional<Plot> plot_of(const NamedFeature& named, size_t steps) {
   const size_t dimensions = named.feature.size() / steps;
-  if (dimensions == 0 || dimensions > kMostDimensions || named.feature.size() % steps != 0) {
+  if (dimensions == 0 || dimensions > kMostDimensions || named.feature.size() % steps != 0 ||
+      named.feature.size() > kMostValues) {
     return std::nullopt;
   }
   Plot plot{.name = std::string(named.name.substr(kSteps.size())), .dimensions = dimensions};
@@ -123,6 +125,7 @@ std::optional<Episode> find_episode(const MessageView& record, const EpisodeOpti
       if (auto plot = plot_of(named, episode.steps)) episode.plots.push_back(std::move(*plot));
     }
   }
+  if (episode.strips.empty() && episode.plots.empty()) return std::nullopt;
   return episode;
 }
 

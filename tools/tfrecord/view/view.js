@@ -84,8 +84,10 @@
     const button = make("button", { type: "button", textContent: numberOf(record), title: nameOf(record) });
     button.addEventListener("click", () => show(index));
     const facts = [...(record.episode ? [stepsOf(record.episode)] : []), ...(record.label ? [record.label] : [])];
+    const hasStrips = record.episode && record.episode.strips.length > 0;
     return make("article", { className: "feature" },
       make("h3", {}, button, " " + facts.join(", ")),
+      ...(record.image && !hasStrips ? [make("span", { className: "picture" }, picture(record))] : []),
       ...(record.episode ? episode(record.episode) : []));
   };
 
