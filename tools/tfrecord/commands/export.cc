@@ -79,6 +79,14 @@ std::string format_of(const ExportArguments& arguments) {
   throw UsageError("--tag and --step are for --to scalars: a row of CSV for each value");
 }
 
+// Between the cells of CSV; throws UsageError if it is given for another format.
+char cell_delimiter(const ExportArguments& arguments, const std::string& format) {
+  if (format != "scalars") return delimiter_of(arguments.delimiter, format);
+  const bool is_tsv = arguments.format == "tsv" ||
+                      (arguments.format != "csv" && arguments.target.output.ends_with(".tsv"));
+  return delimiter_of(arguments.delimiter, is_tsv ? "tsv" : "csv");
+}
+
 TargetOptions target_options(FileSystem& files, const std::string& format,
                              const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
@@ -86,10 +94,7 @@ TargetOptions target_options(FileSystem& files, const std::string& format,
   options.pixels = pixel_options(arguments.pixels);
   options.checks_images = arguments.skip_corrupt;
   options.events = event_filter_of(arguments.events).value_or(EventFilter());
-  const bool is_tsv =
-      arguments.format == "tsv" || (arguments.format != "csv" && options.output.ends_with(".tsv"));
-  options.delimiter =
-      delimiter_of(arguments.delimiter, format == "scalars" ? (is_tsv ? "tsv" : "csv") : format);
+  options.delimiter = cell_delimiter(arguments, format);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
   }
@@ -147,7 +152,7 @@ void require_used(const ExportArguments& arguments, const std::string& format) {
     if (!is_given || std::ranges::count(formats, format) > 0) return;
     throw UsageError(fmt::format("{} for {}", options, fmt::join(formats, " and ")));
   };
-  (void)delimiter_of(arguments.delimiter, format);
+  (void)cell_delimiter(arguments, format);
   require(!arguments.rename.empty() || !arguments.text.empty(), "--rename and --text are",
           {"parquet", "arrow"});
   require(!target.image.empty() || !target.label.empty() || !target.labels.empty(),
