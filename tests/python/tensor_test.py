@@ -111,7 +111,9 @@ class Tensors(FilesTest):
         np.testing.assert_array_equal(padded[3, :2], arrays[3])
         self.assertEqual(padded[3, 2].tolist(), [0] * 7)
         for padding in (1e39, 1e-60):  # an infinity, and 0, of float32
-            with self.assertRaisesRegex(ValueError, re.escape(f"padding {padding} is no float32 value")):
+            with self.assertRaisesRegex(
+                ValueError, re.escape(f"padding {padding} is no float32 value")
+            ):
                 ragged.to_padded(padding)
         self.assertEqual(pickle.loads(pickle.dumps(ragged)), ragged)
         for i, array in enumerate(arrays):
