@@ -338,6 +338,7 @@ class Convert(ToolkitTest):
             ("x.npz", "tfrecord export writes NumPy arrays"),
             ("x.JSONL.gz", "tfrecord export writes JSON lines"),
             ("x.bz2", "NAME.gz, .zlib and .zst"),
+            ("x.Z", "NAME.gz, .zlib and .zst"),
             ("x.safetensors", "give the TFRecords another name"),
         ):
             for write in (

@@ -62,6 +62,7 @@ constexpr FormatName kFormatNames[] = {{".json", "JSON", kExport, "json"},
                                        {".bz2", "bzip2", kCompression},
                                        {".xz", "xz", kCompression},
                                        {".lzma", "LZMA", kCompression},
+                                       {".z", "compress", kCompression},
                                        {".lz4", "LZ4", kCompression},
                                        {".br", "Brotli", kCompression},
                                        {".snappy .sz", "Snappy", kCompression}};

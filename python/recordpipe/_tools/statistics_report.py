@@ -204,6 +204,8 @@ class Stats(Report):
         rows = [(name, *row) for name, one in self._all() for row in _rows(one)]
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines += ["  " + "  ".join(map(str.ljust, row, [*widths, 0])).rstrip() for row in rows]
+        if self.undecided:
+            lines.append(f"  undecided: {self.undecided:,}, the first {self.undecided_because}")
         return "\n".join(lines)
 
 
