@@ -55,7 +55,8 @@ class SkipCorrupt(TfrecordTest):
                     self.assertIn(result.returncode, (0, 1) if command[0] == "diff" else (0,))
                     said = result.stderr.decode()
                     self.assertIn(f"tfrecord {command[0]}: a: skipped [", said)
-                    self.assertNotIn("probably not a TFRecord file", said)
+                    if content[:1] != b"\x1f":  # there, the stream may be damaged
+                        self.assertNotIn("probably not a TFRecord file", said)
                     self.assertRegex(said, f"tfrecord {command[0]}: skipped 1 damaged region of ")
         (self.folder / "a").write_bytes(cut)  # which headers tell, too
         for command in ["count"], ["convert", "-o", "out", "--shards", 2], \

@@ -114,4 +114,12 @@ struct SequenceExampleSchema {
   bool of_example_lists = false;
 };
 
+// What becomes of a record that has none of the wanted features. A parser skips what it doesn't
+// know: of a message of another type, all features are missing, and their default values would look
+// like data.
+enum class OtherMessages {
+  accept,  // it is taken for a message without these features, as by protobuf's parser
+  refuse,  // an error, unless all its bytes are fields of the type that is parsed (message_view.h)
+};
+
 }  // namespace recordpipe

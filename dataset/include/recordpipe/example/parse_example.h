@@ -35,14 +35,6 @@
 
 namespace recordpipe {
 
-// What becomes of a record that has none of the wanted features. A parser skips what it doesn't
-// know: of a message of another type, all features are missing, and their default values would look
-// like data.
-enum class OtherMessages {
-  accept,  // it is taken for a message without these features, as by protobuf's parser
-  refuse,  // an error, unless all its bytes are fields of the type that is parsed (message_view.h)
-};
-
 class ExampleBatch {
  public:
   // The number of rows.
