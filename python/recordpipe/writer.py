@@ -206,7 +206,11 @@ class Writer:
             )
 
     def write(self, element: Element) -> None:
-        """Writes a record: bytes as they are, or a dict as a tf.train.Example."""
+        """Writes a record: bytes as they are, or a dict as :func:`encode_example` encodes it.
+
+        An array is a list of numbers: of pixels, write ``array.tobytes()`` for a RawFeature, or
+        ``serialize_tensor(array)`` for a TensorFeature.
+        """
         try:
             record = (
                 element
