@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from recordpipe._plan.found_features import chosen_features
 from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
-from recordpipe.errors import UnsupportedError, error_of, shown_path
+from recordpipe.errors import NotFoundError, UnsupportedError, error_of, shown_path
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
 from recordpipe.schema import Schema, SchemaMerge, SchemaPart, schema_part
@@ -194,12 +195,17 @@ def columns_of(
     wanted, dropped = options.get("select"), options.get("drop", [])
     if found.left_out and not wanted:
         raise _refused(name, "more features than a schema holds: select those of the columns")
+    chosen = (key for key in wanted or features if key not in dropped)
+    kept = {key: features[key] for key in chosen if key in features}
     named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
     if "limit" not in options:  # else others may have what is dropped or renamed
         named, missing = [*named, *dropped, *options.get("rename", {})], "no record has"
-    chosen_features(named, found.fields, missing + " a feature {!r}")
-    chosen = (key for key in wanted or features if key not in dropped)
-    kept = {key: features[key] for key in chosen if key in features}
+    try:
+        chosen_features(named, found.fields, missing + " a feature {!r}")
+    except NotFoundError as error:
+        if "limit" not in options or not kept:
+            raise
+        warnings.warn(str(error), stacklevel=2)
     if not kept and not found.fields:
         raise _refused(
             name, f"none of {found.records:,} records has a feature, and rows need a column"

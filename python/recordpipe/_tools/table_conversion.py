@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -192,15 +193,17 @@ def _from_tables(
     if (part := part_features.get()) is not None:
         part.append(b"[]")  # the names of the columns, once they are known
     if not others:
-        return _read_tables(tables, path, options, progress)
+        return _read_tables(tables, path, functools.partial(_selected, options), options, progress)
     if "filesystem" in options:
         _require(options, others, "from a table on a filesystem")
     # Records are drawn for the parts of split= by the name of their file.
     name = os.path.splitext(os.path.basename(tables.paths[0]))[0]
     with temporary_records(path, name, options) as records:
-        _read_tables(tables, records, {}, progress)
+        gone: set[str] = set()
+        _read_tables(tables, records, functools.partial(_needed, options, gone), {}, progress)
+        drop = [each for each in options.get("drop", []) if each not in gone]
         try:
-            return convert(records, path, **{**options, "progress": False})
+            return convert(records, path, **{**options, "drop": drop, "progress": False})
         except Error as error:
             if error.path != records:
                 raise
@@ -210,8 +213,13 @@ def _from_tables(
 
 
 def _read_tables(
-    tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+    tables: FoundFiles,
+    path: str,
+    choose: Callable[[Any, str], Any],
+    options: dict[str, Any],
+    progress: ProgressFunction | None,
 ) -> ConvertReport:
+    part = part_features.get()
     filesystem = options.get("filesystem")
     total, before = sum(tables.sizes), 0
     left = options.get("limit")
@@ -236,7 +244,9 @@ def _read_tables(
                 if left is not None:
                     batch = batch.slice(0, left)
                     left -= batch.num_rows
-                rows = _selected(batch, options, name)
+                if part is not None:
+                    part[0] = json.dumps(batch.schema.names).encode()
+                rows = choose(batch, name)
                 try:
                     writer._write_rows(rows, first)
                 except UnsupportedError as error:
@@ -252,16 +262,28 @@ def _read_tables(
     return ConvertReport((made,), writer.records)
 
 
-def _selected(batch: Any, options: Mapping[str, Any], name: str) -> Any:
+def _needed(options: Mapping[str, Any], gone: set[str], batch: Any, name: str) -> Any:
+    """The columns that are kept, or that a condition may read; the others may be of any type."""
+    wanted, dropped = options.get("select"), options.get("drop", [])
+    where, named = options.get("where", ""), {options.get("split_by"), *options.get("rename", {})}
+    reads_any = "*" in where or "\\" in where or "resize" in options
+
+    def is_needed(column: str) -> bool:
+        is_kept = column not in dropped and (wanted is None or column in wanted)
+        return is_kept or reads_any or column in where or column in named
+
+    kept = [column for column in batch.schema.names if is_needed(column)]
+    gone.update({*batch.schema.names} - {*kept})
+    return batch.select(kept)
+
+
+def _selected(options: Mapping[str, Any], batch: Any, name: str) -> Any:
     columns = list(batch.schema.names)
     wanted = options.get("select")
     dropped = options.get("drop", [])
     new_names = options.get("rename", {})
-    part = part_features.get()
-    if part is not None:
-        part[0] = json.dumps(columns).encode()
     for column in [*(wanted or []), *dropped, *new_names]:
-        if column not in columns and part is None:
+        if column not in columns and part_features.get() is None:
             reason = f"no column {column!r}; there are {', '.join(columns)}"
             raise error_of("not_found", reason, path=name)
     kept = [one for one in wanted or columns if one in columns and one not in dropped]
@@ -331,7 +353,9 @@ def write_rows(
                 _require(options, others, "to a table on a filesystem")
             dataset._native.require_not_read(files_on(filesystem), [path])
             records = stack.enter_context(temporary_records(path, "records", options))
-            report = _copied(sources, records, options)
+            # With kind=, records may have fields that are no features: an edit refuses them.
+            edit = {"select": [*columns]} if "kind" in options and columns else {}
+            report = _copied(sources, records, {**options, **edit})
             dataset = tfrecords(records)
             new_names = options.get("rename", {})
             columns = {new_names.get(name, name): one for name, one in columns.items()}

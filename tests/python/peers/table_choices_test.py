@@ -104,6 +104,22 @@ class Features(TableFilesTest):
             rp.convert(mixed, path, **options)
             self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1}, {"id": 2}])
 
+    def test_fields_that_are_no_features_are_not_lost(self):
+        example = rp.encode_example({"id": 1, "x": 2})
+        rp.write_tfrecords(self.source, [example, example + b"\x2a\x01x"])
+        path, out = self.folder / "x.parquet", self.folder / "out"
+        for options in ({}, {"where": "id == 1"}, {"select": ["id"]}, {"limit": 2}):
+            lost = self.assertRaisesRegex(rp.UnsupportedError, "would lose field 5 of an Example")
+            with self.subTest(options=options), lost as raised:
+                rp.convert(self.source, path, kind="example", **options)
+            self.assertEqual(raised.exception.path, str(self.source))
+            with self.assertRaisesRegex(rp.UnsupportedError, "would lose field 5 of an Example"):
+                rp.convert_to_dir(self.source, out, format="arrow", kind="example", **options)
+        with self.assertRaisesRegex(rp.UnsupportedError, "1 undecided, the first an Example"):
+            rp.convert(self.source, path)
+        rp.convert(self.source, path, kind="example", limit=1)
+        self.assertEqual(pq.read_table(path).to_pylist(), [{"id": 1, "x": 2}])
+
     def test_the_file_at_fault_is_named(self):
         numbers, text = self.folder / "numbers.tfrecord", self.folder / "text.tfrecord"
         rp.write_tfrecords(numbers, [{"x": 1}] * 4)
@@ -190,6 +206,23 @@ class Selecting(TableFilesTest):
         self.assertEqual(report.records, 3000)
         with self.assertRaisesRegex(rp.AlreadyExistsError, "exists"):
             rp.convert(table, self.folder / "out", shards=4, no_clobber=True)
+
+    def test_columns_of_a_table_that_are_left_out_may_be_of_any_type(self):
+        table, out = self.folder / "odd.parquet", self.folder / "out"
+        columns = {"id": [1, 2], "x": [3, 4], "time": pa.array([5, 6], pa.timestamp("s"))}
+        pq.write_table(pa.table(columns | {"hash": pa.array([7, 2**64 - 1], pa.uint64())}), table)
+        for options, expected in (
+            ({"drop": ["time", "hash"]}, {"id": 2, "x": 4}),
+            ({"drop": ["x", "time", "hash"], "rename": {"id": "key"}}, {"key": 2}),
+            ({"select": ["id"]}, {"id": 2}),
+        ):
+            rp.convert(table, out, where="x == 4", **options)
+            self.assertEqual([*rp.tfrecords(out)], [rp.encode_example(expected)])
+        for where, words in (("time > 5", "column 'time'"), ("contains(*, 'a')", "column 'time'")):
+            with self.assertRaisesRegex(rp.UnsupportedError, words):
+                rp.convert(table, out, where=where, drop=["time", "hash"])
+        with self.assertRaisesRegex(rp.NotFoundError, "named z; there are"):
+            rp.convert(table, out, where="x == 4", drop=["time", "hash", "z"])
 
 
 class Text(TableFilesTest):

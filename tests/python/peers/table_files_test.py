@@ -52,6 +52,11 @@ class Damage(TableFilesTest):
             self.assertEqual((report.records, report.regions_skipped), (2999, 0))
         with self.assertRaisesRegex(rp.NotFoundError, "none of the first 1 records has .*'tags'"):
             rp.convert(self.source, table, limit=1, select=["tags"])
+        words = "none of the first 1 records has a feature 'tags'; there are"
+        with self.assertWarnsRegex(UserWarning, words):
+            rp.convert(self.source, table, limit=1, select=["id", "tags"])
+        self.assertEqual(pq.read_table(table).to_pylist(), [{"id": 0}])
+        rp.convert(self.source, table, limit=2999)
         (self.folder / "bad.parquet").write_bytes(b"no table")
         both = [table, self.folder / "bad.parquet"]
         self.assertEqual(rp.convert(both, self.folder / "back", limit=2999).records, 2999)
