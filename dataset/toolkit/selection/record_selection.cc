@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
 constexpr size_t kMaxThreads = 16;                         // limits the memory of all blocks
 
-// An edited record, or why it can't be edited.
+// An edited record, or why it can't be edited, which doesn't matter behind the limit.
 struct EditResult {
   EditedMessage message = {};
   std::optional<Error> error = {};
@@ -109,9 +109,7 @@ class Selector {
     try {
       return {.message = edit_features(record.data, selection_.edit)};
     } catch (const Error& error) {
-      Error placed = in_record(error, record.path, record.offset);
-      if (!selection_.on_failed_edit) throw placed;
-      return {.error = std::move(placed)};
+      return {.error = in_record(error, record.path, record.offset)};
     }
   }
 
@@ -144,6 +142,7 @@ class Selector {
   void take(const NumberedRecord& record, const EditResult& edited) {
     if (is_full()) return;
     if (edited.error) {
+      if (!selection_.on_failed_edit) throw Error(*edited.error);
       ++report_.failed;
       selection_.on_failed_edit(*edited.error);
       return;

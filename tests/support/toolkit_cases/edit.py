@@ -45,6 +45,8 @@ def edit_cases(case):
                note="no record that was read has a feature named d; there are")
     yield case("no Example", {"drop": "a"}, {}, framed(named_example({"a": [1]}), b"\xff\xff"),
                error=("DataLossError", "a: not a tf.train.Example"))
+    yield case("no Example behind the limit", {"drop": "a", "limit": 1}, {"out": [named_example({})]},
+               framed(named_example({"a": [1]}), b"\xff\xff"))
     for other in (records_of(EVENT)[0] + b"\x10\x07", b"\x28\x01"):
         for option in ("drop", "select"):
             yield case(f"{option} of {other}", {option: "label"}, {},
