@@ -92,6 +92,8 @@ class FeatureListSchema:
         steps: the smallest and the largest number of steps; None without lists.
         fixed: the number of values, if every step has as many, at least one; otherwise None.
         text: as of :class:`FeatureSchema`.
+        step_share: the share of the steps that have a list, 0 to 1; of ExampleListWithContexts, of
+            the Examples that have the feature, in the records that have it at all.
     """
 
     kind: ValueKind
@@ -101,6 +103,7 @@ class FeatureListSchema:
     steps: tuple[int, int] | None
     fixed: int | None
     text: bool = False
+    step_share: float = 1.0
 
     @property
     def feature(self) -> ListFeature | None:
@@ -246,7 +249,7 @@ class Schema(Report):
                 shown_name(name),
                 one.kind,
                 _range(one.values, "value"),
-                f"{_percent(one.share)}  in each of {_range(one.steps, step)}",
+                f"{_percent(one.share)}  in {_part(one.step_share)} of {_range(one.steps, step)}",
             )
             for name, one in self.list_fields.items()
         ]
@@ -336,6 +339,10 @@ def _range(values: tuple[int, int] | None, what: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _part(share: float) -> str:
+    return "each" if share == 1 else _percent(share)
 
 
 def schema(

@@ -53,7 +53,7 @@ class Schema(TfrecordTest):
 1 record: SequenceExample
   label   int64        1 value  100 %
   frames  bytes        1 value  100 %  in each of 2 steps
-  words   int64  1 to 2 values  100 %  in each of 3 steps
+  words   int64  1 to 2 values  100 %  in 66.7 % of 3 steps
 """)
 
     def test_no_code_for_records_of_several_kinds_or_without_features(self):

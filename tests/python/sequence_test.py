@@ -155,7 +155,9 @@ class ExampleLists(FilesTest):
     def test_features_that_schema_finds(self):
         schema = rp.schema(self.path)
         self.assertEqual(schema.kind, "ExampleListWithContext")
-        self.assertIn("in each of 1 to 2 examples", str(schema))
+        self.assertRegex(str(schema), "clicks.*  in each of 1 to 2 examples\n")
+        self.assertRegex(str(schema), "tokens.*  in 66.7 % of 1 to 2 examples")
+        self.assertEqual(schema.list_fields["tokens"].step_share, 2 / 3)
         self.assertEqual((schema.cpp, schema.python), ("", ""))
         dataset = rp.tfrecords(self.path).parse_example_list(
             schema.features(), schema.feature_lists()

@@ -64,9 +64,11 @@ nb::tuple to_python(const InferredSchema& schema) {
   }
   nb::dict lists;
   for (const auto& [name, list] : schema.feature_lists) {
+    const auto steps = static_cast<double>(list.steps());
     lists[text(name)] = nb::make_tuple(
         kind_text(list.step), list.records, range(list.step.min_values, list.step.max_values),
-        range(list.min_steps, list.max_steps), schema.fixed_values(list), is_text(list.step));
+        range(list.min_steps, list.max_steps), schema.fixed_values(list), is_text(list.step),
+        steps > 0 ? static_cast<double>(list.step.with_list()) / steps : 1.0);
   }
   const auto kind = schema.kind();
   const bool has_code = kind != MessageKind::example_list;

@@ -60,9 +60,12 @@ std::string features_text(const InferredSchema& schema, std::string_view indent)
   const char* const one = of_lists ? "example" : "step";
   const char* const many = of_lists ? "examples" : "steps";
   for (const auto& [name, list] : schema.feature_lists) {
+    const uint64_t with_list = list.step.with_list(), steps = list.steps();
+    const std::string in =
+        with_list == steps ? "in each of " : "in " + share_text(with_list, steps) + " of ";
     table.add({name_text(name), std::string(json_kind(list.step.kind())), values_text(list.step),
                share_text(list.records, records),
-               "in each of " + range_text(list.min_steps, list.max_steps, one, many)});
+               in + range_text(list.min_steps, list.max_steps, one, many)});
   }
   return table.text(indent);
 }

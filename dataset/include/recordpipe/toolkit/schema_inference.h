@@ -45,6 +45,10 @@ struct InferredFeatureList {
   uint64_t max_steps = 0;
   InferredFeature step = {};  // aggregated over all steps
 
+  // The number of all steps, also of those without a list (in an ExampleListWithContext: the
+  // Examples that lack the feature).
+  uint64_t steps() const { return step.with_list() + step.count(FeatureKind::none); }
+
   void add(const FeatureListView& list);
   void merge(const InferredFeatureList& other);
 };
