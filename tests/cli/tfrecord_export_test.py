@@ -201,6 +201,14 @@ class Csv(ExportTest):
         self.run_it("export", "a", "-o", "a.csv")
         self.assertEqual(self.read("a.csv"), b"")
 
+    def test_features_that_only_unread_records_may_have(self):
+        for names, content in (("rare,tags", b"rare,tags\n,\n"), ("rare", b"rare\n")):
+            notes = self.notes("export", "a", "-o", "a.csv", "--limit", 1, "--select", names)
+            self.assertIn("no record that was read has a feature named rare", notes)
+            self.assertEqual(self.read("a.csv"), content)
+        summary, = self.json("export", "a", "-o", "a.csv", "--limit", 1, "--select", "rare", "--json")
+        self.assertEqual(summary["rows"], 0)
+
 
 class Npz(ExportTest):
     def export(self, *arguments):

@@ -120,7 +120,7 @@ class NpzTarget final : public ExportTarget {
     for (const NamedFeature& named : record.message.features()) look_at(record.number, named);
   }
 
-  void end_look() override {
+  void end_look(const FeatureNames& /*selected*/) override {
     for (const auto& [name, column] : columns_) {
       if (column.records != records_) fail(name, "is not in every record");
       if (column.kind == FeatureKind::none) fail(name, "has no values");

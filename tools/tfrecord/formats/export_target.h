@@ -11,6 +11,7 @@
 
 #include "dataset/example/event_view.h"
 #include "recordpipe/example/message_view.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -29,8 +30,9 @@ class ExportTarget {
   // Whether look() must see all records before the first record is written.
   virtual bool looks_first() const { return false; }
   virtual void look(const ExportedRecord& /*record*/) {}
-  // Ends the pass of look(). Throws if the records can't be written together.
-  virtual void end_look() {}
+  // Ends the pass of look(). Throws if the records can't be written together. `selected`: the
+  // features of --select if other records than those of the pass may have them.
+  virtual void end_look(const FeatureNames& /*selected*/) {}
   // Throws Error{corrupted} for a record whose image is there, but is none: --skip-corrupt skips
   // it.
   virtual void write(const ExportedRecord& record) = 0;

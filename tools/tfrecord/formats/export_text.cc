@@ -1,6 +1,7 @@
 // Exports records as JSON lines or as CSV.
 #include <bitset>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -70,7 +71,11 @@ class CsvTarget final : public ExportTarget {
     }
   }
 
-  void end_look() override {
+  void end_look(const FeatureNames& selected) override {
+    if (columns_.empty()) {
+      for (const std::string& name : selected) columns_.try_emplace(name);
+      is_header_only_ = columns_.size() == 1;
+    }
     if (without_list_ > 0) {
       context_.progress.warn(
           "tfrecord export: in the table, features without a list of values are "
@@ -95,6 +100,7 @@ class CsvTarget final : public ExportTarget {
   void write(const ExportedRecord& record) override {
     if (!begun_) begin();
     require_example(record, kHint);
+    if (is_header_only_) return;
     bool first = true;
     bool is_empty_row = true;
     // Both are sorted by name.
@@ -126,6 +132,10 @@ class CsvTarget final : public ExportTarget {
     output_.close();
   }
 
+  std::optional<uint64_t> rows() const override {
+    return is_header_only_ ? std::optional<uint64_t>(0) : std::nullopt;
+  }
+
  private:
   static constexpr const char* kHint = "export to JSON lines";
 
@@ -154,6 +164,7 @@ class CsvTarget final : public ExportTarget {
   Output output_;
   std::map<std::string, Column, std::less<>> columns_;
   uint64_t without_list_ = 0;
+  bool is_header_only_ = false;  // the only column has no value: its rows would be empty lines
   bool begun_ = false;
 };
 
