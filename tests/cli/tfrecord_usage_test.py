@@ -141,7 +141,7 @@ class Output(TfrecordTest):
                 with self.subTest(name=name, command=command):
                     self.expect_failure(words, *command, "-o", name)
         for ending in ("html png JPG txt avro orc pkl pt 7z libsvm svm safetensors lmdb arrayrecord mat "
-                       "lzma pdf").split():
+                       "lzma pdf pb").split():
             with self.subTest(ending):
                 self.expect_failure("this is the name of", "convert", "a.tfrecords", "-o",
                                     f"out.{ending}")
