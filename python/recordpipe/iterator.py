@@ -153,11 +153,13 @@ class Iterator(_native.Iterator):
     def save_state(self, path: str | os.PathLike[str]) -> None:
         """Writes the place to a file, as C++ programs do (cifar10_batches --save-state).
 
-        The file appears when it is complete, and replaces one of this name.
+        The file appears when it is complete, and replaces an older state of this name, or an empty
+        file. Raises AlreadyExistsError if the file of this name is another one.
         """
         import tempfile  # 4 ms, which `import recordpipe` would take longer
 
         target = path_of(path)
+        _require_replaceable(target)
         state, _ = self._state()
         with tempfile.NamedTemporaryFile(
             dir=os.path.dirname(target) or ".", prefix=".state.", delete=False
@@ -272,6 +274,21 @@ def _warn_of_other_python(saved: Any) -> None:
         "is not compared, only their names",
         stacklevel=3,
     )
+
+
+def _require_replaceable(path: str) -> None:
+    """Refuses a file that is neither empty nor a state, of whatever version: that begins with the
+    version, and ends with a checksum, a field of five bytes.
+    """
+    if not os.path.exists(path):
+        return
+    with open(path, "rb") as file:
+        first = file.read(1)
+        file.seek(max(os.path.getsize(path) - 5, 0))
+        is_state = first == b"\x08" and file.read(1) == b"\x7d"
+    if first and not is_state:
+        reason = "exists, is no state of an iterator, and would be replaced"
+        raise error_of("already_exists", reason, "give the state another name", path)
 
 
 def _is_position_of(position: Any, saved: int) -> bool:

@@ -136,6 +136,13 @@ class Batches(Files):
             iterator.load_state(path)
         with self.assertRaises(FileNotFoundError):
             iterator.save_state(self.folder / "absent" / "state")
+        with self.assertRaisesRegex(rp.AlreadyExistsError, "not-a-state: exists, is no state"):
+            iterator.save_state(path)
+        self.assertEqual(path.read_bytes(), b"something else")
+        path.write_bytes(b"")
+        for _ in range(2):  # an empty file, and a state
+            iterator.save_state(path)
+        iterator.load_state(path)
         with self.assertRaises(rp.NotFoundError):
             rp.cifar10_batches(self.folder, "eval")
 
