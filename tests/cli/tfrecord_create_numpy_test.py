@@ -108,6 +108,8 @@ class Numpy(CreateTest):
                 (npy("'<U1'", "(1,)", b"\0\0\x11\0"), "not valid Unicode")):
             self.text("v.npy", content)
             self.refused(words, "v.npy")
+        self.text("v.npz", self.npz(a=npy("'<M8[ns]'", "(2,)", good)))
+        self.refused("dtype <M8[ns], which holds dates and times (save", "v.npz")
         self.text("v.npz", b"no zip")
         self.refused("v.npz", "v.npz")
         array = npy("'<i8'", "(2,)", good)

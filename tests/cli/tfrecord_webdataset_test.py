@@ -98,6 +98,10 @@ class Reading(WebDatasetTest):
         self.created("a.tar", expected=[sample("../../0", x=b"a"), sample("/etc/1", x=b"b")])
         self.assertEqual(sorted(os.listdir(self.folder)), sorted([*before, "out"]))
 
+    def test_an_extension_that_is_not_utf8_is_no_name(self):
+        self.tar("a.tar", ("0.\udce9", b"a"), format=tarfile.GNU_FORMAT)
+        self.refused("its extension is not UTF-8, as names of features are", "a.tar")
+
     def test_links_and_devices_are_refused(self):
         for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
             link = tarfile.TarInfo("1.x")

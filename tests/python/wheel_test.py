@@ -94,6 +94,11 @@ class WheelTest(FilesTest):
             counted = self.tfrecord("count", f"a.tfrecord{suffix}")
             self.assertEqual((counted.stdout.split()[0], counted.stderr), ("10", ""))
 
+    def test_messages_that_the_user_describes_need_a_build_with_protobuf(self):
+        refused = self.tfrecord("show", "a", "--proto", "frame.proto", "--message", "Frame")
+        self.assertEqual(refused.returncode, 2)
+        self.assertRegex(refused.stderr, "built without Protocol Buffers.*libprotobuf-dev.*protoc")
+
     def test_threads_end_with_their_iterators(self):
         path = self.numbered(2000)
         # /proc may still list a thread that has just been joined: there may be fewer afterwards.

@@ -171,7 +171,12 @@ class Writing(RayTest):
         large = ray.data.from_items([{"x": 2**63}])
         (path,) = rpr.write_tfrecords(large, self.folder / "bits", uint64_bits=True)
         self.assertEqual([row["x"] for row in rp.tfrecords(path).parse()], [-(2**63)])
-        for value, why in ((2**63, "uint64_bits=True"), (10**30, "'x'"), (1j, "'x'")):
+        for value, why in (
+            (2**63, "uint64_bits=True"),
+            (10**30, "'x'"),
+            (1j, "'x'"),
+            (1e39, r"'x'.* 1e\+39 is out of the range of float"),
+        ):
             with self.subTest(value), self.assertRaisesRegex(Exception, why):
                 rpr.write_tfrecords(ray.data.from_items([{"x": value}]), self.folder / "out")
             self.assertEqual(os.listdir(self.folder / "out"), [])

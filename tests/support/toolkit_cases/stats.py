@@ -14,10 +14,12 @@ def quantiles(*values):
 
 
 def stats_cases():
+    undecided = {"records": 1, "first": "an Example except for field 5 of an Example (byte 15)"}
     for kind, with_features in ((None, 0), ("example", 1)):
         yield Case(f"a field of another message, kind={kind}", "stats", {"a": framed(EXTENDED)},
                    {"kind": kind} if kind else {},
-                   report={"records": 1, "with_features": with_features, ...: ...})
+                   report={"records": 1, "with_features": with_features,
+                           "undecided": None if kind else undecided, ...: ...})
     yield Case("lists of Examples", "stats", {"a": framed(EXAMPLE_LIST)}, {"where": "id == 2"},
                report={"records": 1, "with_features": 1, ...: ...})
     yield Case("damage that is skipped", "stats", {"a": flipped(THREE, 8 * 40), "b": THREE},
