@@ -116,8 +116,8 @@ class Undecided(TfrecordTest):
                       self.run_it("export", "a", "-o", "a.csv", status=2))
         for name in ("a.csv", "a.jsonl"):
             error = self.run_it("export", "a", "-o", name, "--kind", "example", status=2)
-            self.assertIn(f"the export would lose field 5 of an Example (byte {PLACE} of the "
-                          "record)", error)
+            self.assertIn(f"a: the export would lose field 5 of an Example (byte {PLACE} of the "
+                          f"record) in the record at {PLACE + 16} (", error)
             self.assertFalse((self.folder / name).exists())
 
     def test_export_of_images_names_the_reason(self):
