@@ -221,8 +221,17 @@ class Jobs(ShardsTest):
             self.convert(shards=3)
         with self.assertRaises(TypeError):
             self.convert(no_such_option=3)
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
-            rp.convert_to_dir(self.folder / "train-*", self.folder, where="id == 1")
+        (self.folder / "out/a").mkdir(parents=True)
+        other = self.numbered(3, "out/a/x.tfrecord")
+        (self.folder / "in/a").mkdir(parents=True)
+        self.numbered(5, "in/a/x.tfrecord")
+        before = other.read_bytes()
+        for make in rp.convert_to_dir, rp.salvage_to_dir:
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+                make(self.folder / "train-*", self.folder)
+            with self.assertRaisesRegex(rp.InvalidArgumentError, "x.tfrecord.*would be replaced"):
+                make([self.folder / "in", other], self.folder / "out", recursive=True)
+        self.assertEqual(other.read_bytes(), before)
 
 
 if __name__ == "__main__":

@@ -69,8 +69,9 @@ def convert_to_dir(
         sources: a path, a folder, a pattern ("train-*.tfrecord", "train-{000..127}"), a set of
             shards ("train@64"), or several; see ``help(recordpipe.inputs)``. All files have
             different names.
-        folder: of the outputs; made if it is missing. Workers on other machines must have it, and
-            ``sources``, under the same paths: in an object store, or a shared file system.
+        folder: of the outputs, of which none may be a source; made if it is missing. Workers on
+            other machines must have it, and ``sources``, under the same paths: in an object store,
+            or a shared file system.
         recursive: True reads the folders below a folder, too, and makes the same folders below
             ``folder``: "in/a/x" of "in" becomes "a/x".
         filesystem: of all paths; see ``help(recordpipe.inputs)``.

@@ -180,8 +180,10 @@ def run_shard_job(
     sizes = dict(zip(files.paths, files.sizes, strict=True))
     names = native.shard_names(files.paths, compression, files.folders, ending)
     outputs = dict(zip(files.paths, names, strict=True))
+    paths = [os.path.join(target, name) for name in names]
+    native.require_no_input(files_on(filesystem), files.paths, paths)
     if no_clobber:
-        native.require_absent(files_on(filesystem), [os.path.join(target, name) for name in names])
+        native.require_absent(files_on(filesystem), paths)
     job = native.ShardJob(files_on(filesystem), target, operation, resume)
     try:
         found = job.earlier(files.paths, names)
