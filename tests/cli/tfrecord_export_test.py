@@ -206,6 +206,8 @@ class Csv(ExportTest):
             notes = self.notes("export", "a", "-o", "a.csv", "--limit", 1, "--select", names)
             self.assertIn("no record that was read has a feature named rare", notes)
             self.assertEqual(self.read("a.csv"), content)
+        self.run_it("export", "a", "-o", "a.csv", "--limit", 0, "--select", "rare")
+        self.assertEqual(self.read("a.csv"), b"")
         summary, = self.json("export", "a", "-o", "a.csv", "--limit", 1, "--select", "rare", "--json")
         self.assertEqual(summary["rows"], 0)
 

@@ -244,7 +244,8 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   if (target->looks_first()) {
     require_readable_twice(context.files, input.paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
-    target->end_look(report.looked_at_all ? FeatureNames() : features);
+    const bool may_have_more = !report.looked_at_all && report.taken > 0;
+    target->end_look(may_have_more ? features : FeatureNames());
     input.damaged = {};  // was said
   }
   const bool skips_images = arguments.skip_corrupt && format == "images";
