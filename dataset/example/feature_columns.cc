@@ -105,7 +105,7 @@ size_t FeatureColumns::Row::find(std::string_view key) {
   const std::atomic_ref<uint32_t> next(columns_.next_[previous_]);
   const size_t guess = next.load(std::memory_order_relaxed);
   const size_t feature = columns_.wanted_->find(key, guess);
-  if (feature == columns_.columns_.size()) return feature;
+  if (feature == states_.size()) return feature;
   if (feature != guess) next.store(static_cast<uint32_t>(feature), std::memory_order_relaxed);
   return feature;
 }
@@ -113,7 +113,7 @@ size_t FeatureColumns::Row::find(std::string_view key) {
 // Takes an entry unless its values need another parser, also to say what is wrong with them.
 bool FeatureColumns::Row::take(const PlainEntry& plain) {
   const size_t i = find(plain.key);
-  if (i == columns_.columns_.size()) {
+  if (i == states_.size()) {
     if (!is_utf8(plain.key) || !count_values(plain.feature)) return false;
     if (columns_.wanted_->unlisted()) [[unlikely]]
       meet(plain.key);
@@ -121,7 +121,7 @@ bool FeatureColumns::Row::take(const PlainEntry& plain) {
   }
   const WantedFeature& wanted = (*columns_.wanted_)[i];
   if (plain.feature.kind != wanted.kind || !wanted.has_utf8_name) return false;
-  State& state = columns_.states(row_)[i];
+  State& state = states_[i];
   if (columns_.targets_[i].has_place) {
     const bool done =
         columns_.columns_[i].values.write_numbers(row_ * wanted.size, plain.feature, wanted.size);
@@ -143,13 +143,13 @@ bool FeatureColumns::Row::take(const PlainEntry& plain) {
 void FeatureColumns::Row::take(std::string_view key, std::span<const std::byte> entry,
                                const FeatureSize& size) {
   const size_t i = find(key);
-  if (i == columns_.columns_.size()) {
+  if (i == states_.size()) {
     if (columns_.wanted_->unlisted() && size.kind != FeatureKind::none) meet(key);
     return;
   }
   previous_ = i;
   const WantedFeature& wanted = (*columns_.wanted_)[i];
-  State& state = columns_.states(row_)[i];
+  State& state = states_[i];
   if (size.kind == FeatureKind::none || (wanted.empty_is_missing && size.values == 0)) {
     state = State::missing;
   } else if (!fits(wanted, size.kind, size.values, size.bytes)) {
@@ -177,7 +177,7 @@ void FeatureColumns::Row::meet(std::string_view key) {
 void FeatureColumns::Row::end() {
   uint8_t all = 1;
   uint8_t any = 0;
-  for (const State state : columns_.states(row_)) {
+  for (const State state : states_) {
     all &= static_cast<uint8_t>(state);
     any |= static_cast<uint8_t>(state);
   }
@@ -186,14 +186,14 @@ void FeatureColumns::Row::end() {
   if (all == static_cast<uint8_t>(State::found)) [[likely]] {
     for (const size_t i : columns_.checked_) end(i);
   } else {
-    for (size_t i = 0; i < columns_.columns_.size(); ++i) end(i);
+    for (size_t i = 0; i < states_.size(); ++i) end(i);
   }
 }
 
 void FeatureColumns::Row::end(size_t i) {
   const WantedFeature& feature = (*columns_.wanted_)[i];
   Column& column = columns_.columns_[i];
-  const State state = columns_.states(row_)[i];
+  const State state = states_[i];
   if (state == State::wrong) {
     const auto at = std::ranges::find(wrong_.rbegin(), wrong_.rend(), i, &Wrong::feature);
     check(feature, at->size);

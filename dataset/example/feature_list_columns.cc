@@ -70,7 +70,9 @@ std::optional<size_t> items_of(const WantedFeature& feature, std::span<const std
 template <FeatureKind kind>
 std::optional<FeatureListSize> measure(const WantedFeature& feature,
                                        std::span<const std::byte> list) {
-  const bool wants_one = feature.fixed && feature.size == 1;
+  const bool is_counted = feature.fixed && !feature.tensor;
+  const size_t wanted_values = feature.size;
+  const bool wants_one = is_counted && wanted_values == 1;
   FeatureListSize size;
   const bool measured = read_plain_steps<kind>(list, [&](std::span<const std::byte> step) {
     std::optional<size_t> values = 1;
@@ -87,7 +89,7 @@ std::optional<FeatureListSize> measure(const WantedFeature& feature,
     }
     ++size.steps;
     size.values += *values;
-    return !feature.fixed || feature.tensor || *values == feature.size;
+    return !is_counted || *values == wanted_values;
   });
   return measured ? std::optional(size) : std::nullopt;
 }

@@ -108,6 +108,27 @@ std::optional<Error> other_message(const Record& record, MessageKind kind) {
   return Error(std::move(parts));
 }
 
+// What a record needs that may be another message, or has something that no column holds, of which
+// `met` is a part. `schemas`: for messages.
+void look_into_unusual(const Record& record, MessageKind kind, bool has_any, OtherMessages others,
+                       bool is_usual, std::vector<std::string> met,
+                       std::initializer_list<const WantedFeatures*> schemas) {
+  if (!is_usual && !has_any && others == OtherMessages::refuse) {
+    if (const std::optional<Error> other = other_message(record, kind)) throw *other;
+  }
+  UnlistedFeatures* const unlisted = (*schemas.begin())->unlisted();
+  if (!unlisted) return;
+  try {
+    if (!is_usual) {
+      if (kind == MessageKind::example) kind = meet_feature_lists(*unlisted, record, met);
+      meet_field(*unlisted, record, kind, met);
+    }
+  } catch (const Error& error) {
+    throw placed(error, record, schemas);
+  }
+  if (!met.empty()) unlisted->count(met, record);
+}
+
 template <class Collator>
 typename Collator::Batch parse(std::span<const Record> records, const Collator& features,
                                typename Collator::Batch batch) {
@@ -134,29 +155,21 @@ void ExampleCollator::reset(ExampleBatch& batch, size_t rows) const {
 }
 
 void ExampleCollator::set(ExampleBatch& batch, size_t row, Record record) const {
-  std::optional<Error> other;
+  FeatureColumns::Row to(batch.features_, row);
+  bool is_usual = true;
   try {
-    FeatureColumns::Row to(batch.features_, row);
-    bool is_usual = true;
     read_messages(
         read_example(record.data), kExampleFeatures,
         [&](WireReader features) { to.read(features); }, [&] { is_usual = false; });
     to.end();
-    is_usual = is_usual && to.is_usual();
-    if (!is_usual && !to.has_any() && others_ == OtherMessages::refuse) {
-      other = other_message(record, MessageKind::example);
-    }
-    if (UnlistedFeatures* const unlisted = other ? nullptr : wanted_->unlisted()) {
-      std::vector<std::string> met = to.unlisted();
-      if (!is_usual) {
-        meet_field(*unlisted, record, meet_feature_lists(*unlisted, record, met), met);
-      }
-      if (!met.empty()) unlisted->count(met, record);
-    }
   } catch (const Error& error) {
     throw placed(error, record, {wanted_.get()});
   }
-  if (other) throw *other;
+  is_usual = is_usual && to.is_usual();
+  if (!is_usual || !to.unlisted().empty()) [[unlikely]] {
+    look_into_unusual(record, MessageKind::example, to.has_any(), others_, is_usual, to.unlisted(),
+                      {wanted_.get()});
+  }
   batch.records_[row] = std::move(record);
 }
 
@@ -202,14 +215,13 @@ void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) co
 }
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
-  std::optional<Error> other;
+  FeatureColumns::Row context(batch.context_, row);
+  std::vector<std::string> met;
+  ConvertedList converted;
+  bool is_usual = true;
   try {
-    ConvertedList sequence =
-        of_example_lists_ ? as_sequence_example(record) : ConvertedList{record};
-    bool is_usual = sequence.is_usual;
-    FeatureColumns::Row context(batch.context_, row);
-    std::vector<std::string> met;
-    WireReader message = read_example(sequence.record.data);
+    if (of_example_lists_) converted = as_sequence_example(record);
+    WireReader message = read_example((of_example_lists_ ? converted.record : record).data);
     while (!message.done()) {
       const uint32_t tag = message.read_tag();
       if (tag == length_delimited_tag(kSequenceContext)) {
@@ -223,23 +235,18 @@ void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Recor
     }
     context.end();
     batch.feature_lists_.end_row(row);
-    is_usual = is_usual && context.is_usual();
-    const MessageKind kind =
-        of_example_lists_ ? MessageKind::example_list : MessageKind::sequence_example;
-    if (!is_usual && !context.has_any() && !batch.feature_lists_.has_any(row) &&
-        others_ == OtherMessages::refuse) {
-      other = other_message(record, kind);
-    }
-    if (UnlistedFeatures* const unlisted = other ? nullptr : context_->unlisted()) {
-      met.insert(met.end(), context.unlisted().begin(), context.unlisted().end());
-      if (!is_usual) meet_field(*unlisted, record, kind, met);
-      if (!met.empty()) unlisted->count(met, record);
-    }
-    batch.records_[row] = std::move(sequence.record);
   } catch (const Error& error) {
     throw placed(error, record, {context_.get(), feature_lists_.get()});
   }
-  if (other) throw *other;
+  is_usual = is_usual && converted.is_usual && context.is_usual();
+  met.insert(met.end(), context.unlisted().begin(), context.unlisted().end());
+  if (!is_usual || !met.empty()) [[unlikely]] {
+    look_into_unusual(record,
+                      of_example_lists_ ? MessageKind::example_list : MessageKind::sequence_example,
+                      context.has_any() || batch.feature_lists_.has_any(row), others_, is_usual,
+                      std::move(met), {context_.get(), feature_lists_.get()});
+  }
+  batch.records_[row] = std::move(of_example_lists_ ? converted.record : record);
 }
 
 void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record,

@@ -137,7 +137,10 @@ class FeatureColumns : public ColumnTable {
 class FeatureColumns::Row {
  public:
   Row(FeatureColumns& columns, size_t row)
-      : columns_(columns), row_(row), previous_(columns.columns_.size()) {}
+      : columns_(columns),
+        row_(row),
+        states_(columns.states(row)),
+        previous_(columns.columns_.size()) {}
   // Throws the errors of WireReader.
   void read(WireReader features);
   // Must be called after all messages were read. Throws Error without a path: not_found if a
@@ -165,6 +168,7 @@ class FeatureColumns::Row {
 
   FeatureColumns& columns_;
   size_t row_;
+  std::span<State> states_;   // one per feature
   size_t previous_;           // the feature that was found last
   std::vector<Wrong> wrong_;  // the sizes of features in state `wrong`
   std::vector<std::string> unlisted_;
