@@ -398,7 +398,9 @@ class Loader:
     """Batches as tensors, computed by threads: no worker processes, no copies between them.
 
         ds = (rp.tfrecords("train-*.tfrecord").parse(features)
-                .shuffle(seed=7).shard(world_size, rank).batch(128).prefetch())
+                .shuffle(seed=7)
+                .shard(ranks, rank, drop_remainder=True)  # for several processes
+                .batch(128 // ranks, drop_remainder=True).prefetch())
         loader = rpt.Loader(ds, pin_memory=True)
         if os.path.exists("checkpoint.pt"):
             checkpoint = torch.load("checkpoint.pt")

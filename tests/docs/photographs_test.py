@@ -23,10 +23,11 @@ class Photographs(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
         files = [(ROOT / "data/images" / name).read_bytes() for name in IMAGES]
-        examples = [{"image": file, "image/encoded": file, "image/class/label": i % 10}
+        examples = [{"image/encoded": file, "image/class/label": i % 10}
                     for i, file in enumerate(files * 20)]
-        rp.write_tfrecords("train-0.tfrecord", examples)
-        rp.write_tfrecords("validation-0.tfrecord", examples[:8])
+        os.mkdir("sets")
+        rp.write_tfrecords("sets/train-00000-of-00001", examples)
+        rp.write_tfrecords("sets/validation-00000-of-00001", examples[:8])
         blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"),
                             re.MULTILINE | re.DOTALL)
         self.assertEqual(len(blocks), 3)
@@ -40,8 +41,9 @@ class Photographs(unittest.TestCase):
         batch = next(iter(names["evaluation"]))
         self.assertEqual(batch["image/encoded"].shape, (8, 224, 224, 3))
         # Of the last batch: as many valid pixels as the images have.
-        self.assertEqual(names["valid"].sum(), names["batch"]["image/size"].prod(axis=1).sum())
-        self.assertEqual(names["valid"].shape, names["batch"]["image"].shape[:3])
+        sizes = names["batch"]["image/encoded/size"]
+        self.assertEqual(names["valid"].sum(), sizes.prod(axis=1).sum())
+        self.assertEqual(names["valid"].shape, names["batch"]["image/encoded"].shape[:3])
 
 
 if __name__ == "__main__":
