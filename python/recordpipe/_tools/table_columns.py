@@ -20,6 +20,7 @@ __all__ = [
     "Damage",
     "TableSurvey",
     "columns_of",
+    "is_column",
     "refused_file",
     "survey_files",
     "survey_options",
@@ -144,7 +145,7 @@ class _FirstTypes:
         kinds = {
             name: one.kind
             for name, one in found.fields.items()
-            if one.kind != "none" and _is_column(name, self._options)
+            if one.kind != "none" and is_column(name, self._options)
         }
         for name, kind in kinds.items():
             first, other = self._types.get(name, (kind, path))
@@ -159,7 +160,8 @@ _EXAMPLES = "the rows of a table are Examples"
 _OTHERS = "leave it out, or select others"
 
 
-def _is_column(name: str, options: Mapping[str, Any]) -> bool:
+def is_column(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether ``options`` keep the feature, or the column, of this name."""
     wanted = options.get("select")
     return name not in options.get("drop", []) and (wanted is None or name in wanted)
 
@@ -175,7 +177,7 @@ def _require_rows(found: Schema, options: Mapping[str, Any], path: str | None) -
         hint = "JSON lines (tfrecord export) keep all of them; in Python, parse them"
         raise _refused(path, f"{found.kind}s, of which no row is made", hint)
     for feature, one in found.fields.items():
-        if one.kind == "mixed" and _is_column(feature, options):
+        if one.kind == "mixed" and is_column(feature, options):
             reason = f"feature {feature!r} has values of several types, of which no column is made"
             raise _refused(path, reason, _OTHERS)
 
@@ -192,14 +194,15 @@ def columns_of(
         features |= {name: replace(features[name], dtype="bytes") for name in text}
     if found.records == 0:  # of which any feature may be named
         return {}
-    wanted, dropped = options.get("select"), options.get("drop", [])
+    wanted = options.get("select")
     if found.left_out and not wanted:
         raise _refused(name, "more features than a schema holds: select those of the columns")
-    chosen = (key for key in wanted or features if key not in dropped)
+    chosen = (key for key in wanted or features if is_column(key, options))
     kept = {key: features[key] for key in chosen if key in features}
     named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
     if "limit" not in options:  # else others may have what is dropped or renamed
-        named, missing = [*named, *dropped, *options.get("rename", {})], "no record has"
+        named += [*options.get("drop", []), *options.get("rename", {})]
+        missing = "no record has"
     try:
         chosen_features(named, found.fields, missing + " a feature {!r}")
     except NotFoundError as error:

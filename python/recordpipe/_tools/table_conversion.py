@@ -23,6 +23,7 @@ from recordpipe._tools.conversion import (
 from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
 from recordpipe._tools.table_columns import (
     columns_of,
+    is_column,
     refused_file,
     survey_options,
     without_mask,
@@ -264,15 +265,13 @@ def _read_tables(
 
 def _needed(options: Mapping[str, Any], gone: set[str], batch: Any, name: str) -> Any:
     """The columns that are kept, or that a condition may read; the others may be of any type."""
-    wanted, dropped = options.get("select"), options.get("drop", [])
     where, named = options.get("where", ""), {options.get("split_by"), *options.get("rename", {})}
     reads_any = "*" in where or "\\" in where or "resize" in options
-
-    def is_needed(column: str) -> bool:
-        is_kept = column not in dropped and (wanted is None or column in wanted)
-        return is_kept or reads_any or column in where or column in named
-
-    kept = [column for column in batch.schema.names if is_needed(column)]
+    kept = [
+        column
+        for column in batch.schema.names
+        if reads_any or is_column(column, options) or column in where or column in named
+    ]
     gone.update({*batch.schema.names} - {*kept})
     return batch.select(kept)
 
@@ -284,8 +283,9 @@ def _selected(options: Mapping[str, Any], batch: Any, name: str) -> Any:
     new_names = options.get("rename", {})
     for column in [*(wanted or []), *dropped, *new_names]:
         if column not in columns and part_features.get() is None:
-            reason = f"no column {column!r}; there are {', '.join(columns)}"
-            raise error_of("not_found", reason, path=name)
+            # Without the path as an attribute, which would say that the file is missing.
+            there = f"no column {column!r}; there are {', '.join(columns)}"
+            raise error_of("not_found", f"{shown_path(name)}: {there}")
     kept = [one for one in wanted or columns if one in columns and one not in dropped]
     return batch.select(kept).rename_columns([new_names.get(column, column) for column in kept])
 

@@ -68,8 +68,9 @@ class Features(TableFilesTest):
             rp.convert(self.source, path, text="always")
         with self.assertRaisesRegex(ValueError, "text is about tables"):
             rp.convert(self.source, back, text="never")
-        with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
+        with self.assertRaisesRegex(rp.NotFoundError, f"^{path}: no column 'none'") as raised:
             rp.convert(path, back, select="none")
+        self.assertNotIsInstance(raised.exception, FileNotFoundError)
         with self.assertRaisesRegex(rp.NotFoundError, "'none'"):
             rp.convert(self.source, path, drop="none")
         with self.assertRaisesRegex(rp.UnsupportedError, "tables and other files"):
