@@ -122,6 +122,16 @@ class Resize(TfrecordTest):
         self.assertEqual((summary["records_skipped"], summary["regions_skipped"]), (3, 0))
         self.assertEqual([file["records"] for file in summary["files"]], [1, 1])
 
+    def test_intact_records_are_no_broken_images(self):
+        """--skip-corrupt doesn't leave out what --resize can't edit for another reason."""
+        image = named_example({"image": [png(20, 10)]})
+        for other, why in ((image + b"\x2a\x01x", "field 5 of an Example"), (b"foo", "not a tf.train.Exa")):
+            self.write("a", image, other)
+            for kind in ([], ["--kind", "example"]):
+                self.expect_failure(why, "convert", "a", "-o", "b", "--resize", 5, "--skip-corrupt",
+                                    *kind)
+                self.assertFalse((self.folder / "b").exists())
+
     def test_sixteen_bits_are_not_thrown_away(self):
         self.write("a", named_example({"image": [(DATA / "images/grey16.png").read_bytes()]}))
         self.run_it("convert", "a", "-o", "b", "--resize", 2)

@@ -20,7 +20,25 @@ constexpr size_t kMaxThreads = 16;                         // limits the memory 
 struct EditResult {
   EditedMessage message = {};
   std::optional<Error> error = {};
+  bool can_be_skipped = false;  // the error is that of FeatureEdit::replace
 };
+
+// What FeatureEdit::replace has thrown, and no other part of the edit.
+struct FailedReplacement {
+  Error error;
+};
+
+FeatureEdit marking_failures(FeatureEdit edit) {
+  if (!edit.replace) return edit;
+  edit.replace = [replace = std::move(edit.replace)](const MessageView& message) {
+    try {
+      return replace(message);
+    } catch (const Error& error) {
+      throw FailedReplacement{error};
+    }
+  };
+  return edit;
+}
 
 struct SelectedBlock {
   RecordBlock block;
@@ -40,6 +58,7 @@ class Selector {
            HeldDamage* damage = nullptr)
       : read_(read),
         selection_(selection),
+        edit_(marking_failures(selection.edit)),
         names_(names_of(selection)),
         consume_(consume),
         damage_(damage),
@@ -107,9 +126,11 @@ class Selector {
 
   EditResult edit(const Record& record) const {
     try {
-      return {.message = edit_features(record.data, selection_.edit)};
+      return {.message = edit_features(record.data, edit_)};
     } catch (const Error& error) {
       return {.error = in_record(error, record.path, record.offset)};
+    } catch (const FailedReplacement& failed) {
+      return {.error = in_record(failed.error, record.path, record.offset), .can_be_skipped = true};
     }
   }
 
@@ -142,7 +163,7 @@ class Selector {
   void take(const NumberedRecord& record, const EditResult& edited) {
     if (is_full()) return;
     if (edited.error) {
-      if (!selection_.on_failed_edit) throw Error(*edited.error);
+      if (!edited.can_be_skipped || !selection_.on_failed_edit) throw Error(*edited.error);
       ++report_.failed;
       selection_.on_failed_edit(*edited.error);
       return;
@@ -164,6 +185,7 @@ class Selector {
 
   const std::function<std::optional<Record>()>& read_;
   const RecordSelection& selection_;
+  const FeatureEdit edit_;
   const FeatureNames names_;
   const std::function<void(RecordPieces, const NumberedRecord&)>& consume_;
   HeldDamage* const damage_;  // of `read`; may be null
