@@ -18,6 +18,8 @@ class Errors(rlds.StepsTest):
                 ds.steps()
         with self.assertRaisesRegex(TypeError, "directly behind tfds"):
             rp.episode_statistics(self.steps(), ["action"])
+        with self.assertRaisesRegex(TypeError, r"episodes of tfds\(folder\), not 'arm/1\.0\.0'"):
+            rp.episode_statistics("arm/1.0.0", ["action"])
         with self.assertRaisesRegex(ValueError, "check_crc"):
             rp.tfds(self.data, check_crc=False).steps()
 
@@ -39,6 +41,10 @@ class Errors(rlds.StepsTest):
             self.steps(offsets={"action": [0.5]})
         with self.assertRaisesRegex(rp.InvalidArgumentError, "not an image.*bytes are .*image"):
             self.steps().decode_image("action")
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "of the channels of an image.*map"):
+            self.steps().normalize("action", [0.0] * 7, [1.0] * 7)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, r"steps\(\).*and before map"):
+            self.steps().map(lambda step: step).decode_image("observation/image")
 
     def test_the_index_is_beside_the_files_or_in_the_cache(self):
         self.steps()

@@ -94,9 +94,8 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
 }
 
 const ParseSpec& PythonDataset::pending_spec() const {
-  require(rows(), "image operators need the features of parse()",
-          "call them after parse(), and before map, batch and other operators "
-          "that change elements");
+  require(rows(), "image operators need the features of parse(), steps() or tfds()",
+          "call them after it, and before map, batch and other operators that change elements");
   return *spec_;
 }
 

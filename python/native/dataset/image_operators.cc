@@ -114,7 +114,11 @@ size_t set_channels(const std::vector<float>& values,
     out.fill(values[0]);
     return 0;
   }
-  if (values.empty() || values.size() > out.size()) refuse_image("a mean or std has 1 to 4 values");
+  if (values.empty() || values.size() > out.size()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "a mean or std has 1 to 4 values, of the channels of an image",
+                 .hint = "scale other features with map()"});
+  }
   std::ranges::copy(values, out.begin());
   return values.size();
 }

@@ -192,6 +192,8 @@ class StepOperators(Plan):
 
 def episodes_of(plan: Plan, caller: str) -> tuple[str, str, str]:
     """The folder, split and rounding of ``tfds(...)``."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"{caller} reads the episodes of tfds(folder), not {plan!r:.100}")
     source = _tfds_of(plan._source, caller)
     if plan._operators:
         first = plan._operators[0].method
