@@ -200,6 +200,14 @@ class DamagedFiles(FilesTest):
                     with self.assertRaisesRegex(rp.DataLossError, way_out) as raised:
                         list(rp.tfrecords(path, cycle_length=cycle_length))
                     self.assertIn(way_out, raised.exception.hint)
+        for content, hint in (
+            (b"PAR1" * 9, "this is a Parquet file: tfrecord create makes records of it"),
+            (b"text" * 9, f"this is probably not a TFRecord file; if it is one, {way_out}"),
+        ):
+            for cycle_length in 1, 2:
+                with self.assertRaises(rp.DataLossError) as raised:
+                    list(rp.tfrecords(self.written("a", content), cycle_length=cycle_length))
+                self.assertEqual(raised.exception.hint, hint)
         for content in intact[:-1], intact[:13] + b"x" + intact[14:], gzip.compress(intact)[:-9]:
             path = self.written("a", content)
             for function, options in (

@@ -29,8 +29,9 @@ TEST(OptionHints, FollowTheRemedy) {
   EXPECT_EQ(text_for(Remedy::salvage),
             "a: broken at 3 (do something; tfrecord salvage takes out what is intact)");
   EXPECT_NE(text_for(Remedy::crc_check_off).find("read it with --no-crc"), std::string::npos);
-  EXPECT_NE(text_of(with_remedy(unmasked(), "skip it")).find("fetch it again; skip it; tfrecord"),
-            std::string::npos);
+  EXPECT_NE(
+      text_of(with_remedy(unmasked(), "skip it").value()).find("fetch it again; skip it; tfrecord"),
+      std::string::npos);
   EXPECT_EQ(text_for(Remedy::raise_max_record_size),
             "a: broken at 3 (if the length is correct, raise --max-record-size; otherwise the file "
             "is damaged)");

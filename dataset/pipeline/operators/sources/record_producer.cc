@@ -49,9 +49,9 @@ class RecordProducer final : public Producer {
         }
         out[i].number = ref.record();
       } catch (const Error& error) {
-        failures.push_back({i, is_damage(error.kind())
-                                   ? std::make_exception_ptr(with_remedy(error, remedy_))
-                                   : std::current_exception()});
+        const auto damage = with_remedy(error, remedy_);
+        failures.push_back(
+            {i, damage ? std::make_exception_ptr(*damage) : std::current_exception()});
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }

@@ -52,7 +52,7 @@ std::optional<Record> RecordStream::read_with_damage(RecordReader& reader) {
     return reader.read();
   } catch (const Error& error) {
     if (!is_damage(error.kind())) throw;
-    const Error damage = with_remedy(error, files_.damage.remedy);
+    const Error damage = with_remedy(error, files_.damage.remedy).value_or(error);
     if (reader.reads_on()) throw damage;
     throw lost_rest(files_.file_system, reader, damage);
   }
