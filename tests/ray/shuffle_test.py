@@ -52,6 +52,13 @@ class Shuffle(RayTest):
         self.assertTrue(rp.verify(report.paths).intact)
         self.assertEqual(sum(report.records), 2)
 
+    def test_an_input_is_not_replaced(self):
+        paths = self.shuffled(self.files([20]), "a").paths
+        before = contents(paths)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "would be replaced"):
+            self.shuffled([*paths], "a", seed=8)
+        self.assertEqual(contents(paths), before)
+
     def test_compression(self):
         report = self.shuffled(self.files([100]), "a", shards=2, compression="zstd")
         self.assertEqual(len(list(rp.tfrecords(report.paths, compression="zstd"))), 100)

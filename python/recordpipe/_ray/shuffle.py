@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
 
+from recordpipe import _native as native
 from recordpipe._ray.philox import random_keys
 from recordpipe._ray.read import RecordSource, batch_size, blocks_of, shared_files
 from recordpipe._ray.write import make_folder
 from recordpipe.dataset import Dataset
+from recordpipe.filesystem import files_on
 from recordpipe.inputs import Paths, absolute_path, file_path_of, whole_number
 from recordpipe.sources import tfrecords
 from recordpipe.writer import Writer, shard_paths
@@ -74,7 +76,7 @@ def global_shuffle(
     Args:
         paths: a path, a folder, a pattern, or several; see :func:`read_tfrecords`.
         out: the start of the paths: OUT-00000-of-04096, or with an extension,
-            OUT-00000-of-04096.tfrecord.
+            OUT-00000-of-04096.tfrecord. None of them may be one of ``paths``.
         shards: the number of files.
         seed: 0 to 2^64 - 1.
         recursive: True reads the folders below a folder, too.
@@ -88,6 +90,7 @@ def global_shuffle(
     whole_number("seed", seed)
     files = shared_files(paths, recursive, filesystem)
     targets = shard_paths(absolute_path(file_path_of(out, filesystem), filesystem), shards)
+    native.require_no_input(files_on(filesystem), files.paths, targets)
     make_folder(os.path.dirname(targets[0]), filesystem)
     options: dict[str, Any] = {
         "compression": compression,
