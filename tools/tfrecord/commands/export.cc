@@ -378,8 +378,9 @@ csv         A header line, then one row per Example. A feature with one value be
             quoted. In a column without values, empty lists of floats and bytes become {"float": []}
             and {"bytes": []}. A column has one type: features of several are reported, as are
             those without a list of values, which are missing. A record without features needs a
-            table of two columns or more. Cells are separated by commas, in .tsv (--to tsv) by tabs,
-            or by --delimiter.
+            table of two columns or more; but if --limit ends before any record with the one that is
+            selected, there is only the header. Cells are separated by commas, in .tsv (--to tsv) by
+            tabs, or by --delimiter.
 scalars     Of TensorBoard's event files: CSV with a row for each scalar, with its wall_time (seconds
             since 1970), step, tag and value; --tag and --step select some. Other values are left
             out, and their number is reported.
