@@ -1,11 +1,11 @@
 """PyTorch: batches as tensors, in a DataLoader or without one.
 
-import recordpipe.torch as rpt
+    import recordpipe.torch as rpt
 
-loader = rpt.Loader(ds)                          # ds: a recordpipe.Dataset that ends in batches
-for epoch in range(loader.epoch, 10):
-    for batch in loader:
-        train(batch["image"], batch["label"])    # torch tensors
+    loader = rpt.Loader(ds)                          # ds: a recordpipe.Dataset that ends in batches
+    for epoch in range(loader.epoch, 10):
+        for batch in loader:
+            train(batch["image"], batch["label"])    # torch tensors
 
 Loader needs no worker processes: the pipeline's threads compute the batches. Dataset and MapDataset
 are for programs that need a torch.utils.data.DataLoader.

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Tests the scripts that make the pages of the site (tools/site). Standard library only."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools/site"))
+sys.dont_write_bytecode = True
+import check_site  # noqa: E402
+import command_pages  # noqa: E402
+import documents  # noqa: E402
+import headers  # noqa: E402
+import notebooks  # noqa: E402
+import python_pages  # noqa: E402
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, **files):
+        for path, text in files.items():
+            path = self.root / path.replace("__", "/").replace("_DOT_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+class Links(Folder):
+    def rewritten(self, document, text):
+        text, linked = documents.rewritten(self.root, pathlib.Path(document), text)
+        return text, sorted(map(str, linked))
+
+    def test_links_of_documents_stay(self):
+        self.write(docs__a_DOT_md="", README_DOT_md="")
+        for text in (
+            "[a](docs/a.md#part)",
+            "[b](https://example.org/x.h)",
+            "[c](#part)",
+            "`[d](x.h)`",
+            "```\n[e](docs)\n```",
+        ):
+            self.assertEqual(self.rewritten("README.md", text), (text, []))
+
+    def test_a_file_gets_a_page(self):
+        self.write(src__a_DOT_h="int a;\n", docs__a_DOT_md="")
+        self.assertEqual(
+            self.rewritten("docs/a.md", "[h](../src/a.h#x) [f](../src)"),
+            ("[h](../src/a.h.md#x) [f](../src/index.md)", ["src", "src/a.h"]),
+        )
+        self.assertIn("int a;", documents.source_page(self.root, pathlib.Path("src/a.h")))
+        self.assertIn("- `a.h`", documents.source_page(self.root, pathlib.Path("src")))
+
+    def test_a_folder_with_a_readme(self):
+        self.write(src__README_DOT_md="")
+        self.assertEqual(self.rewritten("README.md", "[f](src)")[0], "[f](src/README.md)")
+
+    def test_pictures(self):
+        self.write(docs__a_DOT_svg="", docs__a_DOT_md="", docs__README_DOT_md="")
+        self.assertEqual(
+            self.rewritten("docs/a.md", '![p](a.svg) <img src="a.svg">'),
+            ('![p](a.svg) <img src="../a.svg">', ["docs/a.svg"]),
+        )
+        self.assertEqual(
+            self.rewritten("docs/README.md", '<img src="a.svg">')[0], '<img src="a.svg">'
+        )
+
+    def test_a_fence_is_longer_than_those_inside(self):
+        self.assertEqual(documents.fenced("```\na\n```", "text"), "```` text\n```\na\n```\n````\n")
+
+
+class Headers(unittest.TestCase):
+    def test_a_header(self):
+        page = headers.header_page(
+            """// Reads a<b>.
+//
+//     f(1);
+#pragma once
+#include <vector>
+
+namespace recordpipe {
+class Later;
+
+// How many.
+enum class Kind {
+  one,  // 1
+};
+
+// Not shown.
+namespace internal {
+struct Hidden {};
+}  // namespace internal
+
+// Does it.
+template <class T>
+int f(T t) {
+  return t;
+}
+
+// A class.
+class C {
+ public:
+  C() : a_(1) {}
+  // The value.
+  int a() const { return a_; }
+
+ private:
+  int a_;
+};
+}  // namespace recordpipe
+""",
+            pathlib.Path("dataset/include/recordpipe/base/a.h"),
+        )
+        for text in (
+            "# base/a.h\n",
+            '#include "recordpipe/base/a.h"',
+            "Reads a&lt;b>.",
+            "``` cpp\nf(1);\n```",
+            "## enum class Kind\n\nHow many.\n",
+            "  one,  // 1\n};",
+            "## f\n\nDoes it.\n",
+            "int f(T t);\n```",
+            "## class C\n\nA class.\n",
+            "  C();\n",
+            "  int a() const;\n",
+        ):
+            self.assertIn(text, page)
+        for text in ("Hidden", "Not shown", "Later", "a_", "private", "return"):
+            self.assertNotIn(text, page)
+
+    def test_each_public_header_has_a_page(self):
+        found = headers.public_headers(ROOT)
+        self.assertGreater(len(found), 100)
+        for path in found:
+            page = headers.header_page((ROOT / path).read_text(encoding="utf-8"), path)
+            self.assertIn("\n## ", page, path)
+            self.assertNotRegex(page, r"(?m)^## *$", path)
+
+
+class CommandPages(unittest.TestCase):
+    def test_a_help(self):
+        page = command_pages.command_page(
+            "tfrecord x",
+            """Usage: tfrecord x [OPTIONS]
+
+Says *what* is there.
+
+Options:
+  -o, --output FILE           Output file (default:
+                              standard output)
+      --format table|json
+                              Output format
+
+Examples:
+  tfrecord x a
+""",
+        )
+        for text in (
+            "# tfrecord x\n",
+            "``` text\ntfrecord x [OPTIONS]\n```",
+            "Says \\*what\\* is there.",
+            "## Options\n",
+            "`-o, --output FILE`\n:   Output file (default: standard output)\n",
+            "`--format table|json`\n:   Output format\n",
+            "``` sh\ntfrecord x a\n```",
+        ):
+            self.assertIn(text, page)
+
+
+class OtherPages(Folder):
+    def test_each_public_name_of_python_is_on_one_page(self):
+        names = [name for name, _ in python_pages.python_pages(ROOT / "python/recordpipe")]
+        self.assertIn("torch.md", names)
+
+    def test_a_notebook(self):
+        page = notebooks.notebook_page("""{"cells": [
+            {"cell_type": "markdown", "source": ["# T"]},
+            {"cell_type": "code", "source": ["1 < 2"], "outputs": [
+                {"output_type": "execute_result", "data": {"text/plain": ["<True>"]}}]}]}""")
+        self.assertIn("# T\n\n``` python\n1 < 2\n```", page)
+        self.assertIn("<pre><code>&lt;True&gt;</code></pre>", page)
+
+    def test_dead_links_of_a_site(self):
+        self.write(
+            index_DOT_html='<a href="a/#x">1</a><a href="a/#y">2</a><a href="b/">3</a>',
+            a__index_DOT_html='<p id="x"><a href="..">4</a><img src="https://example.org/p.png">',
+        )
+        self.assertEqual(
+            [*check_site.problems(self.root.resolve())],
+            ["index.html: a/#y has no such anchor", "index.html: b/ leads nowhere"],
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
