@@ -84,6 +84,7 @@ class Headers(unittest.TestCase):
 
 namespace recordpipe {
 class Later;
+struct Later2;
 
 // How many.
 enum class Kind {
@@ -169,6 +170,21 @@ Examples:
             "``` sh\ntfrecord x a\n```",
         ):
             self.assertIn(text, page)
+
+
+class Commands(Folder):
+    def test_all_commands_have_pages(self):
+        program = self.root / "tfrecord"
+        program.write_text(
+            "#!/bin/sh\n"
+            "[ $1 != --help ] && echo \"Usage: tfrecord $1\" && exit\n"
+            "echo 'Commands:\n  index       Writes\n  verify      Checks\n\nThe end.'\n"
+        )
+        program.chmod(0o755)
+        pages = dict(command_pages.command_pages(str(program)))
+        self.assertEqual([*pages], ["tfrecord.md", "tfrecord-index.md", "tfrecord-verify.md"])
+        self.assertIn("[`index`](tfrecord-index.md)\n:   Writes\n", pages["tfrecord.md"])
+        self.assertIn("# tfrecord verify\n", pages["tfrecord-verify.md"])
 
 
 class OtherPages(Folder):

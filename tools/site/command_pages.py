@@ -37,7 +37,7 @@ def command_page(title, text):
                 page.append(fenced("\n".join(line[2:] for line in lines[1:]), "sh"))
                 continue
             for name, description in items(lines[1:]):
-                known = f"[`{name}`]({name}.md)" if lines[0] == "Commands:" else f"`{name}`"
+                known = f"[`{name}`](tfrecord-{name}.md)" if lines[0] == "Commands:" else f"`{name}`"
                 page.append(f"{known}\n:   {escaped(description) or '&nbsp;'}\n")
         elif lines[0].startswith(" "):
             page.append(fenced(block, "text"))
@@ -56,7 +56,7 @@ def help_of(program, *command):
 def command_pages(program):
     """(name of the page, its text) for the whole command and each of its commands."""
     whole = help_of(program)
-    yield "index.md", command_page("tfrecord", whole)
+    yield "tfrecord.md", command_page("tfrecord", whole)
     section = re.search(r"^Commands:\n(.*?)\n\n", whole, re.MULTILINE | re.DOTALL)
     for name, _ in items(section[1].split("\n")):
-        yield f"{name}.md", command_page(f"tfrecord {name}", help_of(program, name))
+        yield f"tfrecord-{name}.md", command_page(f"tfrecord {name}", help_of(program, name))

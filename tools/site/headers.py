@@ -6,7 +6,7 @@ from documents import fenced
 
 LAYERS = ("dataset", "trainer")
 # Left out: what needs no manual.
-FORWARD = re.compile(r"(template <[^>]*>\s*)?(class|struct) \w+;")
+FORWARD = re.compile(r"((template <[^>]*>\s*)?(class|struct) \w+;\s*)+")
 NAME = re.compile(
     r"\b(?:class|struct|enum class|enum|concept)\s+(\w+)|\busing (\w+) =|#define (\w+)|"
     r"(operator *(?:\(\)|[^\s\w(]+)|~?\w+)\s*\(|(\w+)(?:\[\])?\s*(?:=|\{|;)"

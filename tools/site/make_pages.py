@@ -67,7 +67,7 @@ def main():
             write(f"reference/tfrecord/{name}", text)
     else:
         print(f"make_pages: no {program}: WITHOUT THE PAGES OF tfrecord", file=sys.stderr)
-        write("reference/tfrecord/index.md", "# tfrecord\n\nSee `tfrecord --help`.\n")
+        write("reference/tfrecord/tfrecord.md", "# tfrecord\n\nSee `tfrecord --help`.\n")
 
     for path in sorted(linked):
         if path.suffix in SHOWN_AS_THEY_ARE:
