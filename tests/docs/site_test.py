@@ -177,7 +177,7 @@ class Commands(Folder):
         program = self.root / "tfrecord"
         program.write_text(
             "#!/bin/sh\n"
-            "[ $1 != --help ] && echo \"Usage: tfrecord $1\" && exit\n"
+            '[ $1 != --help ] && echo "Usage: tfrecord $1" && exit\n'
             "echo 'Commands:\n  index       Writes\n  verify      Checks\n\nThe end.'\n"
         )
         program.chmod(0o755)

@@ -37,8 +37,10 @@ def command_page(title, text):
                 page.append(fenced("\n".join(line[2:] for line in lines[1:]), "sh"))
                 continue
             for name, description in items(lines[1:]):
-                known = f"[`{name}`](tfrecord-{name}.md)" if lines[0] == "Commands:" else f"`{name}`"
-                page.append(f"{known}\n:   {escaped(description) or '&nbsp;'}\n")
+                shown = f"`{name}`"
+                if lines[0] == "Commands:":
+                    shown = f"[{shown}](tfrecord-{name}.md)"
+                page.append(f"{shown}\n:   {escaped(description) or '&nbsp;'}\n")
         elif lines[0].startswith(" "):
             page.append(fenced(block, "text"))
         else:
