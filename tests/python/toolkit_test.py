@@ -120,7 +120,8 @@ class Verify(ToolkitTest):
             self.assertEqual((region.size, file.damaged_regions), (17, 1))
             self.assertIn(reason, region.reason)
             self.assertEqual((file.records, file.bytes_lost, file.bytes), (9, 17, 170))
-            self.assertIn("[51, 68)", repr(report))
+            head = "2 files: 1 damaged, 19 intact records, 17 bytes lost\n"
+            self.assertTrue(repr(report).startswith(head) and "[51, 68)" in repr(report))
 
     def test_many_regions_are_counted(self):
         record, junk = records.frame(b"a"), b"\xff"
@@ -138,6 +139,9 @@ class Verify(ToolkitTest):
         self.assertEqual(report[0].compression, "gzip")
         self.assertFalse(report.intact)
         self.assertGreaterEqual(report.records, 2)
+        path.write_bytes(member[:10] + b"\7" * 9 + member[19:])
+        lost = r"^1 file: 1 damaged, 0 intact records, 0 bytes lost, and \d+ compressed bytes\n"
+        self.assertRegex(repr(rp.verify(path)), lost)
 
 
 class Salvage(ToolkitTest):

@@ -284,7 +284,10 @@ class VerifyReport(OfFiles[FileReport], Report):
         head = f"{counted(len(self.files), 'file')}: "
         if self.intact:
             return f"{head}intact, {counted(self.records, 'record')}"
-        return f"{head}{len(self.damaged):,} damaged, {counted(self.records, 'intact record')}"
+        head += f"{len(self.damaged):,} damaged, {counted(self.records, 'intact record')}"
+        compressed = sum(file.compressed_bytes_lost for file in self.files)
+        others = f", and {compressed:,} compressed bytes" if compressed else ""
+        return f"{head}, {self.bytes_lost:,} bytes lost{others}"
 
     def _report(self) -> ReportTable:
         rows = [
