@@ -16,6 +16,7 @@ import zlib
 from tfrecord_test_case import DATA, PROGRAM, bytes_feature, int64_feature, named_example
 from make_golden import field
 from png_pixels import png_pixels
+from tfrecord_create_case import png
 from tfrecord_view_case import ViewTest, cards, note, scripts
 
 
@@ -75,6 +76,13 @@ class Images(ViewTest):
         self.assertEqual([self.image(card) for card in found], files)
         self.assertEqual([card["image"]["type"] for card in found],
                          ["image/png", "image/jpeg", "image/png", "image/jpeg"])
+
+    def test_large_image_files_are_thumbnails(self):
+        small, large = png(300, 256), png(512, 600)
+        self.write("a", named_example({"image": [small]}), named_example({"image": [large]}))
+        for options, reduced in (([], 256), (["--thumbnails", 64], 64), (["--thumbnails", 0], 512)):
+            found = [png_pixels(self.image(card))[0] for card in cards(self.page("a", *options))]
+            self.assertEqual(found, [75 if reduced == 64 else 300, reduced])
 
     def test_a_feature_without_a_name(self):
         grey = planar(28, 28, 1)[0]

@@ -1,5 +1,7 @@
 """Tests what the first errors of a new user say: the argument, what it takes, what it got."""
 
+import functools
+import inspect
 import pathlib
 import re
 import subprocess
@@ -72,14 +74,20 @@ class Messages(unittest.TestCase):
         for function, error in (
             (lambda: list(self.records.parse({"imge": "bytes"})), rp.NotFoundError),
             (lambda: self.records.parse(["imge"]), rp.NotFoundError),
-            (lambda: self.records.parse().decode_image("imge"), rp.InvalidArgumentError),
-            (lambda: self.records.parse().resize("imge", (3, 3)), rp.InvalidArgumentError),
-            (
-                lambda: self.records.parse().bucket_by_sequence_length("imge", [2], [3, 4]),
-                rp.InvalidArgumentError,
-            ),
+            *((call, rp.InvalidArgumentError) for call in self.calls_with_a_feature("imge")),
         ):
             self.expect(error, "'imge'.*image, label.*did you mean '?image'?\\?", function)
+
+    def calls_with_a_feature(self, feature):
+        """Calls of all methods that take one."""
+        parsed = self.records.parse()
+        yield lambda: parsed.bucket_by_sequence_length(feature, [2], [3, 4])
+        for _, method in inspect.getmembers(rp.Dataset, inspect.isfunction):
+            _, *parameters = inspect.signature(method).parameters.values()
+            if parameters and parameters[0].name == "feature":
+                needed = [one.name for one in parameters[1:] if one.default is one.empty]
+                given = {each: [3, 3, 3] if each == "shape" else 3 for each in needed}
+                yield functools.partial(method, parsed, feature, **given)
 
     def test_names_and_dtypes_are_features(self):
         chosen = self.records.parse(["label"])

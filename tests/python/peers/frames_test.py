@@ -98,7 +98,7 @@ class Pandas(TablesTest):
     @needs(pa, "pyarrow, which pandas needs for Arrow,")
     def test_both_ways(self):
         dataset = self.dataset(100)
-        for frame in (pd.DataFrame.from_arrow(dataset), pa.table(dataset).to_pandas()):
+        for frame in (pd.DataFrame.from_arrow(dataset), dataset.to_pandas()):
             self.assertEqual(frame["id"].tolist(), list(range(100)))
             self.assertEqual(frame["name"].isna().sum(), sum(i % 7 == 3 for i in range(100)))
         frame = pd.DataFrame(

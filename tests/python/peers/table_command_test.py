@@ -17,23 +17,29 @@ require("pyarrow")
 import pyarrow as pa
 import pyarrow.parquet as pq
 import recordpipe as rp
+from store_cases import StoreTest
 from support import FilesTest, run_program
 
 TFRECORD = os.environ.get("RECORDPIPE_TFRECORD") or shutil.which("tfrecord")
 
 
-@unittest.skipUnless(TFRECORD, "no tfrecord command: set RECORDPIPE_TFRECORD")
-class TableCommand(FilesTest):
+class CommandTest(FilesTest):
     def setUp(self):
         super().setUp()
         os.environ["RECORDPIPE_PYTHON"] = sys.executable
-        self.source = self.folder / "rows.tfrecord"
-        rp.write_tfrecords(self.source, ({"id": i, "name": f"row {i}"} for i in range(1000)))
 
     def run_it(self, *arguments, status=0):
         done = run_program([TFRECORD, *arguments], cwd=self.folder)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
+
+
+@unittest.skipUnless(TFRECORD, "no tfrecord command: set RECORDPIPE_TFRECORD")
+class TableCommand(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.source = self.folder / "rows.tfrecord"
+        rp.write_tfrecords(self.source, ({"id": i, "name": f"row {i}"} for i in range(1000)))
 
     def test_there_and_back(self):
         for name, read in (
@@ -160,6 +166,21 @@ class TableCommand(FilesTest):
             sorted(os.listdir(self.folder / "out")),
             ["_h.arrow", "e.arrow", "manifest.jsonl", "other.bin.arrow", "x.arrow"],
         )
+
+
+@unittest.skipUnless(TFRECORD, "no tfrecord command: set RECORDPIPE_TFRECORD")
+class Stores(CommandTest, StoreTest):
+    def test_damaged_shards_become_one_table(self):
+        for shard in range(20):
+            path = self.folder / f"rows-{shard:05}-of-00020"
+            rp.write_tfrecords(path, ({"id": 50 * shard + i} for i in range(50)))
+            content = path.read_bytes()
+            self.server.put(path.name, content[:-1] if shard % 5 == 0 else content)
+        command = "export", f"{self.url}/rows-*", "-o", "x.parquet", "--skip-corrupt"
+        self.assertRegex(self.run_it(*command), "in 4 files\nwrote 996 records to x.parquet\n$")
+        lost = {50 * shard + 49 for shard in (0, 5, 10, 15)}
+        found = pq.read_table(self.folder / "x.parquet")["id"].to_pylist()
+        self.assertEqual(found, [i for i in range(1000) if i not in lost])
 
 
 if __name__ == "__main__":
