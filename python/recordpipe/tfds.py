@@ -108,10 +108,10 @@ def tfds(
     )
 
 
-def _decoded(decode_images: bool | Mapping[str, bool]) -> tuple[bool, list[str]]:
+def _decoded(decode_images: bool | Mapping[str, bool]) -> tuple[bool, tuple[str, ...]]:
     if isinstance(decode_images, Mapping):
-        return True, [path for path, is_decoded in decode_images.items() if not is_decoded]
-    return bool(decode_images), []
+        return True, tuple(path for path, decoded in decode_images.items() if not decoded)
+    return bool(decode_images), ()
 
 
 def _check_rounding(rounding: str) -> None:

@@ -192,8 +192,9 @@ class Pipelines(TfdsTest):
 
     def test_the_plan(self):
         folder = sets.write_all(self.folder)
-        text = rp.tfds(folder).shuffle(seed=1).explain()
-        self.assertTrue(text.startswith(f"tfds({str(folder)!r}"), text)
+        text = rp.tfds(folder, max_pixels=99).shuffle(seed=1).explain()
+        called = f"tfds({str(folder)!r}, split='train', max_pixels=99)\nshuffle(seed=1)\n"
+        self.assertEqual(text, called)
         self.assertIn("tfds(", repr(rp.tfds(folder)))
         self.assertIn("tfds(", rp.tfds(folder)._repr_html_())
 

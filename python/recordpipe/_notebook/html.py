@@ -101,7 +101,7 @@ def _table(plan: Plan) -> str:
     source = plan._source
     if isinstance(source, Tfds):
         steps = [each for each in plan._operators if isinstance(each, Steps)][:1]
-        encoded = plan._of(replace(source, decode_images=False, left_encoded=[]))
+        encoded = plan._of(replace(source, decode_images=False, left_encoded=()))
         return _first_table(encoded._with(steps), plan, {}, "steps" if steps else "Examples")
     if not isinstance(source, Tfrecords):
         return ""

@@ -155,7 +155,8 @@ class Call:
         texts: list[str] = []
         for each in sorted(self._fields, key=lambda each: bool(each.kw_only)):
             value = getattr(self, each.name)
-            if each.repr and not _says_nothing(value) and not _plans_in(value):
+            is_default = type(value) is type(each.default) and value == each.default
+            if each.repr and not (is_default or _says_nothing(value) or _plans_in(value)):
                 is_first = not (texts or each.kw_only)
                 texts.append(shown(value) if is_first else f"{each.name}={shown(value)}")
         return f"{self.method}({', '.join(texts)})"

@@ -85,13 +85,13 @@ class ListFiles(FilesSource):
 class Tfds(Source):
     folder: str
     split: str
-    decode_images: bool
-    left_encoded: list[str]  # images that are not decoded
-    fill_missing: bool
-    fast_dct: bool
-    max_pixels: int
-    rounding: str
-    check_crc: bool
+    decode_images: bool = True
+    left_encoded: tuple[str, ...] = ()  # images that are not decoded
+    fill_missing: bool = False
+    fast_dct: bool = True
+    max_pixels: int = 2**26
+    rounding: str = "closest"
+    check_crc: bool = True
 
     def lower(self) -> native.Dataset:
         return native.tfds_open(*vars(self).values())[0]

@@ -186,7 +186,7 @@ class StepOperators(Plan):
             name: as of :meth:`Dataset.map`.
         """
         source = _tfds_of(self._source, "map_episode()")
-        encoded = self._of(replace(source, decode_images=False, left_encoded=[]))
+        encoded = self._of(replace(source, decode_images=False, left_encoded=()))
         return encoded._with((*self._operators, Map(function, name=name)))
 
 
