@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/rlds/step_candidate.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/philox.h"
@@ -88,13 +89,11 @@ class Resolver {
       }
       if (out_.columns.size() > before) return;
     }
-    std::string known;
+    std::vector<std::string> known;
     for (const auto* candidates : {&of_steps_, &of_episode_}) {
-      for (const Candidate& candidate : *candidates) {
-        known += (known.empty() ? "" : ", ") + printable(candidate.path);
-      }
+      for (const Candidate& candidate : *candidates) known.push_back(candidate.path);
     }
-    refuse("there is no feature " + in_quotes(path), "there are " + known);
+    refuse("there is no feature " + in_quotes(path), there_are(std::move(known), path));
   }
 
   void add(std::string name, const Candidate& candidate) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/tfds/image_arrays.h"
 #include "dataset/tfds/plain_columns.h"
 #include "dataset/tfds/sequence_images.h"
@@ -24,10 +25,10 @@ ExampleOptions without(ExampleOptions options, const std::vector<ImageSpec>& spe
 }
 
 Leaf image_leaf(const Feature& features, const std::string& path) {
-  std::string known;
+  std::vector<std::string> known;
   for (Leaf& leaf : leaves(features)) {
     if (!leaf.feature->is_image()) continue;
-    known += (known.empty() ? "there are " : ", ") + printable(leaf.key);
+    known.push_back(leaf.key);
     if (leaf.key != path) continue;
     if (leaf.feature->dtype != TensorType::float32) return std::move(leaf);
     throw Error({.kind = ErrorKind::invalid_argument,
@@ -36,7 +37,7 @@ Leaf image_leaf(const Feature& features, const std::string& path) {
   }
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "there is no image \"" + printable(path) + "\"",
-               .hint = known});
+               .hint = there_are(std::move(known), path)});
 }
 
 // Moves a column's images to the value at `path`.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/tfds/leaf_decoder.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/tfds/decode.h"
@@ -111,25 +112,24 @@ struct ExampleDecoder::State {
       : features(std::move(tree)), options(std::move(given)), is_skipped(std::move(skipped)) {
     check_datasets(features, "", false);
     if (options.missing == MissingValues::mask) check_masks(features);
-    std::vector<bool> used(options.except.size());
     std::vector<Leaf> all = tfds::leaves(features);
+    std::vector<std::string> images;
     is_skipped.resize(all.size());
     for (Leaf& leaf : all) {
-      const auto named = std::ranges::find(options.except, leaf.key);
-      const bool is_exception = leaf.feature->is_image() && named != options.except.end();
-      if (is_exception) used[static_cast<size_t>(named - options.except.begin())] = true;
+      const bool is_image = leaf.feature->is_image();
+      if (is_image) images.push_back(leaf.key);
+      const bool is_exception = is_image && std::ranges::count(options.except, leaf.key) > 0;
       decoders.emplace_back(std::move(leaf), options.decode_images != is_exception, options, keys);
       if (is_skipped[decoders.size() - 1]) continue;
       for (const std::string& key : decoders.back().keys()) {
         places[key].push_back(keys++);
       }
     }
-    const auto unused = std::ranges::find(used, false);
-    if (unused != used.end()) {
+    for (const std::string& name : options.except) {
+      if (std::ranges::count(images, name) > 0) continue;
       throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "there is no image \"" +
-                             printable(options.except[static_cast<size_t>(unused - used.begin())]) +
-                             "\""});
+                   .reason = "there is no image \"" + printable(name) + "\"",
+                   .hint = there_are(std::move(images), name)});
     }
     size_t next_leaf = 0;
     root = node_of("", features, next_leaf);

@@ -24,8 +24,8 @@ class Errors(rlds.StepsTest):
             rp.tfds(self.data, check_crc=False).steps()
 
     def test_wrong_arguments(self):
-        with self.assertRaisesRegex(rp.InvalidArgumentError, "'act'.*there are"):
-            self.steps(features=["act"])
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "'acton'.*there are.*mean action"):
+            self.steps(features=["acton"])
         with self.assertRaisesRegex(rp.InvalidArgumentError, "no feature of a row.*'action'"):
             self.steps(offsets={"act": [0]})
         for offsets in (range(8), {"action": 8}):

@@ -221,6 +221,9 @@ class Pipelines(TfdsTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "Arrow"):
             ds.__arrow_c_stream__()
         self.assertIsNone(ds.features)
+        for images in ds, rp.tfds(ds._source.folder, decode_images=False):
+            with self.assertRaisesRegex(rp.InvalidArgumentError, 'no image "imge".*mean image\\?'):
+                images.decode_image("imge")
 
 
 class Images(TfdsTest):
