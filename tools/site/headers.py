@@ -5,6 +5,7 @@ import re
 from documents import fenced
 
 LAYERS = ("dataset", "trainer")
+RANK = "---\nsearch:\n  boost: 0.5\n---\n"  # searches find guides and Python first
 # Left out: what needs no manual.
 FORWARD = re.compile(r"((template <[^>]*>\s*)?(class|struct) \w+;\s*)+")
 NAME = re.compile(
@@ -170,7 +171,7 @@ def declaration(group, level):
 def header_page(text, path):
     include = str(path).split("/include/")[1]
     up = "../" * (len(path.parts) - 1)
-    page = [f"# {include.split('/', 1)[1]}\n", f"[C++ headers]({up}reference/cpp.md)\n"]
+    page = [f"{RANK}# {include.split('/', 1)[1]}\n", f"[C++ headers]({up}reference/cpp.md)\n"]
     page.append(fenced(f'#include "{include}"', "cpp"))
     page.append(prose(intro_of(text)))
     return "\n".join([*page, *(declaration(group, 2) for group in groups(body_of(text)))])

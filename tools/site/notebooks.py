@@ -31,5 +31,9 @@ def notebook_page(text):
             parts.append(fenced(source, "python"))
             outputs = [output_of(output) for output in cell["outputs"]]
             if any(outputs):
-                parts.append('<div class="notebook-output">\n' + "\n".join(outputs) + "\n</div>\n")
+                parts.append(
+                    '<div class="notebook-output" data-search-exclude>\n'
+                    + "\n".join(outputs)
+                    + "\n</div>\n"
+                )
     return "\n".join(parts)

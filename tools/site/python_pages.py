@@ -49,7 +49,7 @@ def python_pages(package):
         for file, title, names in PAGES
     )
     links += "".join(f"- [recordpipe.{name}]({name}.md)\n" for name in ADAPTERS)
-    yield "index.md", f"# Python\n\nThe names of `import recordpipe as rp`.\n\n{links}"
+    yield "index.md", f"# All names\n\nThe names of `import recordpipe as rp`.\n\n{links}"
     for file, title, names in PAGES:
         blocks = "".join(f"::: recordpipe.{name}\n\n" for name in names.split())
         yield f"{file}.md", f"# {title}\n\n{blocks}"
