@@ -133,20 +133,4 @@ BytesArray make_bytes(std::string_view value) {
   return array;
 }
 
-size_t checked_size(std::span<const size_t> shape, size_t element_size, uint64_t limit) {
-  uint64_t size = 1;
-  bool is_zero = false;
-  for (const size_t dimension : shape) is_zero = is_zero || dimension == 0;
-  if (is_zero) return 0;
-  for (const size_t dimension : shape) {
-    if (dimension > limit / element_size / size) {
-      throw Error({.kind = ErrorKind::limit_exceeded,
-                   .reason = "an array of shape " + shape_text(shape) + " takes more than " +
-                             std::to_string(limit) + " bytes"});
-    }
-    size *= dimension;
-  }
-  return size;
-}
-
 }  // namespace recordpipe

@@ -88,15 +88,5 @@ TEST(Dict, ArraysAreAlignedAndCounted) {
   EXPECT_GE(heap_bytes(nested), 13000u);
 }
 
-TEST(CheckedSize, LimitsProducts) {
-  EXPECT_EQ(checked_size(std::vector<size_t>{2, 3}, 4, 24), 6u);
-  EXPECT_EQ(checked_size(std::vector<size_t>{}, 8, 8), 1u);
-  EXPECT_EQ(checked_size(std::vector<size_t>{SIZE_MAX, 0, SIZE_MAX}, 8, 8), 0u);
-  for (const std::vector<size_t>& shape :
-       {std::vector<size_t>{2, 4}, {SIZE_MAX, 2}, {size_t{1} << 33, size_t{1} << 33}}) {
-    EXPECT_EQ(error_of([&] { checked_size(shape, 4, 24); }).kind(), ErrorKind::limit_exceeded);
-  }
-}
-
 }  // namespace
 }  // namespace recordpipe

@@ -133,15 +133,6 @@ void Plan::tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) {
   count(places.size());
 }
 
-Stop plan_all(Plan& plan, TicketSink& out, Wait wait) {
-  while (!out.is_full()) {
-    const Planned planned = plan.plan(out.room(), wait);
-    out.take(planned.count);
-    if (planned.stop != Stop::none) return planned.stop;
-  }
-  return Stop::none;
-}
-
 Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed) {
   const uint64_t target = passed + count;
   while (passed < target) {

@@ -148,8 +148,6 @@ class Plan {
   std::exception_ptr error_;
 };
 
-// Requests elements from `plan` until `out` is full, or returns the reason why it isn't.
-Stop plan_all(Plan& plan, TicketSink& out, Wait wait);
 // Skips `count` elements of `plan`, or returns the reason why there were fewer.
 Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed);
 

@@ -15,7 +15,7 @@ namespace {
 // bytes of all frequent values.
 constexpr size_t kMaxNumbers = size_t{1} << 20;
 constexpr size_t kFewestNumbers = Distribution::kMaxBuckets / 64;
-constexpr size_t kMostFrequentBytes = size_t{6} << 20;
+constexpr size_t kMaxFrequentBytes = size_t{6} << 20;
 constexpr size_t kFewestFrequent = 16;
 // A string of 32 bytes has an allocation of its own, besides its entry.
 constexpr size_t kNumberEntry = sizeof(FrequentValues<int64_t>::Entry);
@@ -146,7 +146,7 @@ void FeatureStatistics::make_room() {
     });
     return sum;
   };
-  while (frequent_bytes() > kMostFrequentBytes && most_frequent_ > kFewestFrequent) {
+  while (frequent_bytes() > kMaxFrequentBytes && most_frequent_ > kFewestFrequent) {
     most_frequent_ /= 2;
     limit();
   }

@@ -90,11 +90,6 @@ std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std:
   return open_uncounted(work_of(context), path);
 }
 
-RecordReader open_records(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading, InputProgress& progress) {
-  return RecordReader(open_counted(work_of(context, progress), path), reading);
-}
-
 namespace {
 
 // Calls `report`; prints the Error that it throws.

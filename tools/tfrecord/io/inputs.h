@@ -54,9 +54,6 @@ void print_note(const CommandContext& context, const std::string& command, const
 // Opens any input as a stream. After a stop request, reads throw Error{cancelled}, also while they
 // wait for a silent pipe.
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
-// Opens an input as records, and reports the bytes read to `progress`.
-RecordReader open_records(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading, InputProgress& progress);
 
 // Calls `action` for each path, one after the other, and returns the highest exit code. If `action`
 // throws an Error, prints it, and `code_of` maps its kind to the exit code of the path; rethrows

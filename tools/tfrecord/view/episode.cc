@@ -14,9 +14,9 @@ namespace recordpipe {
 namespace {
 
 constexpr std::string_view kSteps = "steps/";
-constexpr size_t kMostDimensions = 64;           // more are no action or state
-constexpr size_t kMostPieces = 100;              // of a line
-constexpr size_t kMostValues = size_t{1} << 22;  // of a plot, which are held at a time
+constexpr size_t kMaxDimensions = 64;           // more are no action or state
+constexpr size_t kMaxPieces = 100;              // of a line
+constexpr size_t kMaxValues = size_t{1} << 22;  // of a plot, which are held at a time
 
 // In RLDS, each step has one value of these.
 constexpr std::string_view kStepScalars[] = {"steps/is_first", "steps/is_last", "steps/is_terminal",
@@ -50,7 +50,7 @@ FilmStrip film_strip(const NamedFeature& named, size_t steps, const EpisodeOptio
 // `values`: of one dimension, each step's.
 std::string line_path(const Plot& plot, std::span<const double> values) {
   const size_t steps = values.size();
-  const size_t piece = (steps + kMostPieces - 1) / kMostPieces;
+  const size_t piece = (steps + kMaxPieces - 1) / kMaxPieces;
   std::string path;
   bool has_gap = true;
   const auto line_to = [&](size_t step) {
@@ -82,8 +82,8 @@ std::string line_path(const Plot& plot, std::span<const double> values) {
 
 std::optional<Plot> plot_of(const NamedFeature& named, size_t steps) {
   const size_t dimensions = named.feature.size() / steps;
-  if (dimensions == 0 || dimensions > kMostDimensions || named.feature.size() % steps != 0 ||
-      named.feature.size() > kMostValues) {
+  if (dimensions == 0 || dimensions > kMaxDimensions || named.feature.size() % steps != 0 ||
+      named.feature.size() > kMaxValues) {
     return std::nullopt;
   }
   Plot plot{.name = std::string(named.name.substr(kSteps.size())), .dimensions = dimensions};

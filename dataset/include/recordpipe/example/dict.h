@@ -234,10 +234,6 @@ Array make_scalar(T value) {
 }
 BytesArray make_bytes(std::string_view value);
 
-// The number of elements of an array. Throws Error{limit_exceeded} if their bytes don't fit in
-// `limit`, or if the product overflows.
-size_t checked_size(std::span<const size_t> shape, size_t element_size, uint64_t limit);
-
 template <class T>
 constexpr TensorType tensor_type_of() {
   if constexpr (std::is_same_v<T, float>)
