@@ -31,7 +31,7 @@ Record to_record(PythonObject object) {
 
 class RecordsToPython final : public extension::MapFunction {
  public:
-  void apply(std::span<const internal::Ticket> tickets, void* inputs, void* outputs,
+  void apply(std::span<const extension::Ticket> tickets, void* inputs, void* outputs,
              extension::Failures& failures) const override {
     const auto* const in = static_cast<const Record*>(inputs);
     auto* const out = static_cast<PythonObject*>(outputs);
@@ -50,7 +50,7 @@ class BatchesToPython final : public extension::MapFunction {
       : spec_(std::move(spec)), single_(single) {}
   ~BatchesToPython() override { pool_->close(); }
 
-  void apply(std::span<const internal::Ticket> tickets, void* inputs, void* outputs,
+  void apply(std::span<const extension::Ticket> tickets, void* inputs, void* outputs,
              extension::Failures& failures) const override {
     auto* const in = static_cast<Batch*>(inputs);
     auto* const out = static_cast<PythonObject*>(outputs);
@@ -85,7 +85,7 @@ PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const 
         mapped<Record>(*objects,
                        make_map<PythonObject, Record>(
                            {}, [](PythonObject& in, Record& out,
-                                  const internal::Ticket&) { out = to_record(std::move(in)); })),
+                                  const extension::Ticket&) { out = to_record(std::move(in)); })),
         std::move(spec));
   }
   require(std::holds_alternative<Dataset<Record>>(elements_), "parse() needs the bytes of records",

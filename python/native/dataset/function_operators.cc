@@ -21,7 +21,7 @@
 namespace recordpipe::python {
 namespace {
 
-using internal::Ticket;
+using extension::Ticket;
 
 // The iterators that a function returns. One that it has returned before is used up: it would yield
 // nothing, without an error. Copies share what they know; thread-safe.

@@ -140,7 +140,7 @@ PythonDataset packed_objects(Self self, PythonFunction sizes, const std::vector<
 PythonDataset collected(const Dataset<Objects>& vectors, PythonFunction collect) {
   std::vector<Parameter> parameters = collect.parameters();
   auto call = [collect = std::move(collect)](const Objects& in, PythonObject& out,
-                                             const internal::Ticket&) {
+                                             const extension::Ticket&) {
     nb::list rows;
     for (const PythonObject& row : in) rows.append(row.get());
     out = PythonObject(collect(rows));

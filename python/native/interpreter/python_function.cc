@@ -31,7 +31,7 @@ void throw_python_exception() {
   throw_raised(error);
 }
 
-std::string note_of(const Origin& origin, const internal::Ticket* ticket) {
+std::string note_of(const Origin& origin, const extension::Ticket* ticket) {
   if (origin.path) return record_note(origin);
   if (!ticket) return {};
   return "number " + std::to_string(ticket->id.index) +

@@ -44,7 +44,7 @@ int64_t to_integer(nb::handle number);
 [[noreturn]] void throw_python_exception();
 
 // The note of an exception: where the element comes from.
-std::string note_of(const Origin& origin, const internal::Ticket* ticket);
+std::string note_of(const Origin& origin, const extension::Ticket* ticket);
 
 inline Origin origin_of_input(const PythonObject& element) { return element.origin(); }
 template <class T>
@@ -54,7 +54,7 @@ Origin origin_of_input(const T&) {
 
 // Calls visit(i) for each of the `count` inputs that has not failed, under the GIL.
 template <class In, class Visit>
-void visit_each(std::span<const internal::Ticket> tickets, size_t count, const In* inputs,
+void visit_each(std::span<const extension::Ticket> tickets, size_t count, const In* inputs,
                 extension::Failures& failures, const Visit& visit) {
   const GilScope gil;
   extension::for_each_good(count, failures, [&](size_t i) {
@@ -62,7 +62,7 @@ void visit_each(std::span<const internal::Ticket> tickets, size_t count, const I
     try {
       visit(i);
     } catch (nb::python_error& error) {
-      const internal::Ticket* const ticket = i < tickets.size() ? &tickets[i] : nullptr;
+      const extension::Ticket* const ticket = i < tickets.size() ? &tickets[i] : nullptr;
       throw_raised(error, note_of(origin_of_input(inputs[i]), ticket));
     }
   });
@@ -75,7 +75,7 @@ class PythonMap final : public extension::MapFunction {
   PythonMap(std::vector<Parameter> parameters, Call call)
       : parameters_(std::move(parameters)), call_(std::move(call)) {}
 
-  void apply(std::span<const internal::Ticket> tickets, void* inputs, void* outputs,
+  void apply(std::span<const extension::Ticket> tickets, void* inputs, void* outputs,
              extension::Failures& failures) const override {
     auto* const in = static_cast<In*>(inputs);
     auto* const out = static_cast<Out*>(outputs);

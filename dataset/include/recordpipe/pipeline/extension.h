@@ -34,7 +34,7 @@ using internal::ElementOps;
 using internal::TupleOps;
 using internal::VectorOps;
 
-// Functions of chunks of elements (functions.h), and the elements that failed.
+// Functions of chunks of elements (functions.h), their tickets, and the elements that failed.
 using internal::BatchFunction;
 using internal::Collate;
 using internal::Failures;
@@ -46,6 +46,7 @@ using internal::MapFunction;
 using internal::Measure;
 using internal::MeasureFunction;
 using internal::Predicate;
+using internal::Ticket;
 
 // Operators (operators.h): each adds a node to its input's.
 using internal::bucket_by_sequence_length;
