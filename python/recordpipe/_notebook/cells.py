@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from recordpipe.ragged import Ragged
 
-__all__ = ["Cells", "cut", "encode_png", "escaped", "quiet"]
+__all__ = ["STYLE", "Cells", "cut", "encode_png", "escaped", "quiet"]
 
 _IMAGE_BYTES = 256 << 10  # of one image file that a page carries
 _PAGE_BYTES = 2 << 20  # of all of them
@@ -21,6 +21,29 @@ _THUMBNAIL = 96  # pixels, of the longer side
 _TEXT = 60  # characters of a cell
 _BINARY = 32  # of bytes that are no text
 _VALUES = 6  # of a list
+
+# Selectors of two classes, because those of JupyterLab for all tables have as many.
+STYLE = """<style>
+.recordpipe { font-size: 12px; max-width: 100%; }
+.recordpipe .scroll { overflow-x: auto; }
+.recordpipe .rows { border-collapse: collapse; border: none; margin: 4px 0; color: inherit;
+  table-layout: auto; }
+.recordpipe .rows tr:nth-child(odd), .recordpipe .rows tr:nth-child(even) { background: none; }
+.recordpipe .rows th, .recordpipe .rows td { border: none;
+  border-bottom: 1px solid rgba(128, 128, 128, .35); padding: 4px 10px 4px 0; text-align: left;
+  vertical-align: top; max-width: 22em; overflow-wrap: anywhere; white-space: normal;
+  font-variant-numeric: tabular-nums; }
+.recordpipe .rows th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
+  overflow-wrap: normal; }
+.recordpipe .quiet { opacity: .65; font-weight: normal; font-size: 11px; white-space: nowrap; }
+.recordpipe .rows img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
+  display: inline-block; margin: 0 4px 0 0; }
+.recordpipe .rows .pixels { image-rendering: pixelated; min-width: 64px; }
+.recordpipe pre { font-size: 11px; line-height: 1.4; margin: 6px 0 0; padding: 0;
+  background: none; color: inherit; overflow-x: auto; white-space: pre; }
+.recordpipe .failed { color: #d33; }
+</style>
+"""
 
 
 class Cells:

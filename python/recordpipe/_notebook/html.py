@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from recordpipe._notebook.cells import Cells, cut, escaped, quiet
+from recordpipe._notebook.cells import STYLE, Cells, cut, escaped, quiet
 from recordpipe._plan.execution_operators import WithOptions
 from recordpipe._plan.found_features import skipping_errors
 from recordpipe._plan.parse_operators import ParseOperator, features_of
@@ -25,7 +25,7 @@ from recordpipe.features import type_text
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 
-__all__ = ["STYLE", "html_repr", "text_repr"]
+__all__ = ["html_repr", "text_repr"]
 
 _ROWS = 5
 _COLUMNS = 24
@@ -33,29 +33,6 @@ _ROW_BYTES = 16 << 20  # no further row is read after so many bytes
 _MEMORY = 1 << 30  # of the pipeline that reads the rows
 _PLAN_LINES = 40
 _PLAN_COLUMNS = 160
-
-# Selectors of two classes, because those of JupyterLab for all tables have as many.
-STYLE = """<style>
-.recordpipe { font-size: 12px; max-width: 100%; }
-.recordpipe .scroll { overflow-x: auto; }
-.recordpipe .rows { border-collapse: collapse; border: none; margin: 4px 0; color: inherit;
-  table-layout: auto; }
-.recordpipe .rows tr:nth-child(odd), .recordpipe .rows tr:nth-child(even) { background: none; }
-.recordpipe .rows th, .recordpipe .rows td { border: none;
-  border-bottom: 1px solid rgba(128, 128, 128, .35); padding: 4px 10px 4px 0; text-align: left;
-  vertical-align: top; max-width: 22em; overflow-wrap: anywhere; white-space: normal;
-  font-variant-numeric: tabular-nums; }
-.recordpipe .rows th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
-  overflow-wrap: normal; }
-.recordpipe .quiet { opacity: .65; font-weight: normal; font-size: 11px; white-space: nowrap; }
-.recordpipe .rows img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
-  display: inline-block; margin: 0 4px 0 0; }
-.recordpipe .rows .pixels { image-rendering: pixelated; min-width: 64px; }
-.recordpipe pre { font-size: 11px; line-height: 1.4; margin: 6px 0 0; padding: 0;
-  background: none; color: inherit; overflow-x: auto; white-space: pre; }
-.recordpipe .failed { color: #d33; }
-</style>
-"""
 
 
 def text_repr(plan: Plan) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from recordpipe._notebook.cells import STYLE, cut, escaped, quiet
+
 __all__ = ["Bar", "Bars", "Report", "ReportTable"]
 
 _ROWS = 100
@@ -47,8 +49,6 @@ class Report:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        from recordpipe._notebook.html import STYLE
-
         table = self._report()
         rows = [*table.rows]
         head = "".join(f"<th>{_html(name)}</th>" for name in table.columns)
@@ -65,8 +65,6 @@ class Report:
 
 
 def _html(cell: Cell) -> str:
-    from recordpipe._notebook.cells import cut, escaped, quiet
-
     if isinstance(cell, Bar):
         return f"{_bar(cell.share)} {quiet(cell.text)}"
     if isinstance(cell, Bars):
