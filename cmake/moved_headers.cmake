@@ -1,5 +1,5 @@
-# The headers that were directly in recordpipe/ (or, for batches of images, in recordpipe/image/) up
-# to version 0.1. Their old paths include the new ones in version 0.2 only.
+# The headers that were directly in recordpipe/ (those of batches of images in recordpipe/image/,
+# those of scans in recordpipe/toolkit/). Their old paths include the new ones in version 0.2 only.
 set(recordpipe_moved_headers
   base/error.h
   base/parameter.h
@@ -56,11 +56,14 @@ set(recordpipe_moved_headers
   pipeline/statistics.h
   pipeline/tfrecord_files.h
   pipeline/zip.h
+  record/damaged_region.h
   record/input_files.h
+  record/parallel_record_scanner.h
   record/record.h
   record/record_format.h
   record/record_index.h
   record/record_reader.h
+  record/record_scanner.h
   record/record_writer.h
   record/stream_compression.h)
 
@@ -75,6 +78,8 @@ function(recordpipe_old_paths files)
       string(REGEX REPLACE "^(image/batches|[a-z]+)/" "" old ${header})
       if(header MATCHES "^image/")
         string(PREPEND old image/)
+      elseif(header MATCHES "damaged_region|scanner")
+        string(PREPEND old toolkit/)
       endif()
       file(CONFIGURE OUTPUT ${recordpipe_moved}/recordpipe/${old} CONTENT
 "// Moved to recordpipe/${header}. This path goes with version 0.3.

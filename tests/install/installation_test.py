@@ -180,6 +180,7 @@ class Programs(unittest.TestCase):
             (folder / name).write_text(text, "utf-8")
         folder.mkdir(exist_ok=True)
         includes = "".join(f'#include "{name}"\n' for name in case.headers)
+        includes += '#include "recordpipe/error.h"\n'  # an old path
         (folder / "program.cc").write_text(includes + case.source.read_text("utf-8"), "utf-8")
         hidden = "".join(f"set(CMAKE_DISABLE_FIND_PACKAGE_{package} ON)\n"
                          for package in sorted(ALL_PACKAGES - case.packages))
