@@ -198,6 +198,20 @@ TEST(Shard, IsPartOfThePlanWhereItsPlacesAreItsOwn) {
   EXPECT_THAT(
       refusal(source.shard(4, 0).prefetch(2).batch(4), source.shard(2, 0).prefetch(2).batch(8)),
       HasSubstr("num_shards=2"));
+  // Of 3 workers, the first has 12 batches, the others 11: shuffles order them differently.
+  EXPECT_THAT(
+      refusal(source.shard(3, 0).batch(3).shuffle(9, 1), source.shard(3, 1).batch(3).shuffle(9, 1)),
+      HasSubstr("index=1"));
+  EXPECT_THAT(refusal(source.shard(3, 0).batch(3).global_shuffle(1),
+                      source.shard(3, 1).batch(3).global_shuffle(1)),
+              HasSubstr("index=1"));
+  const auto equal_shard = [&](size_t workers, size_t index) {
+    return source.shard(workers, index, DropRemainder::yes)
+        .batch(8 / workers, DropRemainder::yes)
+        .global_shuffle(1)
+        .iterate();
+  };
+  equal_shard(4, 0).restore(equal_shard(2, 1).state());
   EXPECT_EQ(source.shard(4, 1).batch(8).explain(),
             "from_vector(elements=100)\n"
             "shard(num_shards=4, index=1, drop_remainder=false)\n"

@@ -35,6 +35,12 @@ void append_text(const PlanDescription& plan, size_t indent, Detail detail, std:
   out += operator_text(plan, detail) + "\n";
 }
 
+void set_shards_free(PlanDescription& plan, bool is_free) {
+  for (PlanParameter& parameter : plan.parameters) {
+    if (parameter.name == "num_shards" || parameter.name == "index") parameter.is_free = is_free;
+  }
+}
+
 void append_not_compared(const PlanDescription& plan, std::vector<std::string>& out) {
   for (const PlanDescription& input : plan.inputs) append_not_compared(input, out);
   for (const PlanParameter& parameter : plan.parameters) {
@@ -89,11 +95,17 @@ uint64_t PlanDescription::free_shards() {
        plan = &plan->inputs[0]) {
     if (plan->num_shards == 0) continue;
     workers *= plan->num_shards;
-    for (PlanParameter& parameter : plan->parameters) {
-      if (parameter.name == "num_shards" || parameter.name == "index") parameter.is_free = true;
-    }
+    set_shards_free(*plan, true);
   }
   return workers;
+}
+
+void PlanDescription::bind_shards(bool all_drop_remainders) {
+  for (PlanDescription& input : inputs) {
+    const bool all_drop = all_drop_remainders && input.drops_remainder.value_or(true);
+    if (input.num_shards > 0 && !all_drop) set_shards_free(input, false);
+    input.bind_shards(all_drop);
+  }
 }
 
 std::vector<uint64_t> PlanDescription::free_last_shards() {
@@ -101,7 +113,7 @@ std::vector<uint64_t> PlanDescription::free_last_shards() {
   std::vector<uint64_t> shards;
   uint64_t workers = 1;
   for (PlanDescription* plan = this;; plan = &plan->inputs[0]) {
-    if (plan->num_shards > 0 && !plan->drops_remainder) {
+    if (plan->num_shards > 0 && plan->drops_remainder == false) {
       workers *= plan->num_shards;
       if (workers > kMaxWorkers) return shards;
       shards.push_back(plan->num_shards);

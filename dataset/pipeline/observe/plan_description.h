@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,9 @@ struct PlanDescription {
   bool is_element_wise = false;
   // The number of workers that share the input's elements; 0 for all operators but shard.
   uint64_t num_shards = 0;
-  // A shard that leaves out an incomplete group: its elements depend on the number of workers.
-  bool drops_remainder = false;
+  // Of shard and batch: whether an incomplete group is left out. A shard's elements then depend on
+  // the number of workers.
+  std::optional<bool> drops_remainder = std::nullopt;
   // The files that a source reads.
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
@@ -87,6 +89,10 @@ struct PlanDescription {
   // after them. Returns the number of workers that share the elements (the product of num_shards),
   // for an operator (batch) that counts the elements of all workers.
   uint64_t free_shards();
+
+  // Undoes this for all inputs, for an operator (shuffle) whose order depends on their number of
+  // elements: workers may have different numbers, unless each shard and batch drops the remainder.
+  void bind_shards(bool all_drop_remainders = true);
 
   // Marks the shard operators that come last as free (only element-wise and free operators may come
   // after them; those with drops_remainder are part of the plan): a state counts the elements of

@@ -187,6 +187,7 @@ class BatchNode final : public UnaryNode {
     const uint64_t workers = plan.inputs[0].free_shards();
     plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
     plan.add(collator_->parameters());
+    plan.drops_remainder = drop_remainder_;
     if (workers > 1) {
       plan.parameters.push_back(PlanParameter("of_this_shard", batch_size_).free());
     }

@@ -86,6 +86,7 @@ class GlobalShuffleNode final : public UnaryNode {
   PlanDescription describe_operator() const override {
     return {"global_shuffle", {{"seed", seed_}}};
   }
+  void describe_with_inputs(PlanDescription& plan) const override { plan.bind_shards(); }
   Stage build_stage(const StageContext& context) const override {
     return reordered<GlobalShufflePlan>(context, order_key(seed_));
   }

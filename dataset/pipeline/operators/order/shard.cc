@@ -6,7 +6,9 @@
 // Directly before batch (with only maps in between), num_shards and index are not part of the plan,
 // and the compared batch size is that of all workers together. A state saved by one of 4 workers
 // (batch size 32) can therefore be restored by each of 2 workers (batch size 64) and continues with
-// the same global batch: row r of worker w is element r * workers + w of the global batch.
+// the same global batch: row r of worker w is element r * workers + w of the global batch. A
+// shuffle of these batches makes them part of the plan, unless all workers have the same number of
+// batches.
 //
 // A shard that comes last (only maps and prefetch after it) is not part of the plan either, unless
 // it drops the remainder: the saved state is that of its input (execute/iterator.cc). Workers that

@@ -168,6 +168,7 @@ class ShuffleNode final : public UnaryNode {
   PlanDescription describe_operator() const override {
     return {"shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}}};
   }
+  void describe_with_inputs(PlanDescription& plan) const override { plan.bind_shards(); }
   Stage build_stage(const StageContext& context) const override {
     return reordered<ShufflePlan>(context, buffer_size_, order_key(seed_));
   }
