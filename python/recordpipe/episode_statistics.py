@@ -14,8 +14,8 @@ from recordpipe import _native as native
 from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe._plan.step_operators import Features, chosen_features, episodes_of
 from recordpipe.dataset import Dataset
-from recordpipe.errors import shown_path
 from recordpipe.progress import Progress, reported
+from recordpipe.schema import counted
 
 __all__ = ["EpisodeStatistics", "StepStatistics", "episode_statistics"]
 
@@ -96,7 +96,9 @@ class EpisodeStatistics(dict[str, StepStatistics], Report):
                 place = f"{name}{list(at)}" if at else name
                 rows.append((place, *(f"{number:.4g}" for number in numbers), of_range))
         columns = "feature", "mean", "std", "min", "q01", "q99", "max", "q01 to q99 of the range"
-        return ReportTable(f"{self.episodes:,} episodes, {self.steps:,} steps", columns, rows)
+        return ReportTable(
+            f"{counted(self.episodes, 'episode')}, {counted(self.steps, 'step')}", columns, rows
+        )
 
     def __repr__(self) -> str:
         names = ", ".join(self)
@@ -152,7 +154,7 @@ def episode_statistics(
             warnings.warn(
                 f"{name}: {counts.sum():,} of {steps * counts.size:,} values are NaN or infinite, "
                 f"and left out of the statistics; they are in {many} episodes, first in episode "
-                f"{number} (the record at offset {offset} of {shown_path(path)})",
+                f"{number} (the record at offset {offset} of {native.without_secrets(path)})",
                 stacklevel=2,
             )
     return EpisodeStatistics(by_name, episodes, steps)

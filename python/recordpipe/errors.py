@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import errno as numbers
 import json
-import re
 from typing import Any
+
+from recordpipe import _native as native
 
 __all__ = [
     "AlreadyExistsError",
@@ -149,15 +150,9 @@ def _make(
     return error
 
 
-def shown_path(name: str) -> str:
-    """A path without secrets: the query of a URL may be a signature, and its user a password."""
-    is_url = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name)
-    return re.sub(r"//[^/@]*@", "//", name.partition("?")[0]) if is_url else name
-
-
 def error_of(kind: str, reason: str, hint: str = "", path: str | None = None) -> Error:
     """An error that Python code finds, with the message that native code would make."""
-    path = None if path is None else shown_path(path)
+    path = None if path is None else native.without_secrets(path)
     message = reason if path is None else f"{path}: {reason}"
     return _make(kind, f"{message} ({hint})" if hint else message, path, None, reason, hint)
 

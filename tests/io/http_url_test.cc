@@ -44,6 +44,11 @@ TEST(HttpUrl, ErrorsShowNoQuery) {
         {"https://example.org/a.npz?...:x.npy", "https://example.org/a.npz?...:x.npy"},
         {"https://example.org/a?...secret", "https://example.org/a?..."},
         {"https://example.org/a", "https://example.org/a"},
+        {"https://user:sec@ret@example.org/a", "https://example.org/a"},
+        {"ftp://user:secret@example.org/a?sig=secret", "ftp://example.org/a?..."},
+        {"ftp://user:se?cret@example.org/a", "ftp://?..."},
+        {"abfs://container@account/a-?#b", "abfs://container@account/a-?#b"},
+        {"a:b@c://d?e", "a:b@c://d?e"},
         {"what?.tfrecords", "what?.tfrecords"}}) {
     const Error error({.path = path, .reason = "open failed"});
     EXPECT_EQ(error.path(), shown);

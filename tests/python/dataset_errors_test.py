@@ -7,6 +7,7 @@ import traceback
 import unittest
 
 import recordpipe as rp
+from memory_files import Memory
 from support import FilesTest
 
 
@@ -104,11 +105,19 @@ class Errors(FilesTest):
                 "https://me:secret@host/train.tfrecord",
                 "https://host/train.tfrecord?me@secret",
                 "ftp://me:secret@host/train.tfrecord",
+                "https://me:secret@secret@host/train.tfrecord",
+                "https://me:secret?@host/train.tfrecord",
             ):
                 with self.assertRaisesRegex(rp.UnsupportedError, "download it first") as raised:
                     read(url)
-                self.assertRegex(raised.exception.path, "^(https|ftp)://host/train.tfrecord$")
+                self.assertRegex(
+                    raised.exception.path, r"^(https|ftp)://(host/train.tfrecord)?(\?\.\.\.)?$"
+                )
                 self.assertNotIn("secret", str(raised.exception))
+                for on in (rp.tfrecords, rp.info):
+                    with self.assertRaises(rp.NotFoundError) as raised:
+                        list(on(url, filesystem=Memory()))
+                    self.assertNotIn("secret", str(raised.exception) + raised.exception.path)
 
     def test_classes_that_python_programs_catch(self):
         with self.assertRaises(FileNotFoundError) as raised:

@@ -17,6 +17,7 @@
 #include "python/native/interpreter/gil.h"
 #include "python/native/module.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/internal/url_path.h"
 #include "recordpipe/io/atomic_file.h"
 
 namespace recordpipe::python {
@@ -115,6 +116,8 @@ void define_files(nb::module_& module) {
       .def("create", [](const SharedFiles& self, const FilePath& path) {
         return std::make_unique<WrittenFile>(self, path);
       });
+  module.def("without_secrets",
+             [](const FilePath& path) { return FilePath{without_secrets(path.bytes)}; });
   module.def("has_certificates", [] { return find_certificates() != Certificates(); });
 }
 

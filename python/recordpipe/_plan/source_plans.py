@@ -10,7 +10,6 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe._plan.function_identity import identity_of
 from recordpipe._plan.plan import Plan, Source, merged
-from recordpipe.errors import shown_path
 from recordpipe.filesystem import files_on
 
 __all__ = [
@@ -34,7 +33,7 @@ class FilesSource(Source):
     files: native.FileSystem
 
     def __repr__(self) -> str:
-        first = shown_path(self.paths[0])
+        first = native.without_secrets(self.paths[0])
         others = f" and {len(self.paths) - 1} more" if self.paths[1:] else ""
         return f"{self.method}({first!r}{others})"
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from recordpipe import _native as native
 from recordpipe._plan.found_features import chosen_features
 from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
-from recordpipe.errors import NotFoundError, UnsupportedError, error_of, shown_path
+from recordpipe.errors import NotFoundError, UnsupportedError, error_of
 from recordpipe.features import Feature, FixedLenFeature
 from recordpipe.inputs import FoundFiles, reading
 from recordpipe.schema import Schema, SchemaMerge, SchemaPart, schema_part
@@ -150,7 +151,8 @@ class _FirstTypes:
         for name, kind in kinds.items():
             first, other = self._types.get(name, (kind, path))
             if first != kind:
-                reason = f"feature {name!r} is {kind} here, and {first} in {shown_path(other)}"
+                there = native.without_secrets(other)
+                reason = f"feature {name!r} is {kind} here, and {first} in {there}"
                 return _refused(path, f"{reason}: no column holds both", _OTHERS)
         self._types = {name: (kind, path) for name, kind in kinds.items()} | self._types
         return None

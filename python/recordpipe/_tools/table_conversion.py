@@ -28,7 +28,7 @@ from recordpipe._tools.table_columns import (
     survey_options,
     without_mask,
 )
-from recordpipe.errors import Error, UnsupportedError, error_of, shown_path
+from recordpipe.errors import Error, UnsupportedError, error_of
 from recordpipe.features import Feature, feature_names
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import (
@@ -107,7 +107,7 @@ def are_tables(paths: list[str]) -> bool:
     tables = [name for name in paths if is_table(name)]
     if tables and len(tables) < len(paths):
         other = next(name for name in paths if not is_table(name))
-        table = shown_path(tables[0])
+        table = native.without_secrets(tables[0])
         raise _refused(other, f"tables and other files are given, such as {table}")
     return bool(tables)
 
@@ -285,7 +285,7 @@ def _selected(options: Mapping[str, Any], batch: Any, name: str) -> Any:
         if column not in columns and part_features.get() is None:
             # Without the path as an attribute, which would say that the file is missing.
             there = f"no column {column!r}; there are {', '.join(columns)}"
-            raise error_of("not_found", f"{shown_path(name)}: {there}")
+            raise error_of("not_found", f"{native.without_secrets(name)}: {there}")
     kept = [one for one in wanted or columns if one in columns and one not in dropped]
     return batch.select(kept).rename_columns([new_names.get(column, column) for column in kept])
 

@@ -30,6 +30,14 @@ inline bool is_object_url(std::string_view path) {
   return path.starts_with("s3://") || path.starts_with("gs://");
 }
 
+// Whether `path` starts with the scheme of a URL, also one that only a file system given in Python
+// reads: "ftp://".
+inline bool has_scheme(std::string_view path) {
+  const size_t end =
+      path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+  return end != path.npos && end > 0 && path.substr(end).starts_with("://");
+}
+
 // Whether `path` names a file that is read over the network.
 inline bool is_url(std::string_view path) { return is_http_url(path) || is_object_url(path); }
 
@@ -45,9 +53,11 @@ inline constexpr std::string_view kHiddenQuery = "?...";
 
 // Returns `path` for messages. In a URL, user name, password, query and fragment may contain
 // secrets (for example, the query of a presigned URL): the query is replaced by "?...", the other
-// parts are dropped. Any other path is unchanged, except an object's with credentials before the
-// bucket, "s3://KEY:SECRET@bucket/...", which no service accepts: they are dropped. Idempotent,
-// also after a suffix ":MEMBER" was appended to the result.
+// parts are dropped. Of other schemes than HTTP's, "?" and "#" may be parts of names: a query has a
+// "=", and secret is a user with a password ("abfs://container@account" is kept). Any other path is
+// unchanged, except an object's with credentials before the bucket, "s3://KEY:SECRET@bucket/...",
+// which no service accepts: they are dropped. Idempotent, also after a suffix ":MEMBER" was
+// appended to the result.
 inline std::string without_secrets(std::string_view path) {
   if (is_object_url(path)) {
     constexpr size_t kScheme = 5;
@@ -58,7 +68,7 @@ inline std::string without_secrets(std::string_view path) {
     return has_user ? std::string(path.substr(0, kScheme)).append(path.substr(at + 1))
                     : std::string(path);
   }
-  if (!is_http_url(path)) return std::string(path);
+  if (!has_scheme(path)) return std::string(path);
   const size_t authority = path.find("://") + 3;
   const size_t authority_end = std::min(path.find_first_of("/?#", authority), path.size());
   // A parser treats a '?' or '#' in a password as the end of the authority.
@@ -67,8 +77,11 @@ inline std::string without_secrets(std::string_view path) {
     return std::string(path.substr(0, authority)) + std::string(kHiddenQuery);
   }
   const size_t at = path.substr(0, authority_end).rfind('@');
-  const size_t host = at == path.npos ? authority : at + 1;
-  const std::string_view kept = without_query(path);
+  const bool is_http = is_http_url(path);
+  const bool has_secret = at != path.npos && (is_http || path.find(':', authority) < at);
+  const size_t host = has_secret ? at + 1 : authority;
+  const size_t query = path.find('=') == path.npos ? path.npos : path.find('?');
+  const std::string_view kept = is_http ? without_query(path) : path.substr(0, query);
   std::string shown(path.substr(0, authority));
   shown += kept.substr(std::min(host, kept.size()));
   const std::string_view rest = path.substr(kept.size());
