@@ -179,8 +179,9 @@ class Dataset(
         side by side. They are the memory of the batches, not copies. A missing feature is null,
         unless it has a default value; and so is an empty list of a fixed-length feature. A batch()
         becomes a record batch; without batch(), record batches have up to 1,024 rows. If no record
-        of all has a feature that parse() was passed, and that is neither optional nor has a default
-        value, the end of the stream is an error: the name may be mistyped.
+        of all has a feature that parse() was passed, its name may be mistyped: the end of the
+        stream is a warning for a :class:`RaggedFeature`, and an error for any other that is neither
+        optional nor has a default value.
 
         Errors end the stream, with the message that iterating would raise; their class is the
         consumer's. So does an exception of a signal handler, such as KeyboardInterrupt: the

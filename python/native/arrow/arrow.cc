@@ -69,11 +69,12 @@ void define_arrow(nb::module_& module) {
     export_schema(dataset, *schema);
     return capsule_of(std::move(schema), kSchema);
   });
-  // `needed`, `existing`: see NeededColumns.
-  module.def("arrow_stream", [](const PythonDataset& dataset, std::vector<std::string> needed,
-                                nb::object existing) {
+  // `required`, `usual`, `existing`: see NeededColumns.
+  module.def("arrow_stream", [](const PythonDataset& dataset, std::vector<std::string> required,
+                                std::vector<std::string> usual, nb::object existing) {
     auto stream = std::make_unique<ArrowArrayStream>();
-    NeededColumns columns(std::move(needed), std::make_shared<PythonObject>(std::move(existing)));
+    NeededColumns columns(std::move(required), std::move(usual),
+                          std::make_shared<PythonObject>(std::move(existing)));
     export_stream(dataset, std::move(columns), *stream);
     return capsule_of(std::move(stream), kStream);
   });

@@ -24,6 +24,7 @@
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/gil.h"
 #include "python/native/interpreter/interrupt.h"
+#include "python/native/toolkit/file_work.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/pipeline/iterator.h"
 
@@ -189,10 +190,7 @@ class Stream {
     const std::lock_guard lock(mutex_);
     begin();
     ParsedBatch* const batch = next_batch();
-    if (!batch) {
-      needed_.require();
-      return warn_at_end();
-    }
+    if (!batch) return end();
     Presence presence = presence_of(*batch, spec_);
     needed_.note(*batch, spec_, presence);
     export_batch(pool_->lend(*batch), pool_, spec_, std::move(presence), out);
@@ -210,10 +208,14 @@ class Stream {
   }
 
  private:
-  static void warn_at_end() {
-    if (!has_unlisted() || !nb::is_alive()) return;
+  void end() const {
+    const std::string note = needed_.require();
+    if ((note.empty() && !has_unlisted()) || !nb::is_alive()) return;
     const GilScope gil;
-    run_handlers(warn_of_unlisted);
+    run_handlers([&] {
+      warn(note);
+      warn_of_unlisted();
+    });
   }
 
   void begin() {

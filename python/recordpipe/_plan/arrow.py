@@ -11,6 +11,7 @@ from recordpipe._plan.image_common import ImageOperator
 from recordpipe._plan.parse_operators import ParseOperator
 from recordpipe._plan.plan import Plan, with_inputs
 from recordpipe.errors import error_of
+from recordpipe.features import RaggedFeature
 
 __all__ = ["schema", "stream"]
 
@@ -24,24 +25,29 @@ def schema(plan: Plan) -> Any:
 
 def stream(plan: Plan) -> Any:
     with_nulls = _with_nulls(plan)._lowered.elements
-    return _native.arrow_stream(with_nulls, _needed(plan), lambda: names_of_first(plan))
+    return _native.arrow_stream(with_nulls, *_needed(plan), lambda: names_of_first(plan))
 
 
 # Besides parse(), the operators behind which a table has what all records have.
 _WHOLE = ("batch", "shuffle", "repeat", "prefetch", "cache", "with_options")
 
 
-def _needed(plan: Plan) -> list[str]:
-    """The features that were named, and that may not be null in all rows of the table."""
+def _needed(plan: Plan) -> tuple[list[str], list[str]]:
+    """The features that were named: those that may not be null in all rows, and that rarely are."""
     parsers = [each for each in plan._operators if isinstance(each, ParseOperator)]
-    others = (each.method for each in plan._operators if not isinstance(each, ParseOperator))
-    if not parsers or any(method not in _WHOLE for method in others):
-        return []
-    return [name for name, one in parsers[-1].named_features().items() if not _may_lack(one)]
+    others = [each for each in plan._operators if not isinstance(each, ParseOperator)]
+    is_whole = all(
+        each.method in _WHOLE and not getattr(each, "drop_remainder", False) for each in others
+    )
+    named = parsers[-1].named_features() if parsers and is_whole else {}
+    usual = [name for name, one in named.items() if isinstance(one, RaggedFeature)]
+    return [name for name, one in named.items() if not _may_lack(one)], usual
 
 
 def _may_lack(feature: Any) -> bool:
-    if getattr(feature, "optional", False) or getattr(feature, "allow_missing", False):
+    if isinstance(feature, RaggedFeature) or getattr(feature, "optional", False):
+        return True
+    if getattr(feature, "allow_missing", False):
         return True
     return getattr(feature, "default_value", None) is not None
 
