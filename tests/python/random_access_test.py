@@ -1,9 +1,12 @@
 """dataset[i]: records by number."""
 
+import gc
 import gzip
 import threading
 import unittest
+import weakref
 
+import numpy as np
 import recordpipe as rp
 from support import FilesTest
 
@@ -103,6 +106,10 @@ class RandomAccess(FilesTest):
         ):
             with self.assertRaisesRegex(TypeError, "by number.*skip"):
                 dataset[0]
+        with self.assertRaisesRegex(TypeError, "random access, which shuffle does not have"):
+            records.shuffle(seed=1)[0]
+        with self.assertRaisesRegex(rp.InvalidArgumentError, r"of shuffle .*\(shuffle once, or"):
+            records.shuffle(seed=1).batch(2).shuffle(seed=2)
         with self.assertRaisesRegex(TypeError, "epoch"):
             records.map_with_random(lambda record, rng: rng.random(), 7)[0]
         (self.folder / "z.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -119,6 +126,19 @@ class RandomAccess(FilesTest):
         self.assertEqual(sorted(shuffled), expected)
         rows = parsed.map(lambda row: int(row["id"]))
         self.assertEqual(sorted(rows.shuffle(seed=1)), list(rows))
+
+    def test_no_large_element_outlives_its_user(self):
+        rows = []
+
+        def array(number):
+            row = np.full(1 << 16, number)
+            rows.append(weakref.ref(row))
+            return row
+
+        batches = rp.range(4).map(array).batch(2)
+        batch = weakref.ref(batches[1])
+        gc.collect()
+        self.assertEqual([batch(), *(row() for row in rows)], [None] * 3)
 
     def test_elements_of_a_list(self):
         elements = [{"a": 1}, None, "text", b"x", 2.5]

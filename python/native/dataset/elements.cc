@@ -109,8 +109,10 @@ nb::list Elements::get(const std::vector<uint64_t>& numbers) {
   }
   nb::list list;
   for (size_t i = 0; i < numbers.size(); ++i) list.append(convert_(worker->values.at(i)));
+  // Its values, and the rows of batches, would live as long as the Dataset.
+  constexpr uint64_t kMostKept = uint64_t{1} << 16;
   const GilRelease no_gil;
-  opened->give_back(std::move(worker));
+  if (worker->values.bytes() <= kMostKept) opened->give_back(std::move(worker));
   return list;
 }
 

@@ -80,6 +80,8 @@ class GlobalShuffleNode final : public UnaryNode {
  public:
   GlobalShuffleNode(NodePtr input, uint64_t seed) : UnaryNode(std::move(input)), seed_(seed) {}
   uint64_t random_operators() const override { return input().random_operators() + 1; }
+  // In Python, both shuffles have this name.
+  std::string sequential_operator() const override { return "shuffle"; }
   Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
@@ -102,7 +104,8 @@ NodePtr global_shuffle(NodePtr input, uint64_t seed) {
   if (!sequential.empty()) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the elements of " + sequential + " can't be had in any order",
-                 .hint = "put the global shuffle before " + sequential +
+                 .hint = (sequential == "shuffle" ? "shuffle once"
+                                                  : "put the global shuffle before " + sequential) +
                          ", or shuffle with a buffer, which needs no random access"});
   }
   return std::make_shared<GlobalShuffleNode>(std::move(input), seed);
