@@ -254,6 +254,31 @@ std::vector<std::optional<FileKind>> InputFiles::kinds_of(const std::vector<std:
   return kinds;
 }
 
+// The set that a shard is of: what comes before its number in "x-00001-of-00004.gz", and "00004".
+std::optional<std::pair<std::string_view, std::string_view>> shard_set_of(std::string_view path) {
+  constexpr std::string_view kDigits = "0123456789", kOf = "-of-";
+  const size_t of = path.rfind(kOf);
+  if (of == path.npos || of == 0) return std::nullopt;
+  const size_t dash = path.find_last_not_of(kDigits, of - 1);
+  const std::string_view rest = path.substr(of + kOf.size());
+  const std::string_view shards = rest.substr(0, rest.find_first_not_of(kDigits));
+  if (dash == path.npos || dash == of - 1 || path[dash] != '-' || shards.empty()) {
+    return std::nullopt;
+  }
+  return std::pair(path.substr(0, dash), shards);
+}
+
+std::vector<std::string> shards_of_two_sets(const std::vector<std::string>& files) {
+  std::map<std::string_view, const std::string*> first;  // by what comes before the number
+  for (const std::string& file : files) {
+    const auto set = shard_set_of(file);
+    if (!set) continue;
+    const std::string& other = *first.try_emplace(set->first, &file).first->second;
+    if (shard_set_of(other)->second != set->second) return {other, file};
+  }
+  return {};
+}
+
 // "a, b, c, ..."
 std::string first_of(const std::vector<std::string>& paths) {
   constexpr size_t kNamed = 3;
@@ -291,6 +316,7 @@ FilesAndFolders find_files_and_folders(FileSystem& file_system,
   }
   FilesAndFolders found = files.take();
   found.indexes = std::move(indexes);
+  found.mixed = shards_of_two_sets(found.files);
   return found;
 }
 
@@ -318,6 +344,11 @@ std::string left_out_note(const FilesAndFolders& found) {
             (count == 1 ? " file" : " files") + " of a folder, " + first_of(left_out) +
             ": names of record files contain \"tfrec\"; to read others, name them, or use a "
             "pattern: FOLDER/*";
+  }
+  if (!found.mixed.empty()) {
+    note += (note.empty() ? "" : "; ") + printable(found.mixed[0]) + " and " +
+            printable(found.mixed[1]) +
+            " are of two sets of shards, and both sets are read: NAME@N names one";
   }
   return note;
 }

@@ -41,12 +41,24 @@ class Names(FilesTest):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 function(self.folder / "d/other")
+                function([self.folder / "d", self.folder / "d/other"])
 
     def test_indexes_that_glob_names_are_left_out(self):
         one = self.folder / "d/other"
         rp.index(one)
         with self.assertWarnsRegex(UserWarning, "left out .*d/other.idx: the index of another"):
             self.assertEqual(len(rp.tfrecords([one, f"{one}.idx"])), len(rp.tfrecords(one)))
+
+    def test_shards_of_two_sets_are_said(self):
+        records.write(self.folder / "d/s-00000-of-00002", [b"4"])
+        for names in ([self.folder / "d"], [self.folder / "d/s-*"], [*self.folder.glob("d/s-*")]):
+            with self.assertWarnsRegex(
+                UserWarning, "/s-0.* and .*/s-0.* are of two sets of shards"
+            ):
+                self.assertEqual(len(rp.tfrecords(names)), 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rp.tfrecords(self.folder / "d/s@3")
 
     def test_pickles_keep_the_files(self):
         ds = rp.tfrecords(self.folder, recursive=True)

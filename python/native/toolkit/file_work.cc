@@ -134,9 +134,9 @@ Inputs find_inputs(const SharedFiles& files, const std::vector<FilePath>& given,
   run_file_work(files, nb::none(), 0, [&](const FileWork& work) {
     ListedSizes listed(work.files);
     auto found = find_files_and_folders(listed, strings(given), {.recursive = recursive});
+    note = left_out_note(found);
     inputs.paths = std::move(found.files);
     inputs.folders = std::move(found.folders);
-    note = left_out_note(found);
     const bool is_local = std::ranges::all_of(
         inputs.paths, [&](const std::string& path) { return work.files.can_map(path); });
     for_each_file<uint64_t>(

@@ -49,6 +49,7 @@ void append(FilesAndFolders more, FilesAndFolders& all) {
   std::ranges::move(more.folders, std::back_inserter(all.folders));
   std::ranges::move(more.left_out, std::back_inserter(all.left_out));
   std::ranges::move(more.indexes, std::back_inserter(all.indexes));
+  if (all.mixed.empty()) all.mixed = std::move(more.mixed);
 }
 
 }  // namespace

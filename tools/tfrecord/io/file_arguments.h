@@ -54,7 +54,7 @@ Option add_recursive(CommandApp& app, bool& recursive);
 // find_input_files().
 FilesAndFolders expand_inputs(const CommandContext& context, const std::vector<std::string>& given,
                               const InputFilesOptions& options);
-// Prints which files of folders were left out, if any were.
+// Prints left_out_note().
 void note_left_out(const CommandContext& context, const FilesAndFolders& found);
 
 }  // namespace recordpipe

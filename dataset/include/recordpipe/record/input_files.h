@@ -62,8 +62,12 @@ struct FilesAndFolders {
   std::vector<std::string> left_out = {};
   // Names that were left out: indexes of other names, beside which a shell's pattern puts them.
   std::vector<std::string> indexes = {};
+  // Two files that are shards of different sets with one name: "x-00000-of-00003",
+  // "x-00000-of-00004". The records of one set are often those of the other; empty if there are
+  // none.
+  std::vector<std::string> mixed = {};
 };
-// What a program should say of `left_out` and `indexes`; empty if there are none.
+// What a program should say of `left_out`, `indexes` and `mixed`; empty if there are none.
 std::string left_out_note(const FilesAndFolders& found);
 // The same as find_input_files(), with the folders.
 FilesAndFolders find_files_and_folders(FileSystem& file_system,
