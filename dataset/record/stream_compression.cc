@@ -127,7 +127,7 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
 }
 
 // A source that is read with a given compression: another one, or none, is an error and no damage,
-// which would be skipped. Looks at what the first read gives: a live source may have no bytes when
+// which would be skipped. Looks at the first bytes that are read: a live source may have none when
 // it is opened.
 class GivenCompression final : public ByteSource {
  public:
@@ -135,8 +135,14 @@ class GivenCompression final : public ByteSource {
       : path_(source->path()), source_(std::move(source)), given_(given) {}
 
   size_t read(std::span<std::byte> out) override {
-    const size_t count = source_->read(out);
-    if (!std::exchange(is_known_, true)) check(out.first(count));
+    size_t count = source_->read(out);
+    if (std::exchange(is_known_, true)) return count;
+    // A pipe may give a few bytes at first.
+    for (size_t more = count; more > 0 && count < std::min(out.size(), kRecordHeaderSize);) {
+      more = source_->read(out.subspan(count));
+      count += more;
+    }
+    check(out.first(count));
     return count;
   }
 

@@ -78,6 +78,11 @@ TEST(MoreCompressions, AGivenOneThatTheFileDoesNotHave) {
     EXPECT_EQ(of_plain.kind(), ErrorKind::invalid_argument);
     EXPECT_THAT(of_plain.reason(), HasSubstr("but TFRecords without compression"));
     EXPECT_EQ(of_plain.remedy(), Remedy::detect_compression);
+    const Error of_pieces = error_of([&] {
+      RecordReader reader(std::make_unique<TrickleSource>(plain), {.compression = given});
+      reader.read();
+    });
+    EXPECT_EQ(of_pieces.reason(), of_plain.reason());
     EXPECT_THAT(read_as(given, parquet).hint(), HasSubstr("Parquet"));
     for (const Compression other : {Compression::gzip, Compression::zstd}) {
       if (other == given) continue;
