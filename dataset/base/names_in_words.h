@@ -29,4 +29,9 @@ inline std::string grouped(uint64_t number) {
   return digits;
 }
 
+// "1 record", "1,234 records"
+inline std::string counted(uint64_t number, std::string_view what) {
+  return (grouped(number) + ' ').append(what).append(number == 1 ? "" : "s");
+}
+
 }  // namespace recordpipe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/prefetch_bytes.h"
 #include "dataset/example/tensor_values.h"
@@ -43,13 +44,13 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
   }
   if (feature.fixed && size.values != feature.size && !feature.tensor) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name() + "holds " + std::to_string(size.values) + " values, not " +
+                 .reason = name() + "holds " + counted(size.values, "value") + ", not " +
                            std::to_string(feature.size),
                  .hint = "declare it ragged if the number varies"});
   }
   if (feature.value_bytes && size.bytes != *feature.value_bytes) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = name() + "holds " + std::to_string(size.bytes) + " bytes, not " +
+                 .reason = name() + "holds " + counted(size.bytes, "byte") + ", not " +
                            std::to_string(*feature.value_bytes)});
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/example/column_helpers.h"
 #include "dataset/example/plain_steps.h"
 #include "dataset/example/prefetch_bytes.h"
@@ -48,8 +49,8 @@ size_t check_step(const WantedFeature& feature, size_t step, const FeatureSize& 
   if (feature.tensor) return check_tensor_step(feature, step, size);
   if (feature.fixed && size.values != feature.size) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = list_in_words(feature) + " holds " + std::to_string(size.values) +
-                           " values, not " + std::to_string(feature.size) + ", at step " +
+                 .reason = list_in_words(feature) + " holds " + counted(size.values, "value") +
+                           ", not " + std::to_string(feature.size) + ", at step " +
                            std::to_string(step),
                  .hint = "declare it ragged if the number varies"});
   }

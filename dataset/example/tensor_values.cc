@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "dataset/base/names_in_words.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/example/tensor_proto.h"
 
@@ -50,7 +51,7 @@ size_t measure_raw(std::string_view what, const WantedFeature& feature, size_t b
       std::string(to_string(*feature.tensor)) + shape_text(feature.shape, !feature.fixed);
   throw Error(
       {.kind = ErrorKind::unsupported,
-       .reason = begin_of(what, feature) + " holds " + std::to_string(bytes) + " bytes, not " +
+       .reason = begin_of(what, feature) + " holds " + counted(bytes, "byte") + ", not " +
                  (feature.fixed ? std::to_string(unit) : "a multiple of " + std::to_string(unit)) +
                  ", as " + shape + " has"});
 }

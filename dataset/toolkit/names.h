@@ -36,9 +36,4 @@ typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,
   return &(hint++)->second;
 }
 
-// "1 record", "1,234 records"
-inline std::string counted(uint64_t number, std::string_view what) {
-  return (grouped(number) + ' ').append(what).append(number == 1 ? "" : "s");
-}
-
 }  // namespace recordpipe

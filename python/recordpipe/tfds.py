@@ -20,6 +20,7 @@ from recordpipe._notebook.report_table import Bar, Report, ReportTable
 from recordpipe._plan.source_plans import Tfds
 from recordpipe.dataset import Dataset
 from recordpipe.inputs import path_of
+from recordpipe.schema import counted
 
 __all__ = ["TfdsFeature", "TfdsInfo", "TfdsSplit", "tfds", "tfds_info"]
 
@@ -267,8 +268,8 @@ class TfdsInfo(Report):
         rows = [
             (
                 split.name,
-                Bar(len(split) / max(most, 1), f"{len(split):,} Examples"),
-                f"{len(split.files):,} files",
+                Bar(len(split) / max(most, 1), counted(len(split), "Example")),
+                counted(len(split.files), "file"),
             )
             for split in self.splits.values()
         ]
@@ -278,7 +279,8 @@ class TfdsInfo(Report):
     def __repr__(self) -> str:
         lines = [f"<TfdsInfo {self._head()}"]
         for split in self.splits.values():
-            lines.append(f"  {split.name}: {len(split)} Examples in {len(split.files)} files")
+            files = counted(len(split.files), "file")
+            lines.append(f"  {split.name}: {counted(len(split), 'Example')} in {files}")
         feature = self.features._lines()
         lines.append(f"  features: {feature[0]}")
         lines += [f"  {line}" for line in feature[1:]]

@@ -328,7 +328,7 @@ class Csv(CreateTest):
             self.refused("--types names c, which is no column", "a.csv", "--types", "a=float,c=float")
 
     def test_what_is_refused(self):
-        for content, words in (("a,b\n1\n", "line 2: 1 cells, where the header has 2"),
+        for content, words in (("a,b\n1\n", "line 2: 1 cell, where the header has 2"),
                                ("a,b\n1,2,3\n", "line 2: 3 cells"),
                                ("a,a\n1,2\n", 'two columns named "a"'),
                                ('a\n1\n"x', "line 3: a quote that isn't closed"),

@@ -77,6 +77,8 @@ class ImageFolder(CreateTest):
     def test_what_is_refused(self):
         self.text("d/dog/x.png", "no image")
         self.refused("d/dog/x.png: not an image", "d")
+        for options in ([], ["--from", "images"]):
+            self.refused("d/dog/x.png is no folder", "d/dog/x.png", *options, status=2)
         (self.folder / "e").mkdir()
         self.refused("e: no images", "e")
         self.refused("one folder of images at a time", "d", "e", status=2)

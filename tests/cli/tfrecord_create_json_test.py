@@ -179,7 +179,7 @@ class JsonLines(CreateTest):
 
     def test_what_is_refused(self):
         for line, words in (
-                ('{"a": 1', "invalid JSON at byte"), ("[1]", "should be an object"),
+                ('{"a": 1', "invalid JSON at byte"), ('{"a":\n1}', "several lines"), ("[1]", "should be an object"),
                 ("null", "should be an object"), ('{"a": {"b": 1}}', '"a": an object'),
                 ('{"a": [[1]]}', '"a": nested lists'), ('{"a": [1, "x"]}', "several kinds"),
                 ('{"a": [{"b": 1}]}', "an object in a list"), ('{"a": 1, "a": 2}', '"a" twice'),

@@ -114,7 +114,7 @@ class Numpy(CreateTest):
         self.refused("v.npz", "v.npz")
         array = npy("'<i8'", "(2,)", good)
         self.text("v.npz", self.npz(a=array, b=npy("'<i8'", "(1,)", good[:8])))
-        self.refused("v.npz:b: 1 rows, where a has 2", "v.npz")
+        self.refused("v.npz:b: 1 row, where a has 2", "v.npz")
         self.text("v.npz", self.npz(a=array[:-1]))
         self.refused("v.npz:a.npy: shorter", "v.npz")
         self.text("v.npz", self.npz(a=array)[:-30].replace(good, good[::-1]))

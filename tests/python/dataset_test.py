@@ -1,6 +1,7 @@
 """Operators, lengths, epochs and pickles of a Dataset."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import pickle
@@ -197,14 +198,15 @@ class Dataset(FilesTest):
         self.assertEqual(batch["tokens"].tolist(), [[0, 0], [0, 0], [0, 1]])
         self.assertEqual(batch["name"].tolist(), [[b"name 0"], [b"name 1"], [b"name 2"]])
         no_key = "names 'N', which is no key; there are "
-        for made in (
-            rows.padded_batch(3, padding={"N": -1}),
-            rows.filter(lambda row: True).padded_batch(3, padding={"N": -1}),
-            rows.bucket_by_sequence_length("tokens", [3], [2, 2], {"N": 3}),
-            rows.bucket_by_sequence_length("tokens", [3], [2, 2], padding_values={"N": 3}),
-        ):
-            with self.assertRaisesRegex(ValueError, no_key):
-                list(made)
+        for elements in (rows, rows.filter(lambda row: True)):
+            buckets = functools.partial(elements.bucket_by_sequence_length, "tokens", [3], [2, 2])
+            for name, made in (
+                ("padding", elements.padded_batch(3, padding={"N": -1})),
+                ("padded_shapes", buckets(padded_shapes={"N": 3})),
+                ("padding_values", buckets(padding_values={"N": 3})),
+            ):
+                with self.assertRaisesRegex(ValueError, f"{name} {no_key}"):
+                    list(made)
         with self.assertRaisesRegex(ValueError, no_key):
             list(rows.select(["tokens"]).pack_sequences({"tokens": 8}, padding_values={"N": 1}))
         state = iter(rows.padded_batch(3, padding=1)).state_dict()

@@ -218,7 +218,7 @@ class Html(FilesTest):
         self.assertEqual(len(page.rows), 3)
         self.assertRegex(page.text, "record 2: DataLossError: .* at ")
         wrong = rp.tfrecords(path).parse({"id": rp.FixedLenFeature([7], "int64")})
-        self.assertIn("holds 1 values, not 7", self.page(wrong).text)
+        self.assertIn("holds 1 value, not 7", self.page(wrong).text)
 
     def test_no_records(self):
         path = records.write(self.folder / "empty.tfrecord", [])

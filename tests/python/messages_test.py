@@ -60,6 +60,8 @@ class Messages(unittest.TestCase):
             (lambda: rp.sample_from_datasets(ds, ds), "a list of Datasets"),
             (lambda: rp.sample_from_datasets([ds, ds], ds), "weights are numbers"),
             (lambda: rp.choose_from_datasets(ds, ds), "a list of Datasets"),
+            (lambda: ds.parse(a=1), r"^Dataset.parse\(\) got an unexpected keyword argument 'a'"),
+            (lambda: ds.batch(), r"^Dataset.batch\(\) missing 1 required"),
             (lambda: rp.zip(ds, [b"x" * 10_000]), "needs a recordpipe.Dataset, not \\[b'xxx"),
             (ds.steps, "steps\\(\\) reads the episodes of tfds\\(folder\\), not tfrecords"),
         ):

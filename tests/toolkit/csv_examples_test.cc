@@ -119,7 +119,7 @@ TEST(CsvExamples, WrittenCellsGiveTheSameFeatures) {
 
 TEST(CsvExamples, Mistakes) {
   EXPECT_EQ(csv_complaint("a,a\n1,2\n"), "a.csv: line 1: two columns named \"a\"");
-  EXPECT_EQ(csv_complaint("a,b\n1\n"), "a.csv: line 2: 1 cells, where the header has 2");
+  EXPECT_EQ(csv_complaint("a,b\n1\n"), "a.csv: line 2: 1 cell, where the header has 2");
   EXPECT_EQ(csv_complaint("a\n1\n", {.kinds = {{"b", "float"}}, .called = "--types"}),
             "--types names b, which is no column");
   EXPECT_EQ(

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/example/nearest_float.h"
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/base/error.h"
@@ -79,8 +80,8 @@ class NpzRows final : public NumpyRows {
       if (array.header.rows() == count()) continue;
       throw Error({.kind = ErrorKind::corrupted,
                    .path = path_ + ":" + array.name,
-                   .reason = std::to_string(array.header.rows()) + " rows, where " +
-                             arrays_.front().name + " has " + std::to_string(count())});
+                   .reason = counted(array.header.rows(), "row") + ", where " +
+                             arrays_.front().name + " has " + grouped(count())});
     }
   }
 

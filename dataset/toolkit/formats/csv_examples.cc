@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "dataset/base/names_in_words.h"
 #include "dataset/example/feature_name.h"
 #include "dataset/example/nearest_float.h"
 #include "dataset/toolkit/number_text.h"
@@ -82,8 +83,8 @@ std::optional<std::vector<CsvCell>> CsvTable::next() {
   if (!row || row->size() == columns_.size()) return row;
   throw Error({.kind = ErrorKind::corrupted,
                .path = path(),
-               .reason = "line " + std::to_string(line()) + ": " + std::to_string(row->size()) +
-                         " cells, where the header has " + std::to_string(columns_.size())});
+               .reason = "line " + std::to_string(line()) + ": " + counted(row->size(), "cell") +
+                         ", where the header has " + grouped(columns_.size())});
 }
 
 CsvExamples::CsvExamples(FeatureTypes types, CsvFormat format)

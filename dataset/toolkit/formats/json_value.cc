@@ -14,9 +14,12 @@ namespace {
 
 constexpr size_t kDeepest = 8;
 
-[[noreturn]] void fail_json(std::string reason) {
-  throw Error({.kind = ErrorKind::corrupted, .reason = std::move(reason)});
+[[noreturn]] void fail_json(std::string reason, std::string hint = {}) {
+  throw Error({.kind = ErrorKind::corrupted, .reason = std::move(reason), .hint = std::move(hint)});
 }
+
+constexpr const char* kOneLine =
+    "one object a line: jq -c . makes them of objects on several lines, jq -c '.[]' of a list";
 
 // JSON in which NaN, Infinity and -Infinity are replaced by numbers of the same length.
 struct FiniteJson {
@@ -78,8 +81,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     constexpr int kOverflow = 406;  // a number beyond double
     if (error.id == kOverflow) fail_number(what);
     const size_t colon = what.find(": ");
+    const bool has_ended = what.find("unexpected end of input") != what.npos;
     fail_json("invalid JSON at byte " + std::to_string(position) +
-              (colon == what.npos ? "" : printable(what.substr(colon))));
+                  (colon == what.npos ? "" : printable(what.substr(colon))),
+              has_ended ? kOneLine : "");
   }
 
  private:

@@ -161,7 +161,7 @@ class BucketBySequenceLength(Operator):
             return [size if i == 0 and given is None else given for i, given in enumerate(shape)]
 
         stack.check_names("padded_shapes", self.padded_shapes, rows[0])
-        return stack.PaddedStack(self.padding_values, sizes)(rows)
+        return stack.PaddedStack(self.padding_values, sizes, option="padding_values")(rows)
 
 
 class PackSequences(Operator):

@@ -26,6 +26,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, Field, FrozenInstanceError, dataclass, field, fields, replace
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, dataclass_transform
 
 from recordpipe import _native as native
@@ -283,6 +284,12 @@ class Plan:
     _lowered: Lowered
     _base: Self | None  # the source alone, or the last cache(): plans made of it share its elements
     _access: Any  # elements by number, once they were needed
+
+    def __init_subclass__(cls) -> None:
+        """Errors of arguments, and pickles, name methods by the class that users know."""
+        for name, value in vars(cls).items():
+            if isinstance(value, FunctionType):
+                value.__module__, value.__qualname__ = "recordpipe.dataset", f"Dataset.{name}"
 
     @classmethod
     def _of(cls, source: Source) -> Self:

@@ -29,12 +29,15 @@ class PaddedStack:
         self,
         padding: Any,
         sizes: Callable[[str, int], list[int | None]] = lambda _, dimensions: [None] * dimensions,
+        *,
+        option: str = "padding",  # the name of the argument
     ) -> None:
+        self._option = option
         self._padding = padding
         self._sizes = sizes
 
     def __call__(self, rows: list[Any]) -> Any:
-        check_names("padding", self._padding, rows[0])
+        check_names(self._option, self._padding, rows[0])
         return _combine(rows, self._pad, "")
 
     def _pad(self, rows: list[Any], key: str) -> Any:

@@ -13,6 +13,7 @@ from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.filesystem import files_on
 from recordpipe.inputs import FoundFiles, Paths, checked_threads, paths_of
 from recordpipe.progress import Progress, reported, task_check
+from recordpipe.schema import counted
 
 __all__ = ["ManifestFile", "ManifestReport", "verify_manifest"]
 
@@ -91,7 +92,7 @@ class ManifestReport(OfFiles[ManifestFile]):
     def __repr__(self) -> str:
         differing = self.differing
         if not differing:
-            return f"ManifestReport({len(self.files):,} files as in the manifest)"
+            return f"ManifestReport({counted(len(self.files), 'file')} as in the manifest)"
         first = differing[0].difference
         if differing[0].path not in first:
             first = f"{differing[0].path}: {first}"

@@ -141,7 +141,8 @@ class ShardJobReport:
         if self.compressed_bytes_skipped:
             skipped += f", {self.compressed_bytes_skipped:,} compressed bytes lost"
         return (
-            f"ShardJobReport({self.folder}: {len(self.shards):,} files of {self.records:,} records"
+            f"ShardJobReport({self.folder}: {counted(len(self.shards), 'file')} of "
+            + counted(self.records, "record")
             + (skipped if regions else "")
             + (f", {counted(self.records_skipped, 'record')} left out" * bool(self.records_skipped))
             + (f", {sum(shard.was_there for shard in self.shards):,} of them there already")

@@ -63,6 +63,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
     if (!status) {
       throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file or folder"});
     }
+    if (is_image_name(name)) return "images";
   }
   throw UsageError(fmt::format("can't detect the format of {} from its name: give --from",
                                is_standard_input(path) ? "standard input" : shown_path(path)));
@@ -101,6 +102,12 @@ std::string format_of_inputs(const CommandContext& context, const CreateArgument
     }
     if (is_standard_input(path) && (format == "numpy" || format == "images")) {
       throw UsageError(fmt::format("{} can't be read from standard input", format));
+    }
+    if (format == "images" && !context.files.is_directory(path) && context.files.status(path)) {
+      throw UsageError(
+          fmt::format("{} is no folder: images are read from a folder that has one for "
+                      "each class, such as DIR for DIR/cat/1.jpg",
+                      shown_path(path)));
     }
   }
   return format;
@@ -182,7 +189,7 @@ ExitCode create_each(const CommandContext& context, const CreateArguments& argum
 }
 
 ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
-  check_shard_output(arguments.shards, arguments.output.options.path);
+  check_shard_output(arguments.shards, arguments.output.options.path, "Parquet or Arrow file");
   check_record_output(arguments.output);
   check_json_summary(arguments.json, arguments.output.options.path);
   const std::string format = format_of_inputs(context, arguments);

@@ -88,6 +88,9 @@ class Verification {
   void close() {
     if (!is_single_ && arguments_.reports() && !arguments_.json) out_.write(total());
     out_.close();
+    if (can_salvage_ && arguments_.reports() && !arguments_.json) {
+      print_note(context_, "verify", "tfrecord salvage takes out what is intact");
+    }
   }
 
  private:
@@ -111,6 +114,7 @@ class Verification {
 
   ExitCode written(const std::string& path, std::string_view text, const ScanTotals& totals) {
     ++(totals.intact() ? intact_ : damaged_);
+    can_salvage_ = can_salvage_ || (!totals.intact() && totals.records > 0);
     sum_.records += totals.records;
     sum_.lost.merge(totals.lost);
     out_.write(text);
@@ -142,6 +146,7 @@ class Verification {
   // Of the files that were reported.
   uint64_t intact_ = 0;
   uint64_t damaged_ = 0;
+  bool can_salvage_ = false;  // a damaged file has intact records
   ScanTotals sum_ = {};
 };
 

@@ -52,6 +52,8 @@ std::unique_ptr<ExampleSource> libsvm_source(const CommandContext& context,
 std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
                                             std::vector<std::string> paths,
                                             const SourceOptions& options);
+// Whether a name ends as those of images, in upper or lower case.
+bool is_image_name(std::string name);
 // A folder with one folder of images per class (image_folder.cc).
 std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
                                                    std::vector<std::string> paths,

@@ -29,11 +29,6 @@ constexpr size_t kMaxClasses = 1'000'000;
 constexpr std::array<std::string_view, 6> kImageEndings = {".jpg", ".jpeg", ".png",
                                                            ".gif", ".bmp",  ".webp"};
 
-bool is_image_name(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::any_of(kImageEndings, [&](std::string_view e) { return name.ends_with(e); });
-}
-
 struct ImageClass {
   std::string name = {};
   uint64_t images = 0;
@@ -188,7 +183,8 @@ class ImageFolder final : public ExampleSource {
     if (format.empty()) {
       throw Error({.kind = ErrorKind::corrupted,
                    .path = image.path,
-                   .reason = "not an image: neither JPEG, PNG, GIF, BMP nor WebP"});
+                   .reason = "not an image: neither JPEG, PNG, GIF, BMP nor WebP",
+                   .hint = "remove it, or rename it: only names of images are read"});
     }
     ExampleBuilder example;
     example.set_bytes("image/encoded", content)
@@ -216,6 +212,11 @@ class ImageFolder final : public ExampleSource {
 };
 
 }  // namespace
+
+bool is_image_name(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::any_of(kImageEndings, [&](std::string_view e) { return name.ends_with(e); });
+}
 
 std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
                                                    std::vector<std::string> paths,

@@ -48,10 +48,11 @@ Option add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inp
   return to_dir;
 }
 
-void check_shard_output(const ShardJob& job, const std::string& output) {
+void check_shard_output(const ShardJob& job, const std::string& output, std::string_view input) {
   if (job.folder.empty() == output.empty()) {
-    throw UsageError(output.empty() ? "give -o FILE, or --to-dir DIR for a file from each input"
-                                    : "-o and --to-dir are two outputs: give one of them");
+    throw UsageError(
+        output.empty() ? fmt::format("give -o FILE, or --to-dir DIR for a file from each {}", input)
+                       : "-o and --to-dir are two outputs: give one of them");
   }
   if (job.folder.empty() && (job.resume || job.keep_going)) {
     throw UsageError("--resume and --keep-going belong to --to-dir");

@@ -26,8 +26,9 @@ Option add_shard_output(CommandApp& app, ShardJob& job, const FileArguments& inp
                         const std::optional<Compression>& compression,
                         std::function<std::string()> ending = {});
 // Throws UsageError without exactly one of -o and --to-dir (job.folder), and for --resume and
-// --keep-going without --to-dir.
-void check_shard_output(const ShardJob& job, const std::string& output);
+// --keep-going without --to-dir. `input`: what --to-dir makes a file from.
+void check_shard_output(const ShardJob& job, const std::string& output,
+                        std::string_view input = "input");
 
 // A file of a job. The functions run on several threads at a time.
 struct ShardToMake {
