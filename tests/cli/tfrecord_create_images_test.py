@@ -50,6 +50,14 @@ class ImageFolder(CreateTest):
             (self.folder / "d" / name).rename(self.folder / name.replace("/", "-"))
         self.assertEqual(self.said(), "")
 
+    def test_images_without_a_readable_header_are_said(self):
+        (self.folder / "e/cat").mkdir(parents=True)
+        self.text("e/cat/1.png", png(3, 2)[:12])
+        self.text("e/cat/2.gif", "GIF89a")
+        self.assertEqual(self.notes("create", "e", "-o", "out"),
+                         "tfrecord create: 1 image whose header can't be read, and so without "
+                         "image/height and image/width: cat/1.png\n")
+
     def test_an_image_that_is_gone_when_its_turn_comes(self):
         for i in range(10):
             self.text(f"d/cat/{i}.png", png(3, 2, bytes(100_000)))

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/names_in_words.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/stop.h"
 #include "recordpipe/example/example_builder.h"
@@ -64,8 +65,8 @@ class NameList {
   TemporaryFile file_;
 };
 
-// Counts the entries of the folder that don't become records, and names the first of them.
-struct LeftOut {
+// Counts files, and names the first of them.
+struct FirstFiles {
   static constexpr size_t kNamed = 3;
 
   uint64_t count = 0;
@@ -124,6 +125,12 @@ class ImageFolder final : public ExampleSource {
         progress.add(content.size());
       }
     }
+    if (broken_.count > 0) {
+      context_.progress.warn(
+          fmt::format("tfrecord create: {} whose header can't be read, and so without "
+                      "image/height and image/width: {}",
+                      counted(broken_.count, "image"), broken_.first));
+    }
   }
 
  private:
@@ -178,7 +185,7 @@ class ImageFolder final : public ExampleSource {
     }
   }
 
-  std::string example_of(const ImageFile& image, std::span<const std::byte> content) const {
+  std::string example_of(const ImageFile& image, std::span<const std::byte> content) {
     const std::string_view format = image_format(content);
     if (format.empty()) {
       throw Error({.kind = ErrorKind::corrupted,
@@ -196,8 +203,8 @@ class ImageFolder final : public ExampleSource {
       const ImageInfo info = image_info(content);
       example.set_int64("image/height", static_cast<int64_t>(info.height));
       example.set_int64("image/width", static_cast<int64_t>(info.width));
-    } catch (const Error&) {
-      // An unreadable header, or another format: the size is unknown.
+    } catch (const Error&) {  // the size of other formats is unknown
+      if (format == "jpeg" || format == "png") broken_.add(image.name);
     }
     return example.serialize();
   }
@@ -208,7 +215,8 @@ class ImageFolder final : public ExampleSource {
   std::vector<ImageClass> classes_;  // sorted; labels are indexes into it
   NameList names_;                   // of the images, by class, without their folders
   uint64_t bytes_ = 0;               // total size of the images
-  LeftOut left_out_;
+  FirstFiles left_out_;              // entries of the folder that don't become records
+  FirstFiles broken_;                // images whose header can't be read
 };
 
 }  // namespace
