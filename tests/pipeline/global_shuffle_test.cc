@@ -66,7 +66,7 @@ TEST(GlobalShuffle, NamesTheOperatorThatHasNoRandomAccess) {
   EXPECT_THAT(refusal(source.shuffle(5, 1).skip(2)), HasSubstr("of shuffle"));
   EXPECT_THAT(refusal(source.repeat()), HasSubstr("of repeat"));
   EXPECT_THAT(refusal(source.window(2, 1).batch(2)), HasSubstr("of window"));
-  EXPECT_THAT(refusal(source.global_shuffle(2)), HasSubstr("of global_shuffle"));
+  EXPECT_THAT(refusal(source.global_shuffle(2)), HasSubstr("of shuffle"));
 }
 
 TEST(GlobalShuffle, RefusesMoreElementsThanCanBeNumbered) {
