@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests what subcommands have in common: destinations of results, and invalid command lines."""
+import itertools
 import json
 import os
 import signal
@@ -517,9 +518,10 @@ class Values(TfrecordTest):
 
     def test_a_feature_that_no_record_has_is_not_exported(self):
         self.write("a", named_example({"label": [3]}))
-        for name in ("out.csv", "out.jsonl", "out.npz"):
+        for name, names in itertools.product(("out.csv", "out.jsonl", "out.npz"),
+                                             ("label,lable", "lable")):
             self.expect_failure("no record has a feature named lable", "export", "a", "-o", name,
-                                "--select", "label,lable")
+                                "--select", names)
             self.assertEqual(list(self.folder.glob("*out*")), [])
 
     def test_an_empty_expression_is_no_wish_for_everything(self):

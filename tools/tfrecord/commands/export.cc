@@ -241,9 +241,15 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
           visit(ExportedRecord{.number = number++, .data = data, .message = message});
         });
   };
+  const auto note_of_names = [&] {
+    found.merge(report.found);
+    if (report.taken == 0) return std::string();
+    return require_found(named, found, report.present, report.looked_at_all);
+  };
   if (target->looks_first()) {
     require_readable_twice(context.files, input.paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
+    note_of_names();  // a wrong name is an error before others that follow from it
     const bool may_have_more = !report.looked_at_all && report.taken > 0;
     target->end_look(may_have_more ? features : FeatureNames());
     input.damaged = {};  // was said
@@ -261,11 +267,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   });
   // All of them are rather no images, or their shape is another one.
   if (first_broken && skipped.records() == report.taken) std::rethrow_exception(first_broken);
-  found.merge(report.found);
-  if (report.taken > 0) {
-    print_note(context, "export",
-               require_found(named, found, report.present, report.looked_at_all));
-  }
+  print_note(context, "export", note_of_names());
   print_note(context, "export", report.note);
   print_note(context, "export", target->note(report.looked_at_all && arguments.where.empty()));
   target->close();
