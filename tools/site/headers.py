@@ -82,6 +82,9 @@ def groups(lines):
 def body_of(text):
     """The lines of a header's declarations, without namespaces, internal:: and the preprocessor."""
     out, skipping = [], 0
+    text = re.sub(
+        r"^namespace [\w:]+ \{\n((class|struct) \w+;\n)+\}.*\n", "", text, flags=re.MULTILINE
+    )
     for line in text.split("\n")[len(intro_of(text)) :]:
         if skipping:
             skipping = depth_after(line, skipping)
@@ -152,10 +155,10 @@ def declaration(group, level):
     text = "\n".join(code)
     if not code or FORWARD.fullmatch(text.strip()):
         return ""
-    name = name_of(text)
-    kind = re.search(r"^(?:class|struct|enum class|enum) (?=\w+)", text, re.MULTILINE)
+    plainly = re.sub(r"^requires\(.*?\) (?=class|struct)", "", text, flags=re.MULTILINE)
+    kind = re.search(r"^(?:class|struct|enum class|enum) (?=\w+)", plainly, re.MULTILINE)
     is_type = kind is not None and level == 2
-    title = f"{kind[0] if is_type else ''}{escaped(name)}"
+    title = f"{kind[0] if is_type else ''}{escaped(name_of(plainly))}"
     out = f"{'#' * level} {title}\n\n{prose(comment)}\n"
     if is_type and len(code) > 1 and text.endswith("};") and not title.startswith("enum"):
         head, shown = members(code)

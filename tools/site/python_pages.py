@@ -45,7 +45,9 @@ def python_pages(package):
             f"python_pages.py: not on one page: {promised.symmetric_difference(shown)}"
         )
     links = "".join(
-        f"- [{title}]({file}.md): " + ", ".join(f"`{name}`" for name in names.split()) + "\n"
+        f"- [{title}]({file}.md): "
+        + ", ".join(f"[`{name}`][recordpipe.{name}]" for name in names.split())
+        + "\n"
         for file, title, names in PAGES
     )
     links += "".join(f"- [recordpipe.{name}]({name}.md)\n" for name in ADAPTERS)
