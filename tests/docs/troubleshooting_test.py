@@ -16,7 +16,7 @@ FOREIGN = {"Couldn't connect to server", "Could not resolve host"}  # libcurl's
 COMPOSED = {
     "data CRC mismatch: corrupted record at": " CRC mismatch|: corrupted record",
     "length CRC mismatch: corrupted record at": "length CRC mismatch|: corrupted record",
-    "the file ends inside the data: truncated record at": "file ends inside the |: truncated record",
+    "the file ends inside the data: truncated record at": "ends inside the |: truncated record",
     "gzip stream ends before its trailer at": " stream ends before its trailer",
     "is missing in the record at": " is missing",
     "the iterator was made before fork(), by the parent process": " was made before fork(), by",
