@@ -22,6 +22,7 @@ __all__ = [
     "TableSurvey",
     "columns_of",
     "is_column",
+    "refused",
     "refused_file",
     "survey_files",
     "survey_options",
@@ -82,7 +83,7 @@ def survey_files(
     except UnsupportedError as error:
         if not keep_going:
             raise
-        survey.failed |= {path: _refused(path, error.reason, error.hint) for path in rest}
+        survey.failed |= {path: refused(path, error.reason, error.hint) for path in rest}
     return survey, skipped
 
 
@@ -153,7 +154,7 @@ class _FirstTypes:
             if first != kind:
                 there = native.without_secrets(other)
                 reason = f"feature {name!r} is {kind} here, and {first} in {there}"
-                return _refused(path, f"{reason}: no column holds both", _OTHERS)
+                return refused(path, f"{reason}: no column holds both", _OTHERS)
         self._types = {name: (kind, path) for name, kind in kinds.items()} | self._types
         return None
 
@@ -174,14 +175,14 @@ def _require_rows(found: Schema, options: Mapping[str, Any], path: str | None) -
         found.features()
     except UnsupportedError as error:
         hint = "if they are Examples, give their kind" if found.undecided else _EXAMPLES
-        raise _refused(path, error.reason, hint) from None
+        raise refused(path, error.reason, hint) from None
     if found.kind in ("SequenceExample", "ExampleListWithContext"):
         hint = "JSON lines (tfrecord export) keep all of them; in Python, parse them"
-        raise _refused(path, f"{found.kind}s, of which no row is made", hint)
+        raise refused(path, f"{found.kind}s, of which no row is made", hint)
     for feature, one in found.fields.items():
         if one.kind == "mixed" and is_column(feature, options):
             reason = f"feature {feature!r} has values of several types, of which no column is made"
-            raise _refused(path, reason, _OTHERS)
+            raise refused(path, reason, _OTHERS)
 
 
 def columns_of(
@@ -198,7 +199,7 @@ def columns_of(
         return {}
     wanted = options.get("select")
     if found.left_out and not wanted:
-        raise _refused(name, "more features than a schema holds: select those of the columns")
+        raise refused(name, "more features than a schema holds: select those of the columns")
     chosen = (key for key in wanted or features if is_column(key, options))
     kept = {key: features[key] for key in chosen if key in features}
     named, missing = [*(wanted or [])], f"none of the first {found.records:,} records has"
@@ -212,11 +213,11 @@ def columns_of(
             raise
         warnings.warn(str(error), stacklevel=2)
     if not kept and not found.fields:
-        raise _refused(
+        raise refused(
             name, f"none of {found.records:,} records has a feature, and rows need a column"
         )
     if not kept:
-        raise _refused(name, "no feature is left for the columns")
+        raise refused(name, "no feature is left for the columns")
     _require_columns(kept, options.get("rename", {}), name)
     return kept
 
@@ -242,5 +243,5 @@ def without_mask(feature: Feature) -> Feature:
     return replace(feature, optional=False) if isinstance(feature, FixedLenFeature) else feature
 
 
-def _refused(path: str | None, reason: str, hint: str = "") -> Exception:
+def refused(path: str | None, reason: str, hint: str = "") -> Exception:
     return error_of("unsupported", reason, hint, path)

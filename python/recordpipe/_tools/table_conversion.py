@@ -24,6 +24,7 @@ from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
 from recordpipe._tools.table_columns import (
     columns_of,
     is_column,
+    refused,
     refused_file,
     survey_options,
     without_mask,
@@ -93,7 +94,7 @@ def convert_tables(
     pyarrow_for("a Parquet or Arrow IPC file", path)  # before anything is read
     tables = are_tables(found.paths)
     if tables and is_table(path):
-        raise _refused(path, "the sources are tables, too: convert those with pyarrow")
+        raise refused(path, "the sources are tables, too: convert those with pyarrow")
     make = _from_tables if tables else _to_table
     options = (from_table_options if tables else table_options)(arguments)
     if not tables:
@@ -108,7 +109,7 @@ def are_tables(paths: list[str]) -> bool:
     if tables and len(tables) < len(paths):
         other = next(name for name in paths if not is_table(name))
         table = native.without_secrets(tables[0])
-        raise _refused(other, f"tables and other files are given, such as {table}")
+        raise refused(other, f"tables and other files are given, such as {table}")
     return bool(tables)
 
 
@@ -154,10 +155,6 @@ def _require(options: Mapping[str, Any], impossible: set[str], what: str) -> Non
             raise ValueError(
                 f"{name} is not possible {what}: convert to TFRecords, and these with {name}"
             )
-
-
-def _refused(path: str, reason: str, hint: str = "") -> Exception:
-    return error_of("unsupported", reason, hint, path)
 
 
 @contextlib.contextmanager
@@ -252,7 +249,7 @@ def _read_tables(
                     writer._write_rows(rows, first)
                 except UnsupportedError as error:
                     hint = _WITH_BITS if "uint64_bits" in error.hint else error.hint
-                    raise _refused(name, error.reason, hint) from None
+                    raise refused(name, error.reason, hint) from None
                 first += rows.num_rows
                 if left == 0:
                     break
