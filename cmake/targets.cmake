@@ -124,7 +124,7 @@ function(recordpipe_library name)
   endif()
 endfunction()
 
-# recordpipe_always_optimise(TARGET): at -Og, GCC takes several times as long for loops over images as
+# recordpipe_always_optimise(TARGET): at -O1, GCC takes several times as long for loops over images as
 # at -O2; tests would wait for them.
 function(recordpipe_always_optimise target)
   if(TARGET ${target} AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)

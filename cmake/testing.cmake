@@ -10,7 +10,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 option(RECORDPIPE_UNITY_TESTS "Compile the sources of a test program together" ON)
 
 # With sanitizers, tests are not optimised: they are mostly templates, and -O0 takes two thirds of
-# the compile time of -O1. At -Og, the preset dev's level, GCC 12 wrongly reports uninitialised
+# the compile time of -O1. At -O1, the preset dev's level, GCC 12 wrongly reports uninitialised
 # variables in the standard library; Clang checks for them in the preset asan.
 function(recordpipe_configure_test target)
   if(RECORDPIPE_SANITIZE)
