@@ -124,8 +124,8 @@ function(recordpipe_library name)
   endif()
 endfunction()
 
-# recordpipe_always_optimise(TARGET): at -O1, GCC takes several times as long for loops over images as
-# at -O2; tests would wait for them.
+# recordpipe_always_optimise(TARGET): below -O2, GCC vectorises no loops; tests would wait for those
+# over images.
 function(recordpipe_always_optimise target)
   if(TARGET ${target} AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Debug>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
