@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs packages, builds the programs, writes CIFAR-10's TFRecord files, trains a network and
-# evaluates it (README.md).
+# evaluates it (trainer/README.md).
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 
