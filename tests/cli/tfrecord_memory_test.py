@@ -56,11 +56,12 @@ class ManyThreads(MemoryTest):
     program's."""
 
     def test_many_threads(self):
-        """Each thread needs little memory, and data kept for later is shared."""
+        """Each thread needs little memory, and data kept for later is shared: 52 to 66 MiB, by how far
+        the threads are ahead of each other."""
         source = random.Random(3)
         self.write_unchecked("a", (source.randbytes(3000) for _ in range(30_000)))
         self.expect_little("convert", "--no-crc", "--level", "fast", "--threads", "64", "-o",
-                           "o.gz", "a", most=66)
+                           "o.gz", "a", most=72)
 
 
 @unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
