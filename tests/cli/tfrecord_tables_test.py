@@ -193,8 +193,8 @@ class Export(TablesTest):
     def test_ctrl_c_stops_python(self):
         (self.folder / "interpreter").write_text(
             f"#!{sys.executable}\nimport pathlib, time\n"
-            "pathlib.Path('began').touch()\n"
-            "try:\n    time.sleep(60)\n"
+            # Within the try: the signal may come as soon as the file is there.
+            "try:\n    pathlib.Path('began').touch()\n    time.sleep(60)\n"
             "except KeyboardInterrupt:\n    pathlib.Path('stopped').touch()\n")
         with Started([PROGRAM, "export", "a", "-o", "x.parquet"], cwd=self.folder) as process:
             while not (self.folder / "began").exists():

@@ -220,8 +220,8 @@ say(next(iterator))
             """
 import time
 dataset = rp.from_list(range(1000)).map(lambda value: time.sleep(0.1)).prefetch()
-say("waiting")
 try:
+    say("waiting")
     list(dataset.with_options(threads=3))
 except KeyboardInterrupt:
     say("interrupted")
@@ -242,8 +242,8 @@ except KeyboardInterrupt:
             script = f"""
 import sys, recordpipe as rp
 dataset = rp.tfrecords([sys.argv[1]] * 50_000)
-print("counting", flush=True)
 try:
+    print("counting", flush=True)
     {count}
 except KeyboardInterrupt:
     print("interrupted", flush=True)
