@@ -9,7 +9,7 @@
 #   fmt                header-only
 #   curl, libarchive   static, from RECORDPIPE_WHEEL_LIBRARIES: Debian's static ones need dozens of
 #                      others. Else the system's shared ones, if they are there: `pip install
-#                      ./python`. Without them, URLs, .npz and tar are refused, with a hint:
+#                      .`. Without them, URLs, .npz and tar are refused, with a hint:
 #                      .../without_curl.cc, ..._without_libarchive.cc
 #
 # Everything else isn't looked for: the trainer, OpenMP, MPI, protobuf.

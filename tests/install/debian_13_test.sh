@@ -9,7 +9,7 @@
 # tests, but generates no code (-fsyntax-only), so warnings of the optimiser are missing; warnings
 # are errors. --all reads each file by itself, which finds missing includes, also each public header,
 # the programs, the benchmarks and the fuzzers. --tests runs ./test.sh, ./quickstart.sh and
-# pip install ./python instead, 20 minutes on two cores. Needs root, Debian's server and PyPI. Exit
+# pip install . instead, 20 minutes on two cores. Needs root, Debian's server and PyPI. Exit
 # status 77: no bare Debian could be made.
 set -euo pipefail
 left_out='^(examples|tests/bench|tests/fuzz|tools)/|_verify_interface_header_sets' unity=ON
@@ -58,7 +58,7 @@ if [[ "${1-}" == --tests ]]; then
   in_debian ./test.sh
   in_debian ./quickstart.sh --synthetic --minutes 0.5
   in_debian python3 -m venv /root/environment
-  in_debian /root/environment/bin/pip install ./python
+  in_debian /root/environment/bin/pip install .
   in_debian /root/environment/bin/python -c 'import recordpipe; print(recordpipe.__version__)'
   exit
 fi

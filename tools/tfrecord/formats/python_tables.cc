@@ -44,7 +44,7 @@ Error without_package(const std::string& python) {
                                       "which {} can't run",
                                       printable(python)),
                 .hint =
-                    "install it with pyarrow (in a clone: pip install './python[arrow]'), and set "
+                    "install it with pyarrow (in a clone: pip install '.[arrow]'), and set "
                     "RECORDPIPE_PYTHON to the python3 that has it"});
 }
 
