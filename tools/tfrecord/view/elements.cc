@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -9,11 +10,14 @@
 #include "dataset/example/event_view.h"
 #include "dataset/toolkit/names.h"
 #include "recordpipe/base/error.h"
+#include "recordpipe/base/version.h"
+#include "recordpipe/io/sha256.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/support/html/escape_html.h"
 #include "tools/tfrecord/text/record_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
+#include "tools/tfrecord/view/page_assets.h"
 
 namespace recordpipe {
 namespace {
@@ -22,7 +26,41 @@ constexpr size_t kBins = 40;
 constexpr double kHeight = 48;
 constexpr double kBinWidth = 6;
 
+// Returns 'sha256-...' for the content security policy.
+std::string source_hash(std::string_view content) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(content)));
+  std::string text = "'sha256-";
+  append_base64(text, hash.digest());
+  return text + "'";
+}
+
 }  // namespace
+
+std::string page_title(const std::vector<std::string>& files) {
+  std::string title = files.front().substr(files.front().find_last_of('/') + 1);
+  if (title.empty()) title = files.front();
+  return files.size() == 1 ? title : fmt::format("{} and {} more", title, files.size() - 1);
+}
+
+std::string page_head(const std::string& title, std::string_view script) {
+  return fmt::format(
+      R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="tfrecord {}">
+<title>{}</title>
+<style>{}</style>
+</head>
+<body>
+)",
+      source_hash(kPageStyle), script.empty() ? "'none'" : source_hash(script), RECORDPIPE_VERSION,
+      escape_html(title), kPageStyle);
+}
 
 std::string script_json(std::string json) {
   std::string out;
@@ -60,6 +98,20 @@ std::string histogram_svg(const Distribution& numbers, std::string_view what) {
                        kHeight - height, kBinWidth - 1, height);
   }
   return svg + "</svg>";
+}
+
+std::string histogram_with_range(const Distribution& numbers, std::string_view what) {
+  return histogram_svg(numbers, what) +
+         fmt::format(
+             "<div class=\"range\"><span>{}</span><span>median {}</span><span>{}</span></div>",
+             short_number(numbers.min()), short_number(numbers.quantile(0.5)),
+             short_number(numbers.max()));
+}
+
+std::string feature_article(std::string_view name, std::string_view facts,
+                            std::string_view picture) {
+  return fmt::format("<article class=\"feature\"><h3>{}</h3><p>{}</p>{}</article>\n",
+                     escape_html(name_text(name)), escape_html(facts), picture);
 }
 
 std::string bar_list(const std::vector<Bar>& bars) {

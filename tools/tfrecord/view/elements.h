@@ -1,5 +1,5 @@
-// Builds the elements of the HTML page: JSON records for its script, SVG histograms, and bar lists.
-// All text in them is escaped.
+// Builds the elements of HTML pages: their head, SVG histograms, bar lists, articles of features,
+// and the JSON records for view's script. All text in them is escaped.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,24 @@
 
 namespace recordpipe {
 
+// "a.tfrecord and 2 more", without the folders.
+std::string page_title(const std::vector<std::string>& files);
+// Returns a page up to <body>, inclusive, with the style sheet. Its content security policy forbids
+// to load anything, and any script but `script`, or all if it is empty.
+std::string page_head(const std::string& title, std::string_view script = {});
+
 // Escapes `json` for a <script> element, so that it can't end the element.
 std::string script_json(std::string json);
 
 // Returns a histogram as an inline SVG with a text description; "" if a number is infinite.
 // `numbers` must not be empty.
 std::string histogram_svg(const Distribution& numbers, std::string_view what);
+
+// The same, above its smallest number, median and largest number.
+std::string histogram_with_range(const Distribution& numbers, std::string_view what);
+// A feature with facts about it and a picture, which may be empty.
+std::string feature_article(std::string_view name, std::string_view facts,
+                            std::string_view picture);
 
 struct Bar {
   std::string name = {};

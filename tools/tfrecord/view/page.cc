@@ -1,15 +1,11 @@
 #include "tools/tfrecord/view/page.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "dataset/base/base64.h"
 #include "dataset/toolkit/names.h"
-#include "recordpipe/base/version.h"
-#include "recordpipe/io/sha256.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/support/html/escape_html.h"
 #include "tools/tfrecord/text/schema_text.h"
@@ -24,60 +20,14 @@ namespace {
 constexpr size_t kMaxNamedFiles = 40;
 constexpr size_t kMaxBars = 20;  // of a feature other than the label
 
-// Returns 'sha256-...' for the content security policy.
-std::string source_hash(std::string_view content) {
-  Sha256 hash;
-  hash.update(std::as_bytes(std::span(content)));
-  std::string text = "'sha256-";
-  append_base64(text, hash.digest());
-  return text + "'";
-}
-
-std::string head(const std::string& title) {
-  return fmt::format(
-      R"(<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="tfrecord {}">
-<title>{}</title>
-<style>{}</style>
-</head>
-<body>
-)",
-      source_hash(kPageStyle), source_hash(kPageScript), RECORDPIPE_VERSION, escape_html(title),
-      kPageStyle);
-}
-
-std::string shown_name(const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return name.empty() ? path : name;
-}
-
-std::string title_of(const std::vector<std::string>& files) {
-  if (files.size() == 1) return shown_name(files.front());
-  return fmt::format("{} and {} more", shown_name(files.front()), files.size() - 1);
-}
-
 size_t feature_count(const InferredSchema& schema) {
   return schema.features.size() + schema.feature_lists.size();
-}
-
-std::string histogram_with_range(const Distribution& values, const std::string& what) {
-  return histogram_svg(values, what) +
-         fmt::format(
-             "<div class=\"range\"><span>{}</span><span>median {}</span><span>{}</span></div>",
-             short_number(values.min()), short_number(values.quantile(0.5)),
-             short_number(values.max()));
 }
 
 std::string intro(const PageContent& content) {
   const InferredSchema& schema = content.overview.schema;
   std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{} record{} read",
-                                 escape_html(title_of(content.files)), grouped(schema.records),
+                                 escape_html(page_title(content.files)), grouped(schema.records),
                                  schema.records == 1 ? "" : "s");
   if (schema.records > 0) text += fmt::format(", {}", escape_html(kind_text(schema)));
   const size_t features = feature_count(schema);
@@ -170,12 +120,6 @@ std::string picture_of(const PageContent& content, const std::string& name) {
   return histogram_with_range(numbers->second, name_text(name));
 }
 
-std::string feature_article(const std::string& name, const std::string& facts,
-                            const std::string& picture) {
-  return fmt::format("<article class=\"feature\"><h3>{}</h3><p>{}</p>{}</article>\n",
-                     escape_html(name_text(name)), escape_html(facts), picture);
-}
-
 std::string steps_range(const InferredFeatureList& list) {
   if (list.min_steps == list.max_steps) return counted(list.min_steps, "step");
   return fmt::format("{} to {}", grouped(list.min_steps), counted(list.max_steps, "step"));
@@ -237,7 +181,7 @@ uint64_t write_page(Output& out, const PageContent& content) {
     out.write(text);
     written += text.size();
   };
-  write(head(title_of(content.files)));
+  write(page_head(page_title(content.files), kPageScript));
   write(intro(content));
   write("<main>\n");
   write(records_section(content));
