@@ -9,10 +9,7 @@ if(HWY_INCLUDE_DIR)
   target_include_directories(recordpipe::highway INTERFACE ${HWY_INCLUDE_DIR})
 endif()
 
-option(RECORDPIPE_STANDALONE "Link everything but the C library statically, for Python wheels" OFF)
-if(RECORDPIPE_STANDALONE)
-  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)  # prefers static libraries
-endif()
+option(RECORDPIPE_STANDALONE "Build what the Python package needs, without oneTBB and protobuf" OFF)
 
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -33,7 +30,7 @@ endif()
 option(RECORDPIPE_WEBP "Use libwebp to decode WebP images; OFF: they are an error" ${webp_found})
 # (Debian 12's RE2 has no CMake package.)
 find_path(RE2_INCLUDE_DIR re2/re2.h)
-find_library(RE2_LIBRARY NAMES libre2.so re2)
+find_library(RE2_LIBRARY re2)
 if(RE2_INCLUDE_DIR AND RE2_LIBRARY)
   add_library(recordpipe::re2 INTERFACE IMPORTED)
   set_target_properties(recordpipe::re2 PROPERTIES INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY}

@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #include <wmmintrin.h>
-#define RECORDPIPE_TARGET __attribute__((target("sse4.2,pclmul")))
+#define RECORDPIPE_TARGET __attribute__((target("sse4.2,crc32,pclmul")))
 #else
 #include <arm_acle.h>
 #include <arm_neon.h>

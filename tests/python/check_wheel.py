@@ -3,9 +3,8 @@
 
 usage: check_wheel.py WHEEL
 
-Prints each problem; exit status 1 if there are any. A wheel must have at most 25 MB, must run on
-Ubuntu 22.04 (glibc 2.35), and may need no library of the system but glibc's; libraries that it
-contains may also need the C++ library's, as NumPy does. Its module may export nothing but its entry
+Prints each problem; exit status 1 if there are any. A wheel must have at most 10 MB, must run with
+glibc 2.28, and may need no other library of the system. Its module may export nothing but its entry
 point, and it has the notices of the libraries that it contains.
 """
 
@@ -16,10 +15,9 @@ import sys
 import tempfile
 import zipfile
 
-MAX_BYTES = 25 << 20
-GLIBC = (2, 35)
+MAX_BYTES = 10 << 20
+GLIBC = (2, 28)
 SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux-[\w-]+)\.so\.\d+")
-OF_CONTAINED = re.compile(SYSTEM.pattern + r"|(libstdc\+\+|libgcc_s)\.so\.\d+")
 REQUIRED = (
     r"recordpipe/__init__\.py",
     r"recordpipe/_native\.pyi",
@@ -36,15 +34,16 @@ CONTAINED = (
     "bzip2",
     "curl",
     "fmt",
-    "hwy",
+    "highway",
     "isal",
     "jpeg",
     "libarchive",
+    "libcxx",
     "lz4",
     "png",
     "re2",
     "ssl",
-    "stdc++",
+    "webp",
     "xz-utils",
     "zlib",
     "zstd",
@@ -56,11 +55,10 @@ def readelf(path, *options):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def check_elf(path, name, bundled):
+def check_elf(path, name):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf(path, "--dynamic"))
-    allowed = OF_CONTAINED if name.startswith("recordpipe.libs/") else SYSTEM
     for library in needed:
-        if library not in bundled and not allowed.fullmatch(library):
+        if not SYSTEM.fullmatch(library):
             yield f"{name} needs {library} of the system"
     for version in sorted(set(re.findall(r"\bGLIBC_([\d.]+)", readelf(path, "--version-info")))):
         if tuple(map(int, version.split("."))) > GLIBC:
@@ -94,12 +92,11 @@ def problems(wheel):
             for library in CONTAINED:
                 if not any(library in heading for heading in headings):
                     yield f"{path.name} has no notice of {library}"
-        bundled = {name.split("/")[-1] for name in names if name.startswith("recordpipe.libs/")}
         for name in names:
             path = pathlib.Path(folder, name)
             with open(path, "rb") as file:
                 if file.read(4) == b"\x7fELF":
-                    yield from check_elf(path, name, bundled)
+                    yield from check_elf(path, name)
 
 
 def main():
@@ -109,7 +106,7 @@ def main():
         print(f"{wheel.name}: {problem}")
     if not found:
         size = wheel.stat().st_size / (1 << 20)
-        print(f"{wheel.name}: {size:.1f} MB, needs only glibc and what NumPy needs")
+        print(f"{wheel.name}: {size:.1f} MB, needs only glibc")
     sys.exit(1 if found else 0)
 
 

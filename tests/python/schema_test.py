@@ -7,6 +7,7 @@ import unittest
 import warnings
 
 import numpy as np
+import numpy.typing as npt
 import recordpipe as rp
 import records
 from arrow_c import Stream, StreamError
@@ -309,7 +310,7 @@ class Code(FilesTest):
             if hint is rp.Ragged:
                 self.assertIsInstance(value, rp.Ragged)
             else:
-                self.assertEqual(typing.get_args(typing.get_args(hint)[1])[0], value.dtype.type)
+                self.assertEqual(hint, npt.NDArray[value.dtype.type])
 
     def test_a_class_of_the_batches(self):
         path = self.write([{"id": [i], "box": [0.5, 1.5], "tag": [b"x"] * i} for i in range(3)])

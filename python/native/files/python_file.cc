@@ -5,16 +5,15 @@
 #include <tuple>
 #include <utility>
 
-#include <cxxabi.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <unistd.h>
 
 #include "python/native/files/file_path.h"
 #include "python/native/interpreter/abandonable_call.h"
 #include "python/native/interpreter/errors.h"
 #include "python/native/interpreter/interpreter_exit.h"
 #include "python/native/interpreter/interrupt.h"
+#include "python/native/interpreter/thread_end.h"
 #include "recordpipe/base/error.h"
 #include "recordpipe/base/internal/call_stop.h"
 
@@ -43,16 +42,11 @@ class Buffer {
 };
 
 // Calls a function that may still run when the interpreter ends, as a read that hangs. Python ends
-// such a thread by unwinding its stack (gil.h) when it takes the GIL again: the thread sleeps
-// instead, until the process has ended. No object may be destroyed on the way, hence the C
-// function.
+// such a thread when it takes the GIL again (thread_end.h). No object may be destroyed on the way,
+// hence the C function.
 nb::object called(const nb::object& function, const nb::tuple& arguments) {
   PyObject* result = nullptr;
-  try {
-    result = PyObject_CallObject(function.ptr(), arguments.ptr());
-  } catch (const abi::__forced_unwind&) {
-    while (true) pause();
-  }
+  sleep_at_thread_end([&] { result = PyObject_CallObject(function.ptr(), arguments.ptr()); });
   if (!result) throw nb::python_error();
   return nb::steal(result);
 }

@@ -4,17 +4,12 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
-#include <type_traits>
 
-#include <cxxabi.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#ifdef Py_LIMITED_API
-// Not in the limited API, but every CPython exports it, and the limited API has nothing that tells
-// whether a thread has the GIL.
-extern "C" int PyGILState_Check();
-#endif
+#include "python/native/interpreter/thread_end.h"
 
 namespace recordpipe::python {
 namespace {
@@ -36,35 +31,14 @@ std::atomic<int> takers = 0;  // threads that are taking the GIL
 
 // Calls a function that takes the GIL.
 template <class Take>
-auto take_gil(const Take& take) {
+void take_gil(const Take& take) {
   ++takers;
   if (is_refused && refusing_thread.load() != std::this_thread::get_id()) {
     --takers;
     while (true) pause();
   }
-  try {
-    if constexpr (std::is_void_v<decltype(take())>) {
-      take();
-      --takers;
-    } else {
-      const auto taken = take();
-      --takers;
-      return taken;
-    }
-  } catch (const abi::__forced_unwind&) {
-    while (true) pause();
-  }
-}
-
-// Python 3.11 to 3.13 end a thread by the unwinder of libgcc_s.so, which then calls functions of
-// the unwinder that is linked to this library. In a wheel that is a copy of its own, whose table of
-// registers is made when it throws for the first time; without it, the process is aborted.
-void prepare_unwinder() {
-  try {
-    throw 0;
-  } catch (int) {
-    return;
-  }
+  sleep_at_thread_end(take);
+  --takers;
 }
 
 }  // namespace
@@ -77,12 +51,14 @@ bool is_main_interpreter() noexcept {
   return false;
 }
 
-void define_gil() {
-  interpreter = PyInterpreterState_Get();
-  prepare_unwinder();
-}
+void define_gil() { interpreter = PyInterpreterState_Get(); }
 
-bool holds_gil() noexcept { return PyGILState_Check() != 0; }
+// The stable ABI has nothing that tells whether a thread has the GIL. Every CPython exports this
+// function.
+bool holds_gil() noexcept {
+  static const auto check = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+  return check() != 0;
+}
 
 void refuse_gil() {
   refusing_thread = std::this_thread::get_id();
@@ -101,7 +77,7 @@ GilScope::GilScope() {
     return;
   }
   if (PyGILState_GetThisThreadState()) {
-    before_ = take_gil([] { return PyGILState_Ensure(); });
+    take_gil([&] { before_ = PyGILState_Ensure(); });
     return;
   }
   PyThreadState* state = nullptr;

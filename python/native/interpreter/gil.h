@@ -13,9 +13,8 @@ bool is_main_interpreter() noexcept;
 void define_gil();
 bool holds_gil() noexcept;  // this thread; also where it has no PyThreadState
 // For the interpreter's end, which calls it without the GIL: from now on, other threads that would
-// take the GIL sleep until the process has ended. Python would end such a thread by unwinding its
-// stack, which aborts where this library has a C++ runtime of its own (in wheels). Waits for
-// threads that are taking it now.
+// take the GIL sleep until the process has ended (thread_end.h). Waits for threads that are taking
+// it now.
 void refuse_gil();
 
 // Like nb::gil_scoped_acquire, but safe beside fork(): the first use of Python by a thread makes a

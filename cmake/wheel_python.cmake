@@ -1,0 +1,28 @@
+# The Python that a wheel is for, whose headers are in RECORDPIPE_PYTHON_HEADERS: the results of
+# find_package(Python), which finds only Pythons that run here. Sets RECORDPIPE_WHEEL_RUNS_HERE.
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
+set(RECORDPIPE_WHEEL_RUNS_HERE OFF)
+set(here ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})
+
+file(STRINGS ${RECORDPIPE_PYTHON_HEADERS}/patchlevel.h version REGEX "define PY_VERSION ")
+string(REGEX MATCH "([0-9]+)\\.([0-9]+)[0-9.]*" Python_VERSION "${version}")
+set(Python_VERSION_MAJOR ${CMAKE_MATCH_1})
+set(Python_VERSION_MINOR ${CMAKE_MATCH_2})
+if(here STREQUAL "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}" AND NOT CMAKE_CROSSCOMPILING)
+  set(RECORDPIPE_WHEEL_RUNS_HERE ON)
+endif()
+file(STRINGS ${RECORDPIPE_PYTHON_HEADERS}/pyconfig.h free_threaded REGEX "define Py_GIL_DISABLED 1")
+if(free_threaded)
+  set(free_threaded t)
+endif()
+set(Python_INCLUDE_DIRS ${RECORDPIPE_PYTHON_HEADERS})
+set(abi ${Python_VERSION_MAJOR}${Python_VERSION_MINOR}${free_threaded})
+set(Python_SOABI cpython-${abi}-${RECORDPIPE_ARCHITECTURE}-linux-gnu)
+set(Python_SOSABI abi3)
+add_library(Python::Module INTERFACE IMPORTED)
+target_include_directories(Python::Module INTERFACE ${RECORDPIPE_PYTHON_HEADERS})
+if(NOT free_threaded)
+  add_library(Python::SABIModule ALIAS Python::Module)
+endif()
+# nanobind relies on Python.h for it, which includes less for the stable ABI.
+add_compile_options("SHELL:-include cstdio")
