@@ -374,6 +374,8 @@ class _Code(ValueDigest):
             special = name.startswith("__")
             if type(member) in DESCRIPTORS or is_generated(kind, member):
                 continue
+            if name == "__annotate_func__":  # from Python 3.14 on: makes the annotations
+                continue
             if type(member) in _METHODS or (special and callable(member)):
                 self.part(name, member, depth)
             elif not special:
