@@ -8,6 +8,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 #define RECORDPIPE_TARGET __attribute__((target("sse4.2,crc32,pclmul")))
@@ -79,7 +80,10 @@ RECORDPIPE_TARGET inline uint64_t load_word(const uint8_t* from) {
 
 bool crc32c_hardware_supported() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
+  // Not __builtin_cpu_supports(): Zig's runtime library always answers no.
+  constexpr unsigned kNeeded = bit_SSE4_2 | bit_PCLMUL;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kNeeded) == kNeeded;
 #else
   constexpr unsigned long kNeeded = HWCAP_CRC32 | HWCAP_PMULL;
   return (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
