@@ -4,18 +4,17 @@
 #
 # dpkg-shlibdeps finds the libraries that the programs link. librecordpipe-dev depends on the
 # development packages of all libraries that the static libraries link: the group "libraries that
-# are linked" of tools/packages.txt.
-file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages.txt lines)
-set(linked "")
-set(in_group OFF)
-foreach(line IN LISTS lines)
+# are linked" of tools/packages.txt. The Debian source package (tools/packaging/debian) reads this file,
+# too.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../tools/packages.txt lines)
+foreach(line IN LISTS lines)  # each group becomes a list
   if(line MATCHES "^# ")
-    string(COMPARE EQUAL "${line}" "# libraries that are linked" in_group)
-  elseif(in_group AND line MATCHES "^([a-z][^ ]*)")
-    list(APPEND linked ${CMAKE_MATCH_1})
+    string(MAKE_C_IDENTIFIER ${line} group)
+  elseif(line MATCHES "^([a-z][^ ]*)")
+    list(APPEND ${group} ${CMAKE_MATCH_1})
   endif()
 endforeach()
-list(JOIN linked ", " linked)
+list(JOIN __libraries_that_are_linked ", " linked)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR recordpipe)
@@ -30,7 +29,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME recordpipe)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Make, inspect, check, repair and convert TFRecord files
- The command tfrecord, with man pages and completions, and the programs that make and read CIFAR-10's records.")
+ The command tfrecord, with man pages and completions, and the programs that
+ make and read CIFAR-10's records.")
 
 set(CPACK_DEBIAN_TRAINER_PACKAGE_NAME recordpipe-trainer)
 set(CPACK_DEBIAN_TRAINER_PACKAGE_SHLIBDEPS ON)
@@ -43,4 +43,3 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${linked}")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libopenmpi-dev)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "TFRecord files and input pipelines in C++20: development files
  Static libraries, headers, the CMake package and pkg-config files.")
-include(CPack)
