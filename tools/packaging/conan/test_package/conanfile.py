@@ -1,7 +1,5 @@
 """Builds and runs a program with the package."""
 
-import pathlib
-
 from conan import ConanFile
 from conan.tools.cmake import CMake, cmake_layout
 
@@ -22,4 +20,4 @@ class TestPackage(ConanFile):
         cmake.build()
 
     def test(self):
-        self.run(str(pathlib.Path(self.cpp.build.bindir) / "program"))
+        self.run(f"{self.cpp.build.bindir}/program")
