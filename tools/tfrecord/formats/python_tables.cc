@@ -43,9 +43,8 @@ Error without_package(const std::string& python) {
                 .reason = fmt::format("Parquet and Arrow files need the Python package recordpipe, "
                                       "which {} can't run",
                                       printable(python)),
-                .hint =
-                    "install it with pyarrow (in a clone: pip install '.[arrow]'), and set "
-                    "RECORDPIPE_PYTHON to the python3 that has it"});
+                .hint = "install it with pyarrow (in a clone: pip install '.[arrow]'), and set "
+                        "RECORDPIPE_PYTHON to the python3 that has it"});
 }
 
 std::string as_text(const Json& arguments) {
