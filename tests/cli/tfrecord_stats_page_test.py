@@ -5,6 +5,7 @@ import re
 import unittest
 
 from tfrecord_test_case import TfrecordTest, named_example
+from make_golden import field
 
 
 def rows(page):
@@ -87,6 +88,15 @@ class Page(TfrecordTest):
         self.assertIn("The sizes of 200 files.", page)
         self.damage("p-202", 20)
         self.assertEqual([row[0] for row in rows(self.page("p-*", "--skip-corrupt"))], ["p-202"])
+
+    def test_what_is_not_counted_is_said(self):
+        self.write("a", named_example({f"f{i:03}": [i] for i in range(203)}))
+        page = self.page("a")
+        self.assertEqual(len(articles(page)), 1 + 200)
+        self.assertIn('role="alert">Left out: features of other names, 3 in all, which were not',
+                      page)
+        self.write("b", named_example({"id": [1]}) + field(5, b"x"))
+        self.assertIn("Example except for field 5", self.page("b"))
 
     def test_streams_have_no_size(self):
         content = self.write("a", named_example({"id": [1]})).read_bytes()

@@ -262,6 +262,12 @@ void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& js
   json["undecided"] = {{"records", undecided.count}, {"first", undecided.first}};
 }
 
+std::string left_out_text(uint64_t occurrences) {
+  return fmt::format(
+      "features of other names, {} in all, which were not counted: choose with --feature",
+      grouped(occurrences));
+}
+
 std::string stats_as_text(const FeatureStatistics& statistics) {
   std::string out = counted(statistics.records, "record") + "\n";
   if (statistics.records > 0)
@@ -276,12 +282,7 @@ std::string stats_as_text(const FeatureStatistics& statistics) {
   for (const auto& [name, values] : statistics.feature_lists) {
     out += feature_text(name, values, statistics, /*steps=*/true);
   }
-  if (statistics.left_out > 0) {
-    out += fmt::format(
-        "  and features of other names, {} in all, which were not counted: choose "
-        "with --feature\n",
-        grouped(statistics.left_out));
-  }
+  if (statistics.left_out > 0) out += "  and " + left_out_text(statistics.left_out) + "\n";
   return out + undecided_text(statistics.undecided, "  ");
 }
 

@@ -1,6 +1,7 @@
 // Formats inferred schemas and feature statistics as text, schemas as JSON, statistics as a table.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ std::string undecided_text(const UndecidedRecords& undecided, std::string_view i
 // Adds "undecided": {"records", "first"} if any record is.
 void add_undecided(const UndecidedRecords& undecided, nlohmann::ordered_json& json);
 
+// "features of other names, 3 in all, which were not counted: ..."
+std::string left_out_text(uint64_t occurrences);
 std::string stats_as_text(const FeatureStatistics& statistics);
 // For CSV: a row for each feature and kind of its values, below the names of the columns:
 // "feature", "kind", "count", "nans", "min", "max", "mean", "sd", "p1" to "p99", "distinct". For

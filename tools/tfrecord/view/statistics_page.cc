@@ -21,18 +21,19 @@ namespace {
 constexpr size_t kMaxRows = 200;  // of the map
 constexpr size_t kMaxBars = 20;   // different values of a feature
 
-std::string intro(const FeatureStatistics& all, const std::vector<SurveyedFile>& files) {
-  std::vector<std::string> names;
-  for (const SurveyedFile& file : files) names.push_back(file.name);
-  std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{}, {}",
-                                 escape_html(page_title(names)), counted(all.records, "record"),
-                                 byte_count(all.record_sizes.total));
-  if (files.size() > 1) text += ", " + counted(files.size(), "file");
+std::string alert(const std::string& text) {
+  return fmt::format("<p class=\"alert\" role=\"alert\">{}</p>\n", escape_html(text));
+}
+
+std::string intro(const std::string& title, const FeatureStatistics& all, size_t files) {
+  std::string text =
+      fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{}, {}", escape_html(title),
+                  counted(all.records, "record"), byte_count(all.record_sizes.total));
+  if (files > 1) text += ", " + counted(files, "file");
   text += "</p>\n";
-  if (all.skipped.regions > 0) {
-    text += fmt::format("<p class=\"alert\" role=\"alert\">Left out: {}</p>\n",
-                        escape_html(describe(all.skipped)));
-  }
+  if (all.skipped.regions > 0) text += alert("Left out: " + describe(all.skipped));
+  if (all.left_out > 0) text += alert("Left out: " + left_out_text(all.left_out));
+  if (all.undecided.count > 0) text += alert(undecided_text(all.undecided, ""));
   return text + "</header>\n<main>\n";
 }
 
@@ -81,18 +82,19 @@ std::string files_section(const std::vector<SurveyedFile>& files) {
     text += "<div class=\"sizes\"><p class=\"note\">Sizes in bytes</p>" +
             histogram_with_range(sizes, "file sizes in bytes") + "</div>\n";
   }
-  // Of many files, the damaged ones come first.
+  // Of many files, only the damaged ones are shown.
   const bool has_all = files.size() <= kMaxRows;
   const bool only_damaged = !has_all && damaged > 0;
   const size_t shown = std::min(only_damaged ? damaged : files.size(), kMaxRows);
-  std::string which =
-      has_all ? "Each file's size" : fmt::format("The sizes of {} ", grouped(shown));
-  if (!has_all) which += only_damaged ? "damaged files" : "files";
-  text += fmt::format("<p class=\"note\">{}{}{}.</p>\n<ul class=\"bars map\">", which,
-                      damaged > 0 ? ", and where it is damaged: " + grouped(damaged) + " of " +
-                                        grouped(files.size())
-                                  : "",
-                      damaged > 0 ? (damaged == 1 ? " has damage" : " have damage") : "");
+  text += "<p class=\"note\">";
+  text += has_all ? "Each file's size"
+                  : fmt::format("The sizes of {} {}files", grouped(shown),
+                                only_damaged ? "damaged " : "");
+  if (damaged > 0) {
+    text += fmt::format(", and where it is damaged: {} of {} {} damage", grouped(damaged),
+                        grouped(files.size()), damaged == 1 ? "has" : "have");
+  }
+  text += ".</p>\n<ul class=\"bars map\">";
   size_t rows = 0;
   for (const SurveyedFile& file : files) {
     if (rows == shown) break;
@@ -167,8 +169,9 @@ void write_statistics_page(Output& out, const FeatureStatistics& all,
                            const std::vector<SurveyedFile>& files) {
   std::vector<std::string> names;
   for (const SurveyedFile& file : files) names.push_back(file.name);
-  out.write(page_head(page_title(names)));
-  out.write(intro(all, files));
+  const std::string title = page_title(names);
+  out.write(page_head(title));
+  out.write(intro(title, all, files.size()));
   out.write(files_section(files));
   out.write(
       "<section aria-labelledby=\"features-title\">\n<h2 id=\"features-title\">Features</h2>\n"
