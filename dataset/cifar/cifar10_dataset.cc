@@ -15,16 +15,20 @@
 namespace recordpipe {
 namespace {
 
-constexpr int kPad = 4;
-
 struct DrawCrop {
-  int pad;
+  PadCropFlipOptions options;
 
   ImageRow operator()(ImageRow row, Random& random) const {
-    row.distortion = PadCropFlip::draw(random, pad);
+    row.distortion = PadCropFlip::draw(random, options);
     return row;
   }
-  std::vector<Parameter> parameters() const { return {{"pad", pad}}; }
+  // The defaults aren't named, as in the states that earlier versions saved.
+  std::vector<Parameter> parameters() const {
+    std::vector<Parameter> all = {{"pad", options.pad}};
+    if (options.reflect) all.emplace_back("reflect", true);
+    if (options.alternating_flip) all.emplace_back("alternating_flip", true);
+    return all;
+  }
 };
 
 ImageRow row_of(Record record) {
@@ -118,7 +122,7 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
   records = records.repeat(options.epochs);
   if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
   Dataset<ImageRow> images = records.map(row_of);
-  if (options.distort) images = images.map_with_random(options.seed, DrawCrop{kPad});
+  if (options.distort) images = images.map_with_random(options.seed, DrawCrop{options.distortion});
   const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
   check(options.normalization, format);
   auto batches = images.batch(options.batch_size,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -28,14 +29,39 @@ const std::vector<CropImplementation>& crop_implementations() {
   return implementations;
 }
 
-PadCropFlip PadCropFlip::draw(Random& random, int pad) {
-  const auto places = static_cast<uint32_t>(2 * pad + 1);
-  PadCropFlip crop;
-  crop.top = static_cast<int>(random.below(places)) - pad;
-  crop.left = static_cast<int>(random.below(places)) - pad;
-  crop.flip = random.below(2) == 1;
+PadCropFlip PadCropFlip::draw(Random& random, const PadCropFlipOptions& options) {
+  const auto places = static_cast<uint32_t>(2 * options.pad + 1);
+  PadCropFlip crop = {.reflect = options.reflect};
+  crop.top = static_cast<int>(random.below(places)) - options.pad;
+  crop.left = static_cast<int>(random.below(places)) - options.pad;
+  crop.flip = options.alternating_flip ? random.alternating() : random.below(2) == 1;
   return crop;
 }
+
+namespace {
+
+// The window [channels, height, width] of the reflected image. Abs(x) reflects at the first pixel,
+// last - abs(last - x) at the last one.
+std::vector<uint8_t> reflected(std::span<const uint8_t> image, const PadCropFlip& crop,
+                               const ImageFormat& format) {
+  const auto height = static_cast<int>(format.height), width = static_cast<int>(format.width);
+  if (std::abs(crop.top) >= height || std::abs(crop.left) >= width)
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "a reflected image reaches no further than the image's size"});
+  const auto inside = [](int at, int last) { return last - std::abs(last - std::abs(at)); };
+  std::vector<uint8_t> window;
+  window.reserve(image.size());
+  for (size_t channel = 0; channel < format.channels; ++channel)
+    for (int y = 0; y < height; ++y) {
+      const auto row = static_cast<int>(channel) * height + inside(y + crop.top, height - 1);
+      for (int x = 0; x < width; ++x)
+        window.push_back(
+            image[static_cast<size_t>(row * width + inside(x + crop.left, width - 1))]);
+    }
+  return window;
+}
+
+}  // namespace
 
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                    const ImageFormat& format, std::byte* out, const Normalization& normalization,
@@ -46,11 +72,13 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                            std::to_string(format.values_per_image()) + " were expected"});
   }
   check(normalization, format);
-  const CropWindow window = {.image = image.data(),
+  const std::vector<uint8_t> moved =
+      crop.reflect ? reflected(image, crop, format) : std::vector<uint8_t>();
+  const CropWindow window = {.image = crop.reflect ? moved.data() : image.data(),
                              .image_height = format.height,
                              .image_width = format.width,
-                             .top = crop.top,
-                             .left = crop.left,
+                             .top = crop.reflect ? 0 : crop.top,
+                             .left = crop.reflect ? 0 : crop.left,
                              .flip = crop.flip,
                              .next = next};
   write_window(window, format, channel_map(normalization, window, format), out);

@@ -60,6 +60,20 @@ TEST(Random, Below64IsUniformWhereWholeRoundsDoNotFit) {
   EXPECT_EQ(random.below64(1), 0u);
 }
 
+TEST(Random, AlternatesBetweenEpochsFromAFirstNumberDrawnByIndex) {
+  int ones = 0;
+  for (uint64_t index = 0; index < 10000; ++index) {
+    Random first(derive_key(7, 1), 0, index);
+    const bool at_first = first.alternating();
+    ones += at_first;
+    first.next64();
+    EXPECT_EQ(first.alternating(), at_first) << "whatever else is drawn";
+    for (uint64_t epoch = 1; epoch < 4; ++epoch)
+      ASSERT_EQ(Random(derive_key(7, 1), epoch, index).alternating(), at_first != (epoch % 2 == 1));
+  }
+  EXPECT_NEAR(ones, 5000, 200);
+}
+
 TEST(Random, UniformStaysBelowOne) {
   Random random(1, 0, 0);
   for (int i = 0; i < 100000; ++i) {

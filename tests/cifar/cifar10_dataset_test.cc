@@ -107,6 +107,37 @@ TEST_F(Cifar10Dataset, TheSameBytesAtAnyThreadCountAsThePlainTwins) {
   }
 }
 
+// Each image is flipped in one of two epochs, some in the first one; the order and the crops
+// differ.
+TEST_F(Cifar10Dataset, FlipsEachImageInEverySecondEpoch) {
+  const std::vector<std::string> files = {write("a", 0, 60)};
+  const Cifar10Options options = {.batch_size = 1,
+                                  .global_shuffle = true,
+                                  .distort = true,
+                                  .distortion = {.pad = 0, .alternating_flip = true},
+                                  .epochs = 4,
+                                  .dtype = DType::uint8,
+                                  .layout = Layout::nchw};
+  std::map<std::string, std::vector<size_t>> epochs_of;  // by image, flipped or not
+  size_t element = 0;
+  for (const ImageBatch& batch : cifar10_batches(files, options)) {
+    const std::span<const uint8_t> pixels = batch.uint8s();
+    epochs_of[std::string(pixels.begin(), pixels.end())].push_back(element++ / 60);
+  }
+  EXPECT_EQ(epochs_of.size(), 120u);
+  size_t at_first = 0;
+  for (const auto& [pixels, epochs] : epochs_of) {
+    ASSERT_EQ(epochs.size(), 2u);
+    EXPECT_EQ(epochs[1], epochs[0] + 2);
+  }
+  for (uint64_t i = 0; i < 60; ++i) {
+    const Image image = image_of(i);
+    at_first += epochs_of.at(std::string(image.pixels.begin(), image.pixels.end()))[0];
+  }
+  EXPECT_GT(at_first, 15u);
+  EXPECT_LT(at_first, 45u);
+}
+
 TEST_F(Cifar10Dataset, NormalizesInEveryFloatingPointType) {
   const std::vector<std::string> files = {write("a", 0, 100)};
   Cifar10Options options{.batch_size = 32, .distort = true};

@@ -104,6 +104,27 @@ TEST(PadCropFlip, EqualsThePlainWayAtEveryPlace) {
   }
 }
 
+// As numpy.pad(mode="reflect"): 3 2 | 1 2 3 4 | 3 2
+TEST(PadCropFlip, ReflectsTheImageAtItsEdges) {
+  const ImageFormat format{.height = 2, .width = 4, .channels = 1, .dtype = DType::uint8};
+  const std::vector<uint8_t> image = {1, 2, 3, 4, 5, 6, 7, 8};
+  using Values = std::vector<int>;
+  EXPECT_EQ(direct(image, {.top = 0, .left = -2, .reflect = true}, format),
+            (Values{3, 2, 1, 2, 7, 6, 5, 6}));
+  EXPECT_EQ(direct(image, {.top = 1, .left = 3, .reflect = true}, format),
+            (Values{8, 7, 6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(direct(image, {.top = -1, .left = 1, .flip = true, .reflect = true}, format),
+            (Values{7, 8, 7, 6, 3, 4, 3, 2}));
+  EXPECT_THROW(direct(image, {.top = 2, .reflect = true}, format), Error);
+  // Colours, both layouts: inside the image both paddings are the same.
+  for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+    const ImageFormat colours{.height = 5, .width = 6, .layout = layout};
+    const auto random = random_image(colours, 3);
+    EXPECT_EQ(direct(random, {.flip = true, .reflect = true}, colours),
+              direct(random, {.flip = true}, colours));
+  }
+}
+
 TEST(PadCropFlip, TakesOtherShapesAndCropsThatLieOutside) {
   for (const auto& [height, width, channels] :
        {std::tuple(1, 1, 1), std::tuple(5, 3, 1), std::tuple(2, 7, 4)}) {

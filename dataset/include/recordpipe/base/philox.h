@@ -85,6 +85,13 @@ class Random {
     return drawn % n;
   }
 
+  // Returns a number that alternates: in epochs 0, 2, ... the element's first one, drawn at random,
+  // in epochs 1, 3, ... the other one. Not one of the numbers that the other members draw.
+  constexpr bool alternating() const {
+    const auto block = philox4x32({0xFFFFFFFF, 0, counter_[2], counter_[3]}, key_);
+    return ((block[0] ^ counter_[1]) & 1) == 1;
+  }
+
   // Returns a float in [0, 1), a multiple of 2^-24.
   constexpr float uniform() { return static_cast<float>((*this)() >> 8) * 0x1p-24f; }
 

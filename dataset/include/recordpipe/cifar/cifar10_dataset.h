@@ -9,6 +9,7 @@
 
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/normalization.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/pipeline/dataset.h"
 
 namespace recordpipe {
@@ -26,8 +27,10 @@ struct Cifar10Options {
   // Shuffle all records in O(1) memory, instead of the shuffle buffer. The files must be
   // uncompressed.
   bool global_shuffle = false;
-  // Apply zero padding of 4 pixels, a random 32x32 crop, and a random horizontal flip.
+  // Apply padding, a random 32x32 crop, and a horizontal flip: by default zero padding of 4 pixels
+  // and a random flip.
   bool distort = false;
+  PadCropFlipOptions distortion = {};
   // Number of epochs; -1: infinite.
   int64_t epochs = 1;
   DType dtype = DType::float32;

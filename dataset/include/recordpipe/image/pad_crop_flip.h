@@ -18,21 +18,32 @@
 
 namespace recordpipe {
 
+struct PadCropFlipOptions {
+  int pad = 4;
+  // Reflects the image at its edges, without repeating the edge, instead of padding with zeros.
+  bool reflect = false;
+  // Flips each image in every second epoch, beginning with a random one of the first two, instead
+  // of at random: each pair of epochs then has both sides of every image.
+  bool alternating_flip = false;
+};
+
 // The parameters of one crop. Default: the unchanged image.
 struct PadCropFlip {
   int top = 0;   // first row of the crop in the image, -pad..pad, |top| <= 2^30
   int left = 0;  // first column, with the same range
   bool flip = false;
+  bool reflect = false;  // then |top| < height and |left| < width
 
   // Draws three random values: the row and the column, uniform over the 2 * pad + 1 positions, and
   // the flip, with probability 1/2.
-  static PadCropFlip draw(Random& random, int pad);
+  static PadCropFlip draw(Random& random, int pad) { return draw(random, {.pad = pad}); }
+  static PadCropFlip draw(Random& random, const PadCropFlipOptions& options);
 };
 
 // Writes the crop of `image` to `out`.
 //   image: uint8, [channels, height, width], as CIFAR stores it, with the sizes of `format`
 //   out:   format.bytes_per_image() bytes in the dtype and layout of `format`, aligned for the
-//          dtype; values 0..255, pixels outside the image are 0
+//          dtype; values 0..255, pixels outside the image are 0 or reflected
 // `normalization` (default: none) is applied to every value, including padding. `next` (default:
 // none) is the image of the same size that will be cropped next; it is prefetched into the CPU
 // cache. Throws Error{invalid_argument} for an image of another size and for an invalid
