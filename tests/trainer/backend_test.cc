@@ -175,6 +175,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
     void stop_averages() override {}
     bool has_averages() const override { return false; }
     void update_averages(double) override {}
+    void reset_to_averages() override {}
     double half_squared_norm() const override { return 0; }
   } others(network.variables());
   EXPECT_EQ(refused(network, others, 2), ErrorKind::invalid_argument) << "another backend's";

@@ -117,6 +117,10 @@ TEST(CpuBackend, AgreesWithTheReferenceInAStepOfTheTutorialCnn) {
   compare_steps(tutorial_cnn(), 3, 5e-5);
 }
 
+TEST(CpuBackend, AgreesWithTheReferenceInAStepOfAirbench) {
+  compare_steps(small_airbench(), 4, 1e-4);
+}
+
 TEST(CpuBackend, AgreesWithTheReferenceInAStepOfResNet) {
   compare_steps(resnet({.layers = 8}), 4, 1e-4);
 }

@@ -105,6 +105,45 @@ TEST(Evaluate, CountsEachImageOnce) {
   EXPECT_NEAR(result.loss, one_by_one.loss, 1e-5);
 }
 
+// The logits are the pixels of the image's upper row from left to right; a class has one of them.
+TEST(Evaluate, AveragesLogitsOverFlippedAndTranslatedImages) {
+  Network network({1, 2, 3}, {.scale = 1, .shift = 0});
+  network.softmax_cross_entropy(network.dense(0, "dense", 3));
+  ReferenceBackend<double> backend;
+  const auto variables = backend.make_variables(network);
+  std::vector<float> weights(18);
+  for (size_t k = 0; k < 3; ++k) weights[k * 6 + k] = 1;
+  variables->write(id_of(network, "dense/weights"), weights);
+  for (const DType dtype : {DType::uint8, DType::float32})
+    for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+      ImageBatch batch;
+      batch.reset({.height = 2, .width = 3, .channels = 1, .dtype = dtype, .layout = layout}, 1);
+      batch.set_label(0, 0);
+      for (size_t i = 0; i < 6; ++i) {  // 1 2 3 / 4 5 6
+        if (dtype == DType::uint8)
+          batch.image_at(0)[i] = static_cast<std::byte>(i + 1);
+        else
+          reinterpret_cast<float*>(batch.image_at(0))[i] = static_cast<float>(i + 1);
+      }
+      const auto loss_with = [&](TestTimeAugmentation augmentation) {
+        const Evaluation evaluation =
+            evaluate(backend, network, *variables, from_vector(std::vector{batch}),
+                     {.batch_size = 1, .augmentation = augmentation});
+        return evaluation.total.loss;
+      };
+      const auto loss_of = [](double a, double b, double c) {
+        return std::log(std::exp(a) + std::exp(b) + std::exp(c)) - a;
+      };
+      EXPECT_NEAR(loss_with(TestTimeAugmentation::none), loss_of(1, 2, 3), 1e-6);
+      EXPECT_NEAR(loss_with(TestTimeAugmentation::flip), loss_of(2, 2, 2), 1e-6);
+      // Down and right: the upper row is 5 4 5; up and left: 5 6 5.
+      EXPECT_NEAR(loss_with(TestTimeAugmentation::flip_and_translate),
+                  loss_of(0.5 * 2 + 0.25 * 5 + 0.25 * 5, 0.5 * 2 + 0.25 * 4 + 0.25 * 6,
+                          0.5 * 2 + 0.25 * 5 + 0.25 * 5),
+                  1e-6);
+    }
+}
+
 TEST(Evaluate, AgreesWithTheRunner) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CpuBackend cpu;

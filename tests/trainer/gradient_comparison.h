@@ -41,8 +41,11 @@ inline void compare_gradient_processing(Backend& backend, const Network& network
                              .clip_norm = 3,
                              .clip_global_norm = seed % 2 == 0 ? 4.0 : 1e9,
                              .frozen = frozen});
-    side->apply_momentum(
-        {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0, .frozen = frozen});
+    side->apply_momentum({.learning_rate = 0.1,
+                          .momentum = 0.9,
+                          .nesterov = seed % 2 == 0,
+                          .weight_decay = 0,
+                          .frozen = frozen});
     side->update_averages(0.9);
   }
   for (VariableId id = 0; id < network.variables().size(); ++id) {

@@ -234,6 +234,9 @@ TEST(Network, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zero channels are split equally";
   EXPECT_THROW(network.max_pool(x, "b", {.window = 0}), Error);
   EXPECT_THROW(network.max_pool(x, "b", {.stride = 0}), Error);
+  EXPECT_THROW(network.max_pool(x, "b", {.window = 7, .padding = Padding::valid}), Error);
+  EXPECT_THROW(network.dense(x, "b", 3, {.weights = {.initializer = Dirac{}}}), Error);
+  EXPECT_THROW(network.dense(x, "b", 3, {.biases = {.initializer = GivenValues{{1, 2}}}}), Error);
   EXPECT_THROW(network.local_response_norm(x, "b", {.bias = 0}), Error);
   EXPECT_THROW(network.local_response_norm(x, "b", {.alpha = -1}), Error);
   EXPECT_THROW(network.softmax_cross_entropy(x), Error);

@@ -26,7 +26,7 @@ void check_gradients(const Network& network, size_t images, size_t samples) {
   const double h = 1e-6;
   for (VariableId id = 0; id < network.variables().size(); ++id) {
     const VariableSpec& spec = network.variables()[id];
-    if (!spec.trained) continue;
+    if (!spec.trained || spec.rate_factor == 0) continue;
     const std::span<const double> gradient = variables.at(id, Slot::gradient);
     const std::vector<double> expected(gradient.begin(), gradient.end());
     Random random(derive_key(7, id), 0, 0);
@@ -67,6 +67,10 @@ TEST(ReferenceGradientOfBranches, IsThatOfFiniteDifferences) {
 
 TEST(ReferenceGradientOfTutorialCnn, IsThatOfFiniteDifferences) {
   check_gradients(tutorial_cnn({.input = {3, 8, 8}}), 2, 2);
+}
+
+TEST(ReferenceGradientOfAirbench, IsThatOfFiniteDifferences) {
+  check_gradients(small_airbench(), 3, 4);
 }
 
 TEST(ReferenceGradientOfResNet, IsThatOfFiniteDifferences) {

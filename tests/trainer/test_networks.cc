@@ -2,9 +2,11 @@
 
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 
 #include "recordpipe/base/philox.h"
+#include "recordpipe/trainer/model/airbench.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"
 
@@ -136,6 +138,8 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
   max_pool("WithoutOverlap", {2, 6, 4}, 4, {.window = 2, .stride = 2});
   max_pool("WithGaps", {2, 7, 6}, 4, {.window = 2, .stride = 3});
   max_pool("WholeImage", {2, 2, 3}, 4, {.window = 7, .stride = 4});
+  max_pool("Valid", {2, 7, 5}, 16, {.window = 2, .stride = 2, .padding = Padding::valid});
+  max_pool("ValidOverlap", {2, 7, 8}, 5, {.window = 3, .stride = 2, .padding = Padding::valid});
   add("MaxPoolReadTwice", read_twice({3, 6, 5}, 6, [](Network& network, NodeId x) {
         return network.max_pool(x, "layer");
       }));
@@ -143,6 +147,25 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
     Network network({3, 5, 5});
     network.softmax_cross_entropy(network.dense(network.max_pool(0, "layer"), "d", 4));
     add("MaxPoolOfImages", std::move(network));
+  }
+
+  for (const auto& [name, function] :
+       {std::pair("Gelu", Activation::gelu), std::pair("Silu", Activation::silu)}) {
+    const auto activation = [&](const FeatureShape& input, size_t channels, auto network_of) {
+      return network_of(input, channels, [function = function](Network& network, NodeId x) {
+        // Larger values than a convolution's of images: GELU's tails count.
+        return network.activation(network.batch_norm(x, "wide", {.relu = false}), "layer",
+                                  function);
+      });
+    };
+    const auto one = [](auto... arguments) { return around(arguments...); };
+    const auto two = [](auto... arguments) { return read_twice(arguments...); };
+    add(name, activation({3, 4, 4}, 16, one));
+    add(std::string(name) + "OddSizes", activation({3, 3, 5}, 7, one));
+    add(std::string(name) + "ReadTwice", activation({3, 4, 4}, 6, two));
+    Network network({3, 4, 4});
+    network.softmax_cross_entropy(network.dense(network.activation(0, "layer", function), "d", 4));
+    add(std::string(name) + "OfImages", std::move(network));
   }
 
   // An alpha with a noticeable effect.
@@ -192,6 +215,10 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
   batch_norm("ManyRows", {3, many_rows, many_rows}, 16, false, true);
   batch_norm("ManyRowsAndChannels", {3, many_rows / 2, many_rows / 2}, 160, false, false);
 
+  add("BatchNormWithoutScale", around({3, 5, 3}, 7, [](Network& network, NodeId x) {
+        return network.batch_norm(x, "layer", {.scale = false});
+      }));
+
   const auto pool_and_pad = [&](const std::string& name, const FeatureShape& input, size_t channels,
                                 size_t stride, size_t out_channels) {
     add("PoolAndPad" + name, around(input, channels, [&](Network& network, NodeId x) {
@@ -220,6 +247,27 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
   global_pool("OddSizes", {2, 5, 3}, 9);
   global_pool("OneChannel", {1, 2, 3}, 1);
 
+  // No gradients are computed for the layers before the first one that is trained.
+  {
+    Network network({3, 5, 5});
+    const ParameterOptions fixed = {.initializer = GlorotUniform{}, .rate_factor = 0};
+    NodeId x = network.conv2d(
+        0, "fixed", {.filters = 6, .weights = fixed, .biases = ParameterOptions{.rate_factor = 0}});
+    x = network.activation(x, "gelu", Activation::gelu);
+    x = network.max_pool(network.conv2d(x, "trained", {.filters = 7}), "pool");
+    network.softmax_cross_entropy(network.dense(x, "after", 4));
+    add("FirstLayersFixed", std::move(network));
+  }
+  // Adjacent variables with different factors.
+  add("RateFactors", around({2, 3, 3}, 4, [](Network& network, NodeId x) {
+        x = network.conv2d(x, "layer",
+                           {.filters = 4,
+                            .weights = {.initializer = Dirac{}, .rate_factor = 0},
+                            .biases = ParameterOptions{.rate_factor = 0.25}});
+        x = network.activation(x, "gelu", Activation::gelu);
+        return network.batch_norm(x, "bn", {.beta = {.decay_factor = 0.125, .rate_factor = 8}});
+      }));
+
   add("Dense", around({2, 3, 3}, 4,
                       [&](Network& network, NodeId x) { return network.dense(x, "layer", 12); }));
   add("DenseRelu", around({2, 3, 3}, 4, [](Network& network, NodeId x) {
@@ -238,6 +286,7 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
 }
 
 Network small_cnn() { return tutorial_cnn({.input = {3, 8, 8}}); }
+Network small_airbench() { return airbench({.input = {3, 25, 25}, .widths = {4, 9, 8}}); }
 Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
 Network branching_network() {

@@ -40,6 +40,8 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows = 32);
 // The tutorials' networks for 3 x 8 x 8 images; the ResNet has 8 layers.
 Network small_cnn();
 Network small_resnet();
+// For images of 25 x 25, which end as 3 x 3.
+Network small_airbench();
 
 // The output of each kind of layer has two readers, the output of a batch norm three, so that
 // gradients add up. Needs at least two images: batch norm of a single value has nothing to

@@ -200,6 +200,28 @@ TEST(TrainerOptions, StartsNoAveragesAnewThatAreThere) {
   EXPECT_EQ(variables->read(0, Slot::average)[0], 3);
 }
 
+// After steps 2 and 4 of 4, by (1/2)³ and 1 of the decay.
+TYPED_TEST(TrainerOptionsOnEachBackend, ContinuesFromItsLookaheadAverages) {
+  Training<TypeParam> plain({.batch_size = 4}),
+      run({.batch_size = 4, .lookahead = LookaheadOptions{.every = 2, .decay = 0.5}});
+  run.trainer.set_total_steps(4);
+  const Floats initial = run.read("conv/weights");
+  plain.step();
+  run.step();
+  EXPECT_EQ(run.read("conv/weights"), plain.read("conv/weights"));
+  EXPECT_EQ(run.read("conv/weights", Slot::average), initial);
+  plain.step();
+  run.step();
+  const Floats fast = plain.read("conv/weights"), slow = run.read("conv/weights");
+  EXPECT_EQ(run.read("conv/weights", Slot::average), slow);
+  for (size_t i = 0; i < fast.size(); ++i)
+    ASSERT_NEAR(slow[i], initial[i] + (1 - 0.5f / 8) * (fast[i] - initial[i]), 1e-6);
+  run.step();
+  run.step();
+  EXPECT_EQ(run.read("conv/weights"), run.read("conv/weights", Slot::average));
+  EXPECT_NE(run.read("conv/weights"), slow);
+}
+
 // Otherwise these averages would not be updated, and an evaluation would use them.
 TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
@@ -323,6 +345,9 @@ TEST(TrainerOptions, RefuseWhatMakesNoSense) {
   }
   for (const double decay : {-0.1, 1.0, std::nan("")})
     EXPECT_THAT(reason({.average_decay = decay}), testing::HasSubstr("averages")) << decay;
+  EXPECT_THAT(reason({.average_decay = 0.5, .lookahead = LookaheadOptions{}}),
+              testing::HasSubstr("lookahead"));
+  EXPECT_THAT(reason({.lookahead = LookaheadOptions{.every = 0}}), testing::HasSubstr("lookahead"));
 }
 
 }  // namespace

@@ -87,6 +87,75 @@ TYPED_TEST(VariablesOfEachBackend, DecaysEachVariableByItsFactor) {
   }
 }
 
+// v = 0.9 v + g + 0.5 w, w = w - 0.25 (g + 0.5 w + 0.9 v), for one variable at 8 times this rate,
+// for another one never.
+TYPED_TEST(VariablesOfEachBackend, DescendsWithNesterovsMomentumAtEachVariablesRate) {
+  Network network({1, 2, 2});
+  const NodeId hidden =
+      network.dense(0, "hidden", 3, {.weights = {.rate_factor = 8}, .biases = {.rate_factor = 0}});
+  network.softmax_cross_entropy(network.dense(hidden, "dense", 5));
+  const auto variables = this->backend.make_variables(network);
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const auto values = [&](float value) {
+      return std::vector<float>(network.variables()[id].size(), value);
+    };
+    variables->write(id, values(2));
+    variables->write(id, values(3), Slot::gradient);
+    variables->write(id, values(-10), Slot::momentum);
+  }
+  variables->apply_momentum(
+      {.learning_rate = 0.25, .momentum = 0.9, .nesterov = true, .weight_decay = 0.5});
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const VariableSpec& spec = network.variables()[id];
+    const float update = 0.25f * (4 + 0.9f * -5) * static_cast<float>(spec.rate_factor);
+    for (const float value : variables->read(id)) ASSERT_FLOAT_EQ(value, 2 - update) << spec.name;
+    for (const float value : variables->read(id, Slot::momentum))
+      ASSERT_FLOAT_EQ(value, -5) << spec.name;
+  }
+}
+
+// The filters that pass a channel on, the uniform ones, and given values.
+TYPED_TEST(VariablesOfEachBackend, StartsFromIdentitiesAndGivenValues) {
+  Network network({2, 3, 3});
+  const std::vector<float> given = {1, -2, 3, 0.5f, 5};
+  NodeId x = network.conv2d(0, "dirac",
+                            {.filters = 5,
+                             .weights = {.initializer = Dirac{}},
+                             .biases = ParameterOptions{.initializer = GivenValues{given}}});
+  network.softmax_cross_entropy(
+      network.dense(x, "dense", 50, {.weights = {.initializer = FanInUniform{.scale = 3}}}));
+  const auto variables = this->backend.make_variables(network);
+  initialize(*variables, 1);
+  const std::vector<float> dirac = variables->read(0);
+  for (size_t i = 0; i < 2 * 18; ++i) ASSERT_EQ(dirac[i], i == 4 || i == 18 + 9 + 4 ? 1 : 0) << i;
+  const auto within = [](std::span<const float> values, double limit) {
+    double greatest = 0;
+    for (const float value : values) greatest = std::max(greatest, std::abs(double{value}));
+    EXPECT_LE(greatest, limit * (1 + 1e-6));
+    EXPECT_GT(greatest, 0.9 * limit);
+  };
+  within(std::span(dirac).subspan(36), 1 / std::sqrt(18.0));
+  within(variables->read(id_of(network, "dense/weights")), 3 / std::sqrt(45.0));
+  EXPECT_EQ(variables->read(1), given);
+}
+
+TYPED_TEST(VariablesOfEachBackend, GoesBackToItsAverages) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  const auto variables = this->backend.make_variables(network);
+  EXPECT_THROW(variables->reset_to_averages(), Error);
+  randomize(*variables, 1);
+  const std::vector<float> first = variables->read(0);
+  variables->start_averages();
+  randomize(*variables, 2);
+  variables->write(0, first, Slot::average);
+  variables->reset_to_averages();
+  for (VariableId id = 0; id < network.variables().size(); ++id)
+    if (network.variables()[id].trained) {
+      ASSERT_EQ(variables->read(id), variables->read(id, Slot::average));
+    }
+  EXPECT_EQ(variables->read(0), first);
+}
+
 // N(0, σ²) truncated at 2σ: the variance is 0.774 σ², and 71.5% of the values are within σ.
 TYPED_TEST(VariablesOfEachBackend, StartsFromTheTutorialsTruncatedNormal) {
   const Network network = tutorial_cnn();

@@ -25,18 +25,35 @@ Random random_of(const VariableSpec& variable, uint64_t seed) {
   return {derive_key(seed, hash(variable.name)), /*epoch=*/0, /*index=*/0};
 }
 
-std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
-  // [out][in] or [out][in][height][width].
+// Of [out][in] or [out][in][height][width].
+struct Fans {
+  double in, out;
+};
+Fans fans_of(const VariableSpec& variable) {
   double receptive_field = 1;
   for (size_t axis = 2; axis < variable.shape.size(); ++axis)
     receptive_field *= static_cast<double>(variable.shape[axis]);
-  const double fan_out = static_cast<double>(variable.shape[0]) * receptive_field;
-  const double fan_in = static_cast<double>(variable.shape[1]) * receptive_field;
-  const auto limit = static_cast<float>(std::sqrt(6 / (fan_in + fan_out)));
+  return {.in = static_cast<double>(variable.shape[1]) * receptive_field,
+          .out = static_cast<double>(variable.shape[0]) * receptive_field};
+}
 
+std::vector<float> uniform(const VariableSpec& variable, double greatest, uint64_t seed) {
+  const auto limit = static_cast<float>(greatest);
   std::vector<float> values(variable.size());
   Random random = random_of(variable, seed);
   for (float& value : values) value = (2 * random.uniform() - 1) * limit;
+  return values;
+}
+
+std::vector<float> dirac(const VariableSpec& variable, uint64_t seed) {
+  const size_t in = variable.shape.at(1), height = variable.shape.at(2),
+               width = variable.shape.at(3);
+  std::vector<float> values = uniform(variable, 1 / std::sqrt(fans_of(variable).in), seed);
+  const size_t filter = in * height * width;
+  for (size_t o = 0; o < std::min(in, variable.shape[0]); ++o) {
+    std::fill_n(values.begin() + static_cast<ptrdiff_t>(o * filter), filter, 0.0f);
+    values[o * filter + (o * height + height / 2) * width + width / 2] = 1;
+  }
   return values;
 }
 
@@ -62,7 +79,8 @@ std::vector<float> initial_values(const VariableSpec& variable, uint64_t seed) {
     uint64_t seed;
 
     std::vector<float> operator()(const GlorotUniform&) const {
-      return glorot_uniform(variable, seed);
+      const Fans fans = fans_of(variable);
+      return uniform(variable, std::sqrt(6 / (fans.in + fans.out)), seed);
     }
     std::vector<float> operator()(const TruncatedNormal& normal) const {
       return truncated_normal(variable, normal.deviation, seed);
@@ -70,6 +88,11 @@ std::vector<float> initial_values(const VariableSpec& variable, uint64_t seed) {
     std::vector<float> operator()(const ConstantValue& constant) const {
       return std::vector<float>(variable.size(), static_cast<float>(constant.value));
     }
+    std::vector<float> operator()(const FanInUniform& fan_in) const {
+      return uniform(variable, fan_in.scale / std::sqrt(fans_of(variable).in), seed);
+    }
+    std::vector<float> operator()(const Dirac&) const { return dirac(variable, seed); }
+    std::vector<float> operator()(const GivenValues& given) const { return given.values; }
   };
   return std::visit(Draw{variable, seed}, variable.initializer);
 }

@@ -26,14 +26,10 @@ struct Analyze {
   void operator()(const Conv2dOp& op) const {
     cost.kind = "conv2d";
     add_product(op.bias.has_value(), op.relu);
-    add_variable(op.weights);
-    if (op.bias) add_variable(*op.bias);
   }
   void operator()(const BatchNormOp& op) const {
     cost.kind = "batch_norm";
     cost.flops = values() * (2 + (op.residual ? 1 : 0) + (op.relu ? 1 : 0));
-    for (const VariableId id : {op.gamma, op.beta, op.moving_mean, op.moving_variance})
-      add_variable(id);
   }
   void operator()(const PoolAndPadOp& op) const {
     cost.kind = "pool_and_pad";
@@ -47,6 +43,10 @@ struct Analyze {
     cost.kind = "max_pool";
     cost.flops = values() * (op.window * op.window - 1);
   }
+  void operator()(const ActivationOp&) const {
+    cost.kind = "activation";
+    cost.flops = 4 * values();
+  }
   void operator()(const LocalResponseNormOp& op) const {
     cost.kind = "local_response_norm";
     cost.flops = values() * (2 * op.radius + 5);
@@ -54,8 +54,6 @@ struct Analyze {
   void operator()(const DenseOp& op) const {
     cost.kind = "dense";
     add_product(/*bias=*/true, op.relu);
-    add_variable(op.weights);
-    add_variable(op.bias);
   }
   void operator()(const SoftmaxCrossEntropyOp&) const {
     cost.kind = "softmax_cross_entropy";
@@ -69,10 +67,6 @@ struct Analyze {
 
   void add_product(bool bias, bool relu) const {
     cost.flops = 2 * cost.multiply_adds + values() * ((bias ? 1 : 0) + (relu ? 1 : 0));
-  }
-  void add_variable(VariableId id) const {
-    const VariableSpec& variable = network.variables()[id];
-    if (variable.trained) cost.parameters += variable.size();
   }
 };
 
@@ -110,6 +104,9 @@ ModelAnalysis analyze_model(const Network& network) {
     cost.output = node.shape;
     cost.multiply_adds = network.multiply_adds(id);
     std::visit(Analyze{network, node, cost}, node.op);
+    for (const VariableId variable : variables_of(node))
+      if (network.variables()[variable].trained)
+        cost.parameters += network.variables()[variable].size();
     cost.activation_bytes = cost.output.size() * sizeof(float);
     totals.activation_bytes += cost.activation_bytes;
     totals.multiply_adds += cost.multiply_adds;

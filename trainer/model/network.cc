@@ -44,6 +44,23 @@ std::vector<NodeId> inputs_of(const NetworkNode& node) {
                     node.op);
 }
 
+std::vector<VariableId> variables_of(const NetworkNode& node) {
+  std::vector<VariableId> ids;
+  const auto add = [&](std::optional<VariableId> id) {
+    if (id) ids.push_back(*id);
+  };
+  if (const auto* conv = std::get_if<Conv2dOp>(&node.op)) {
+    ids = {conv->weights};
+    add(conv->bias);
+  } else if (const auto* norm = std::get_if<BatchNormOp>(&node.op)) {
+    add(norm->gamma);
+    for (const VariableId id : {norm->beta, norm->moving_mean, norm->moving_variance}) add(id);
+  } else if (const auto* dense = std::get_if<DenseOp>(&node.op)) {
+    ids = {dense->weights, dense->bias};
+  }
+  return ids;
+}
+
 Network::Network(FeatureShape input, const InputOp& op) { add("input", input, op); }
 
 NodeId Network::conv2d(NodeId input, const std::string& name, const Conv2dOptions& options) {
@@ -76,19 +93,23 @@ NodeId Network::batch_norm(NodeId input, const std::string& name, const BatchNor
     require(shape_of(*options.residual) == shape, name,
             "the residual is " + to_string(shape_of(*options.residual)) + ", the input " +
                 to_string(shape));
-  const auto variable = [&](const char* suffix, double value, bool trained) {
+  const std::vector<size_t> per_channel = {shape.channels};
+  const auto statistic = [&](const char* suffix, double value) {
     return add_variable({.name = name + "/" + suffix,
-                         .shape = {shape.channels},
+                         .shape = per_channel,
                          .initializer = ConstantValue{value},
-                         .trained = trained});
+                         .trained = false});
   };
+  std::optional<VariableId> gamma;
+  if (options.scale)
+    gamma = add_parameter(name + "/gamma", per_channel, {.initializer = ConstantValue{1}});
   BatchNormOp op = {.input = input,
                     .residual = options.residual,
                     .relu = options.relu,
-                    .gamma = variable("gamma", 1, true),
-                    .beta = variable("beta", 0, true),
-                    .moving_mean = variable("moving_mean", 0, false),
-                    .moving_variance = variable("moving_variance", 1, false),
+                    .gamma = gamma,
+                    .beta = add_parameter(name + "/beta", per_channel, options.beta),
+                    .moving_mean = statistic("moving_mean", 0),
+                    .moving_variance = statistic("moving_variance", 1),
                     .decay = options.decay,
                     .epsilon = options.epsilon};
   return add(name, shape, op);
@@ -113,7 +134,10 @@ NodeId Network::max_pool(NodeId input, const std::string& name, const MaxPoolOpt
   const FeatureShape in = shape_of(input);
   const size_t window = options.window, stride = options.stride;
   require(window > 0 && stride > 0, name, "window and stride must be positive");
-  const auto outputs = [&](size_t length) { return (length - 1) / stride + 1; };
+  const bool valid = options.padding == Padding::valid;
+  require(!valid || window <= std::min(in.height, in.width), name,
+          "a window of " + std::to_string(window) + " doesn't fit into " + to_string(in));
+  const auto outputs = [&](size_t length) { return (length - (valid ? window : 1)) / stride + 1; };
   const auto padding_before = [&](size_t length) {
     const size_t reach = (outputs(length) - 1) * stride + window;
     return reach > length ? (reach - length) / 2 : 0;
@@ -124,6 +148,10 @@ NodeId Network::max_pool(NodeId input, const std::string& name, const MaxPoolOpt
                        .stride = stride,
                        .padding_top = padding_before(in.height),
                        .padding_left = padding_before(in.width)});
+}
+
+NodeId Network::activation(NodeId input, const std::string& name, Activation function) {
+  return add(name, shape_of(input), ActivationOp{.input = input, .function = function});
 }
 
 NodeId Network::local_response_norm(NodeId input, const std::string& name,
@@ -159,6 +187,16 @@ NodeId Network::softmax_cross_entropy(NodeId logits, double label_smoothing) {
     require(read[id], nodes_[id].name, "no other layer reads it");
   return add("loss", {.channels = shape_of(logits).channels},
              SoftmaxCrossEntropyOp{.input = logits, .label_smoothing = label_smoothing});
+}
+
+std::vector<bool> Network::needed_gradients() const {
+  std::vector<bool> needed;
+  for (const NetworkNode& node : nodes_)
+    needed.push_back(std::ranges::any_of(inputs_of(node), [&](NodeId id) { return needed[id]; }) ||
+                     std::ranges::any_of(variables_of(node), [&](VariableId id) {
+                       return variables_[id].trained && variables_[id].rate_factor != 0;
+                     }));
+  return needed;
 }
 
 size_t Network::parameter_count() const {
@@ -200,10 +238,17 @@ VariableId Network::add_variable(VariableSpec spec) {
 
 VariableId Network::add_parameter(std::string name, std::vector<size_t> shape,
                                   const ParameterOptions& options) {
-  return add_variable({.name = std::move(name),
+  const auto* given = std::get_if<GivenValues>(&options.initializer);
+  require(!std::holds_alternative<Dirac>(options.initializer) || shape.size() == 4, name,
+          "only the weights of a convolution can be initialised by Dirac");
+  VariableSpec spec = {.name = std::move(name),
                        .shape = std::move(shape),
                        .initializer = options.initializer,
-                       .decay_factor = options.decay_factor});
+                       .decay_factor = options.decay_factor,
+                       .rate_factor = options.rate_factor};
+  require(!given || given->values.size() == spec.size(), spec.name,
+          "needs " + std::to_string(spec.size()) + " initial values");
+  return add_variable(std::move(spec));
 }
 
 const FeatureShape& Network::shape_of(NodeId id) const {

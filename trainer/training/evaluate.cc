@@ -6,6 +6,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/summary/image_summary.h"
+#include "trainer/training/test_time_augmentation.h"
 
 namespace recordpipe {
 namespace {
@@ -58,16 +59,13 @@ Evaluation evaluate(Backend& backend, const Network& network, Variables& variabl
   const auto runner = backend.make_runner(
       network, variables, {.batch_size = options.batch_size, .mode = Mode::inference});
   const size_t classes = network.classes();
-  const NodeId logits_node = inputs_of(network.nodes().back()).front();
   Evaluation evaluation = {.confusion = ConfusionMatrix(classes), .image = network.input_shape()};
   BatchResult& total = evaluation.total;
   MistakeList mistakes(options.max_mistakes);
   for (const ImageBatch& batch : batches) {
     if (options.stop())
       throw Error({.kind = ErrorKind::cancelled, .reason = "the evaluation was interrupted"});
-    runner->load(batch);
-    const BatchResult result = runner->forward();
-    const std::vector<float> logits = runner->output(logits_node);
+    const auto [logits, result] = forward_augmented(*runner, network, batch, options.augmentation);
     for (size_t row = 0; row < batch.size(); ++row) {
       const auto of_row = std::span(logits).subspan(row * classes, classes);
       const auto greatest = std::ranges::max_element(of_row);

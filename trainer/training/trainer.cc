@@ -22,6 +22,9 @@ const TrainerOptions& checked(const TrainerOptions& options) {
             "the norm for gradient clipping must be finite and above 0");
   require(!options.average_decay || (*options.average_decay >= 0 && *options.average_decay < 1),
           "the decay of moving averages must be in [0, 1)");
+  require(!options.lookahead || (!options.average_decay && options.lookahead->every > 0 &&
+                                 options.lookahead->decay >= 0 && options.lookahead->decay < 1),
+          "lookahead needs a decay in [0, 1) and steps above 0, and excludes moving averages");
   return options;
 }
 
@@ -42,12 +45,12 @@ Trainer::Trainer(Backend& backend, const Network& network, Variables& variables,
       runner_(backend.make_runner(network, variables,
                                   {.batch_size = options.batch_size, .mode = Mode::training})) {
   for (const NetworkNode& node : network.nodes()) layers_.push_back(node.name);
-  if (options_.average_decay && !variables_.has_averages()) variables_.start_averages();
+  if (keeps_averages() && !variables_.has_averages()) variables_.start_averages();
 }
 
 void Trainer::set_steps_done(uint64_t steps) {
   steps_done_ = steps;
-  if (!options_.average_decay) variables_.stop_averages();
+  if (!keeps_averages()) variables_.stop_averages();
 }
 
 StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& learning_rate) {
@@ -67,12 +70,22 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   // Processed gradients already include the decay.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
+                             .nesterov = options_.nesterov,
                              .weight_decay = processed ? 0 : options_.weight_decay,
                              .frozen = frozen_});
-  if (options_.average_decay)
-    variables_.update_averages(decay_at(*options_.average_decay, result.step));
   ++steps_done_;
+  update_averages();
   return result;
+}
+
+void Trainer::update_averages() {
+  if (options_.average_decay)
+    variables_.update_averages(decay_at(*options_.average_decay, steps_done_));
+  if (!options_.lookahead || steps_done_ % options_.lookahead->every != 0) return;
+  const double progress =
+      std::min(1.0, static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
+  variables_.update_averages(options_.lookahead->decay * progress * progress * progress);
+  variables_.reset_to_averages();
 }
 
 bool Trainer::must_process_gradients() const {

@@ -134,6 +134,8 @@ TEST_P(CudaNetworks, AgreeWithTheReferenceInTheTutorialCnn) {
   compare(tutorial_cnn({.input = {3, 12, 12}}), 3);
 }
 
+TEST_P(CudaNetworks, AgreeWithTheReferenceInAirbench) { compare(small_airbench(), 32); }
+
 TEST_P(CudaNetworks, AgreeWithTheReferenceInResNet) {
   compare(resnet({.layers = 8, .input = {3, 16, 16}, .label_smoothing = 0.1}), 4);
 }

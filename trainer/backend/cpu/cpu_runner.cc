@@ -6,6 +6,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/trace_phases.h"
+#include "trainer/backend/cpu/layers/activation_layer.h"
 #include "trainer/backend/cpu/layers/batch_norm_layer.h"
 #include "trainer/backend/cpu/layers/conv2d_layer.h"
 #include "trainer/backend/cpu/layers/dense_layer.h"
@@ -71,8 +72,11 @@ CpuRunner::CpuRunner(const Network& network, CpuVariables& variables, const Runn
                                                    lanes_of(node)));
     layers_.push_back(make_layer(node));
   }
-  if (options.mode == Mode::training)
-    for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->prepare_backward(gradients_);
+  if (options.mode != Mode::training) return;
+  const std::vector<bool> needed = network_.needed_gradients();
+  for (NodeId node = 0; node < needed.size(); ++node) tensors_[node]->needs_gradient = needed[node];
+  for (size_t layer = layers_.size(); layer-- > 0;)
+    if (needed[layer]) layers_[layer]->prepare_backward(gradients_);
 }
 
 size_t CpuRunner::lanes_of(NodeId node) const {
@@ -80,7 +84,7 @@ size_t CpuRunner::lanes_of(NodeId node) const {
   if (std::holds_alternative<Conv2dOp>(op) || std::holds_alternative<PoolAndPadOp>(op))
     return lanes_;
   if (std::holds_alternative<BatchNormOp>(op) || std::holds_alternative<MaxPoolOp>(op) ||
-      std::holds_alternative<LocalResponseNormOp>(op))
+      std::holds_alternative<ActivationOp>(op) || std::holds_alternative<LocalResponseNormOp>(op))
     return tensors_[inputs_of(network_.nodes()[node]).front()]->lanes();
   return 1;  // images have three channels, and the outputs after the last pooling are matrices
 }
@@ -94,7 +98,6 @@ std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
 
     std::unique_ptr<CpuLayer> operator()(const InputOp& op) const {
       auto layer = std::make_unique<CpuInput>(op, output);
-      output.needs_gradient = false;
       runner.input_ = layer.get();
       return layer;
     }
@@ -114,6 +117,9 @@ std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
     }
     std::unique_ptr<CpuLayer> operator()(const MaxPoolOp& op) const {
       return std::make_unique<CpuMaxPool>(op, tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const ActivationOp& op) const {
+      return std::make_unique<CpuActivation>(runner.context_, op, tensor(op.input), output);
     }
     std::unique_ptr<CpuLayer> operator()(const LocalResponseNormOp& op) const {
       return std::make_unique<CpuLocalResponseNorm>(op, tensor(op.input), output);
@@ -150,6 +156,7 @@ void CpuRunner::backward() {
   require_training(options_);
   TracePhases phases(trace_.get(), "backward");
   for (size_t layer = layers_.size(); layer-- > 0;) {
+    if (!tensors_[layer]->needs_gradient) continue;
     phases.begin(network_.nodes()[layer].name);
     times_[layer].backward += seconds([&] { layers_[layer]->backward(); });
   }

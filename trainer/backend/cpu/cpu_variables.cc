@@ -24,8 +24,12 @@ CpuVariables::CpuVariables(std::span<const VariableSpec> specs) : Variables(spec
     offsets_.push_back(end);
     end += padded(spec.size());
     if (!spec.trained) continue;
-    if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor)
-      runs_.push_back({.begin = offsets_.back(), .end = end, .decay_factor = spec.decay_factor});
+    if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor ||
+        runs_.back().rate_factor != spec.rate_factor)
+      runs_.push_back({.begin = offsets_.back(),
+                       .end = end,
+                       .decay_factor = spec.decay_factor,
+                       .rate_factor = spec.rate_factor});
     runs_.back().end = end;
     const VariableId id = offsets_.size() - 1;
     for (size_t begin = offsets_[id]; begin < offsets_[id] + spec.size(); begin += piece_size)
@@ -73,7 +77,7 @@ void CpuVariables::apply_momentum(const MomentumOptions& options) {
     for (const VariableId id : options.frozen) {
       const VariableSpec& spec = specs()[id];
       if (!spec.trained || offsets_[id] < run.begin || offsets_[id] >= run.end) continue;
-      update({run.begin, offsets_[id], run.decay_factor}, options);
+      update({run.begin, offsets_[id], run.decay_factor, run.rate_factor}, options);
       run.begin = offsets_[id] + padded(spec.size());
     }
     update(run, options);
@@ -83,17 +87,19 @@ void CpuVariables::apply_momentum(const MomentumOptions& options) {
 
 void CpuVariables::update(const Run& run, const MomentumOptions& options) {
   if (run.begin == run.end) return;
-  const auto learning_rate = static_cast<float>(options.learning_rate);
+  const auto learning_rate = static_cast<float>(options.learning_rate * run.rate_factor);
   const auto momentum = static_cast<float>(options.momentum);
+  const bool nesterov = options.nesterov;
   const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);
   float* values = values_.data();
   float* momenta = momenta_.data();
   const float* gradients = gradients_.data();
 #pragma omp parallel for simd schedule(static)
   for (size_t i = run.begin; i < run.end; ++i) {
-    const float velocity = momentum * momenta[i] + (gradients[i] + weight_decay * values[i]);
+    const float g = gradients[i] + weight_decay * values[i];
+    const float velocity = momentum * momenta[i] + g;
     momenta[i] = velocity;
-    values[i] -= learning_rate * velocity;
+    values[i] -= learning_rate * (nesterov ? g + momentum * velocity : velocity);
   }
 }
 
@@ -164,6 +170,12 @@ void CpuVariables::update_averages(double decay) {
   const size_t size = values_.size();
 #pragma omp parallel for simd schedule(static)
   for (size_t i = 0; i < size; ++i) averages[i] += take * (values[i] - averages[i]);
+}
+
+void CpuVariables::reset_to_averages() {
+  require_averages();
+  std::ranges::copy(std::span(averages_), values_.data());
+  ++version_;
 }
 
 double CpuVariables::half_squared_norm() const {

@@ -1,6 +1,6 @@
 // Variables on the CPU: all trained values are contiguous in one buffer; gradients, momenta and
 // averages have buffers of the same layout. The optimiser is therefore one loop per run of adjacent
-// variables with the same decay.
+// variables with the same decay and rate factors.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@ class CpuVariables final : public Variables {
   void stop_averages() override { has_averages_ = false; }
   bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
+  void reset_to_averages() override;
   double half_squared_norm() const override;
 
   // The memory of a variable, for layers. Throws Error{invalid_argument} if the slot doesn't exist
@@ -37,10 +38,10 @@ class CpuVariables final : public Variables {
   uint64_t version() const { return version_; }
 
  private:
-  // Adjacent variables in the trained buffers with the same decay factor.
+  // Adjacent variables in the trained buffers with the same factors.
   struct Run {
     size_t begin, end;
-    double decay_factor;
+    double decay_factor, rate_factor;
   };
 
   // A part of a trained variable, the unit of work for threads. Sums are computed per piece and

@@ -31,6 +31,9 @@ using InnerProductForward = dnnl::inner_product_forward::primitive_desc;
 using InnerProductBackwardData = dnnl::inner_product_backward_data::primitive_desc;
 using InnerProductBackwardWeights = dnnl::inner_product_backward_weights::primitive_desc;
 
+using EltwiseForward = dnnl::eltwise_forward::primitive_desc;
+using EltwiseBackward = dnnl::eltwise_backward::primitive_desc;
+
 #if DNNL_VERSION_MAJOR >= 3
 
 inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
@@ -70,6 +73,17 @@ inline InnerProductBackwardWeights inner_product_backward_weights(
     const dnnl::engine& engine, const Desc& input, const Desc& weights, const Desc& bias,
     const Desc& output, const InnerProductForward& forward) {
   return {engine, input, weights, bias, output, forward};
+}
+
+inline EltwiseForward eltwise_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                      dnnl::algorithm algorithm, const Desc& tensor, float alpha) {
+  return {engine, kind, algorithm, tensor, tensor, alpha, 0.0f};
+}
+
+inline EltwiseBackward eltwise_backward(const dnnl::engine& engine, dnnl::algorithm algorithm,
+                                        const Desc& tensor, float alpha,
+                                        const EltwiseForward& forward) {
+  return {engine, algorithm, tensor, tensor, tensor, alpha, 0.0f, forward};
 }
 
 #else
@@ -114,6 +128,17 @@ inline InnerProductBackwardWeights inner_product_backward_weights(
     const dnnl::engine& engine, const Desc& input, const Desc& weights, const Desc& bias,
     const Desc& output, const InnerProductForward& forward) {
   return {{input, weights, bias, output}, engine, forward};
+}
+
+inline EltwiseForward eltwise_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                      dnnl::algorithm algorithm, const Desc& tensor, float alpha) {
+  return {{kind, algorithm, tensor, alpha, 0.0f}, engine};
+}
+
+inline EltwiseBackward eltwise_backward(const dnnl::engine& engine, dnnl::algorithm algorithm,
+                                        const Desc& tensor, float alpha,
+                                        const EltwiseForward& forward) {
+  return {{algorithm, tensor, tensor, alpha, 0.0f}, engine, forward};
 }
 
 #endif

@@ -39,7 +39,7 @@ class CpuTensor {
 
   // The gradient is the sum of parts, one from each node that reads this one. After backward()
   // their memory is reused.
-  bool needs_gradient = true;
+  bool needs_gradient = false;
   std::vector<float*> gradient_parts;
   // Adds all parts to the first.
   float* sum_gradient();

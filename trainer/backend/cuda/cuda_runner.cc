@@ -28,10 +28,12 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
       zeros_(sizeof(uint32_t)) {
   const Element element = element_of(settings.precision);
   const NodeId loss = network_.nodes().size() - 1;
-  for (NodeId node = 0; node < loss; ++node)
+  const std::vector<bool> needed = network_.needed_gradients();
+  for (NodeId node = 0; node < loss; ++node) {
     tensors_.push_back(
         std::make_unique<Tensor>(options.batch_size, network_.nodes()[node].shape, element));
-  tensors_.front()->set_needs_gradient(false);
+    tensors_.back()->set_needs_gradient(needed[node]);
+  }
   size_t counts = 1;
   for (const auto& tensor : tensors_)
     counts = std::max(counts, 1 + partial_counts_size(tensor->rows(), tensor->channels(), element));
@@ -60,7 +62,8 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
       logits.claim_gradient();
       loss_.dlogits = logits.gradient();
     }
-    for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->prepare_backward();
+    for (size_t layer = layers_.size(); layer-- > 0;)
+      if (needs_backward(layer)) layers_[layer]->prepare_backward();
   }
   device_->synchronize();
 }
@@ -111,6 +114,9 @@ std::unique_ptr<Layer> CudaRunner::make_layer(NodeId node) {
     std::unique_ptr<Layer> operator()(const MaxPoolOp& op) const {
       return make_max_pool(runner.context_, op, tensor(op.input), output);
     }
+    std::unique_ptr<Layer> operator()(const ActivationOp& op) const {
+      return make_activation(runner.context_, op, tensor(op.input), output);
+    }
     std::unique_ptr<Layer> operator()(const LocalResponseNormOp& op) const {
       return make_local_response_norm(runner.context_, op, tensor(op.input), output);
     }
@@ -143,7 +149,8 @@ void CudaRunner::start_forward() {
 }
 
 void CudaRunner::start_backward() {
-  for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->backward();
+  for (size_t layer = layers_.size(); layer-- > 0;)
+    if (needs_backward(layer)) layers_[layer]->backward();
   context_.variables.convert_gradients();
 }
 

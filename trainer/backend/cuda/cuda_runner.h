@@ -41,6 +41,8 @@ class CudaRunner final : public Runner {
   static std::vector<StatisticsRun> statistics_runs(const Network& network,
                                                     const CudaVariables& variables);
   std::unique_ptr<Layer> make_layer(NodeId node);
+  // The layers begin with that of node 1.
+  bool needs_backward(size_t layer) const { return tensors_[layer + 1]->needs_gradient(); }
   void start(Graph& graph, const std::function<void()>& work);
   void start_forward();
   void start_backward();

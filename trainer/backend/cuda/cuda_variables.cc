@@ -74,9 +74,13 @@ void CudaVariables::place(VariableId id) {
   offsets_[id] = end;
   end += with_gap(layouts_[id].padded_size());
   if (!spec.trained) return;
-  if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor)
-    runs_.push_back(
-        {.begin = offsets_[id], .end = end, .decay_factor = spec.decay_factor, .first_square = 0});
+  if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor ||
+      runs_.back().rate_factor != spec.rate_factor)
+    runs_.push_back({.begin = offsets_[id],
+                     .end = end,
+                     .decay_factor = spec.decay_factor,
+                     .rate_factor = spec.rate_factor,
+                     .first_square = 0});
   runs_.back().end = end;
 }
 
@@ -172,7 +176,7 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
   auto next = frozen.begin();
   for (Run run : runs_) {
     for (; next != frozen.end() && next->first < run.end; ++next) {
-      update({run.begin, next->first, run.decay_factor, 0}, options);
+      update({run.begin, next->first, run.decay_factor, run.rate_factor, 0}, options);
       run.begin = next->second;
     }
     update(run, options);
@@ -181,15 +185,17 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
 }
 
 void CudaVariables::update(const Run& run, const MomentumOptions& options) {
-  update_with_momentum(device_->compute(),
-                       {.size = static_cast<uint32_t>(run.end - run.begin),
-                        .values = values_.as<float>() + run.begin,
-                        .momenta = momenta_.as<float>() + run.begin,
-                        .gradients = gradients_.as<float>() + run.begin,
-                        .learning_rate = static_cast<float>(options.learning_rate),
-                        .momentum = static_cast<float>(options.momentum),
-                        .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
-                        .loss_scale = device_loss_scale()});
+  update_with_momentum(
+      device_->compute(),
+      {.size = static_cast<uint32_t>(run.end - run.begin),
+       .values = values_.as<float>() + run.begin,
+       .momenta = momenta_.as<float>() + run.begin,
+       .gradients = gradients_.as<float>() + run.begin,
+       .learning_rate = static_cast<float>(options.learning_rate * run.rate_factor),
+       .momentum = static_cast<float>(options.momentum),
+       .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
+       .nesterov = options.nesterov,
+       .loss_scale = device_loss_scale()});
 }
 
 void CudaVariables::process_gradients(const GradientOptions& options) {
@@ -214,6 +220,12 @@ void CudaVariables::update_averages(double decay) {
   device_->activate();
   cuda::update_averages(device_->compute(), static_cast<uint32_t>(trained_),
                         static_cast<float>(1 - decay), values_.as<float>(), averages_.as<float>());
+}
+
+void CudaVariables::reset_to_averages() {
+  require_averages();
+  device_->activate();
+  copy_on_device(values_.data(), averages_.data(), values_.bytes(), device_->compute());
 }
 
 double CudaVariables::half_squared_norm() const {

@@ -1,6 +1,6 @@
 // Variables on a GPU: all trained values are contiguous in one buffer; gradients, momenta and
 // averages have buffers of the same layout. The optimiser is therefore one kernel per run of
-// adjacent variables with the same decay. Weights for multiplications come first, so that their
+// adjacent variables with the same factors. Weights for multiplications come first, so that their
 // copy in another precision is one kernel too.
 #pragma once
 
@@ -37,6 +37,7 @@ class CudaVariables final : public Variables {
   void stop_averages() override { has_averages_ = false; }
   bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
+  void reset_to_averages() override;
   std::optional<LossScale> loss_scale() const override;
   void set_loss_scale(const std::optional<LossScale>& scale) override;
   double half_squared_norm() const override;
@@ -67,10 +68,10 @@ class CudaVariables final : public Variables {
   const DeviceLossScale* device_loss_scale() const { return loss_scale_.as<DeviceLossScale>(); }
 
  private:
-  // Adjacent variables in the trained buffers with the same decay factor.
+  // Adjacent variables in the trained buffers with the same factors.
   struct Run {
     size_t begin, end;
-    double decay_factor;
+    double decay_factor, rate_factor;
     size_t first_square;  // the index of the run's first sum in squares_
   };
 

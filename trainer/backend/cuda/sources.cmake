@@ -19,6 +19,7 @@ set(recordpipe_cuda_common
   variable_layout.cc)
 # The kernels: nvcc compiles them as kernels, other compilers as loops (kernels/launch.h).
 set(recordpipe_cuda_kernels
+  kernels/activation_kernels.cu
   kernels/batch_norm_kernels.cu
   kernels/bias_relu_kernels.cu
   kernels/count_kernels.cu

@@ -7,6 +7,7 @@
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "recordpipe/trainer/backend/trace_phases.h"
+#include "trainer/backend/reference/activation.h"
 #include "trainer/backend/reference/batch_norm.h"
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
@@ -131,6 +132,14 @@ std::vector<T> ReferenceRunner<T>::shared_mean(std::span<const T> values) const 
   return means;
 }
 
+template <class T>
+std::vector<T> ReferenceRunner<T>::gamma_of(const BatchNormOp& op) const {
+  const std::span<const T> beta = variables_.at(op.beta);
+  if (!op.gamma) return std::vector<T>(beta.size(), T{1});
+  const std::span<const T> gamma = variables_.at(*op.gamma);
+  return {gamma.begin(), gamma.end()};
+}
+
 // For each kind of node: find its tensors and call its layer.
 
 template <class T>
@@ -178,7 +187,7 @@ void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
     reference::batch_norm_variance<T>(shape, x, mean, batch.variance);
     variance = batch.variance = shared_mean(batch.variance);
   }
-  reference::batch_norm_forward<T>(shape, x, residual, mean, variance, variables_.at(op.gamma),
+  reference::batch_norm_forward<T>(shape, x, residual, mean, variance, gamma_of(op),
                                    variables_.at(op.beta), output_of(node));
 }
 
@@ -186,17 +195,17 @@ template <class T>
 void ReferenceRunner<T>::backward(NodeId node, const BatchNormOp& op) {
   const reference::BatchNormShape shape = {images(), shape_of(node).channels,
                                            shape_of(node).pixels(), op.relu, op.epsilon};
-  const std::span<T> dgamma = variables_.at(op.gamma, Slot::gradient);
+  std::vector<T> no_gamma(op.gamma ? 0 : shape.channels);
+  const std::span<T> dgamma = op.gamma ? variables_.at(*op.gamma, Slot::gradient) : no_gamma;
   const std::span<T> dbeta = variables_.at(op.beta, Slot::gradient);
   reference::batch_norm_backward_parameters<T>(
       shape, output_of(op.input), output_of(node), gradient_of(node), tensors_[node].mean,
       tensors_[node].variance, op.residual ? gradient_of(*op.residual) : std::span<T>(), dgamma,
       dbeta);
   const std::vector<T> all_dgamma = shared_mean(dgamma), all_dbeta = shared_mean(dbeta);
-  reference::batch_norm_backward_data<T>(shape, output_of(op.input), output_of(node),
-                                         gradient_of(node), tensors_[node].mean,
-                                         tensors_[node].variance, variables_.at(op.gamma),
-                                         all_dgamma, all_dbeta, gradient_of(op.input));
+  reference::batch_norm_backward_data<T>(
+      shape, output_of(op.input), output_of(node), gradient_of(node), tensors_[node].mean,
+      tensors_[node].variance, gamma_of(op), all_dgamma, all_dbeta, gradient_of(op.input));
 }
 
 template <class T>
@@ -235,6 +244,17 @@ void ReferenceRunner<T>::backward(NodeId node, const MaxPoolOp& op) {
   reference::max_pool_backward<T>({images(), shape_of(op.input), shape_of(node), op.window,
                                    op.stride, op.padding_top, op.padding_left},
                                   output_of(op.input), gradient_of(node), gradient_of(op.input));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const ActivationOp& op) {
+  reference::activation_forward<T>(op.function, output_of(op.input), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const ActivationOp& op) {
+  reference::activation_backward<T>(op.function, output_of(op.input), gradient_of(node),
+                                    gradient_of(op.input));
 }
 
 template <class T>

@@ -51,15 +51,16 @@ void ReferenceVariables<T>::write(VariableId id, std::span<const float> values, 
 
 template <class T>
 void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
-  const T learning_rate = static_cast<T>(options.learning_rate);
   const T momentum = static_cast<T>(options.momentum);
   for (VariableId id = 0; id < variables_.size(); ++id) {
     if (!specs()[id].trained || is_in(options.frozen, id)) continue;
     auto& [value, gradient, velocity, average] = variables_[id];  // velocity: Slot::momentum
+    const T learning_rate = static_cast<T>(options.learning_rate * specs()[id].rate_factor);
     const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
     for (size_t i = 0; i < gradient.size(); ++i) {
-      velocity[i] = momentum * velocity[i] + (gradient[i] + weight_decay * value[i]);
-      value[i] -= learning_rate * velocity[i];
+      const T g = gradient[i] + weight_decay * value[i];
+      velocity[i] = momentum * velocity[i] + g;
+      value[i] -= learning_rate * (options.nesterov ? g + momentum * velocity[i] : velocity[i]);
     }
   }
 }
@@ -111,6 +112,13 @@ void ReferenceVariables<T>::update_averages(double decay) {
     for (size_t i = 0; i < slots.average.size(); ++i)
       slots.average[i] += take * (slots.value[i] - slots.average[i]);
   }
+}
+
+template <class T>
+void ReferenceVariables<T>::reset_to_averages() {
+  require_averages();
+  for (VariableId id = 0; id < variables_.size(); ++id)
+    if (specs()[id].trained) variables_[id].value = variables_[id].average;
 }
 
 template <class T>

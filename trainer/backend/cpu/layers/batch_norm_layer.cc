@@ -119,11 +119,14 @@ void CpuBatchNorm::take_moving_statistics() {
   }
 }
 
+float CpuBatchNorm::gamma(size_t channel) const {
+  return op_.gamma ? context_.variables.at(*op_.gamma)[channel] : 1;
+}
+
 void CpuBatchNorm::set_scale_and_shift() {
-  const std::span<const float> gamma = context_.variables.at(op_.gamma);
   const std::span<const float> beta = context_.variables.at(op_.beta);
-  for (size_t channel = 0; channel < gamma.size(); ++channel) {
-    const float scale = gamma[channel] * inverse_deviation_.data()[channel];
+  for (size_t channel = 0; channel < beta.size(); ++channel) {
+    const float scale = gamma(channel) * inverse_deviation_.data()[channel];
     scale_.data()[channel] = scale;
     shift_.data()[channel] = beta[channel] - mean_.data()[channel] * scale;
   }
@@ -200,8 +203,8 @@ void CpuBatchNorm::set_gradients() {
   const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
   const size_t channels = input_.shape().channels;
   const double n = static_cast<double>(replicas() * input_.images() * input_.shape().pixels());
-  const std::span<const float> gamma = context_.variables.at(op_.gamma);
-  const std::span<float> gamma_gradient = context_.variables.at(op_.gamma, Slot::gradient);
+  std::span<float> gamma_gradient;
+  if (op_.gamma) gamma_gradient = context_.variables.at(*op_.gamma, Slot::gradient);
   const std::span<float> beta_gradient = context_.variables.at(op_.beta, Slot::gradient);
   for (size_t channel = 0; channel < channels; ++channel) {
     double sum_g = 0, sum_gx = 0;
@@ -211,8 +214,9 @@ void CpuBatchNorm::set_gradients() {
       sum_gx += static_cast<double>(plane_sums_[1].data()[at]);
     }
     beta_gradient[channel] = static_cast<float>(sum_g);
-    gamma_gradient[channel] =
-        static_cast<float>(sum_gx * static_cast<double>(inverse_deviation_.data()[channel]));
+    if (op_.gamma)
+      gamma_gradient[channel] =
+          static_cast<float>(sum_gx * static_cast<double>(inverse_deviation_.data()[channel]));
     gradient_sums_[channel] = sum_g;
     gradient_sums_[channels + channel] = sum_gx;
   }
@@ -221,7 +225,7 @@ void CpuBatchNorm::set_gradients() {
     const double sum_g = gradient_sums_[channel], sum_gx = gradient_sums_[channels + channel];
     const auto d = static_cast<double>(inverse_deviation_.data()[channel]);
     const auto mean = static_cast<double>(mean_.data()[channel]);
-    const double a = static_cast<double>(gamma[channel]) * d;
+    const double a = static_cast<double>(gamma(channel)) * d;
     const double b = -a * d * d * sum_gx / n;
     a_.data()[channel] = static_cast<float>(a);
     b_.data()[channel] = static_cast<float>(b);

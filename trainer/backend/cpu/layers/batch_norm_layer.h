@@ -24,6 +24,7 @@ class CpuBatchNorm final : public CpuLayer {
   void add_up(std::vector<double>& values) const;  // sums over these processes
   void take_batch_statistics();
   void take_moving_statistics();
+  float gamma(size_t channel) const;
   void set_scale_and_shift();
   bool keeps_masked_gradient() const;
   void backward_sums();

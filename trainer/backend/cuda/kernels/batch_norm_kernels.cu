@@ -63,11 +63,15 @@ struct BlockMoments {
   }
 };
 
+RECORDPIPE_HOST_DEVICE float gamma_of(const BatchNorm& norm, uint32_t channel) {
+  return norm.gamma ? norm.gamma[channel] : 1;
+}
+
 // Padding channels stay zero whatever epsilon is.
 RECORDPIPE_HOST_DEVICE void set_scale_and_shift(const BatchNorm& norm, uint32_t channel, float mean,
                                                 float inverse_deviation) {
   const bool real = channel < norm.real_channels;
-  const float scale = real ? norm.gamma[channel] * inverse_deviation : 0;
+  const float scale = real ? gamma_of(norm, channel) * inverse_deviation : 0;
   norm.scale[channel] = scale;
   norm.shift[channel] = real ? norm.beta[channel] - mean * scale : 0;
 }
@@ -224,14 +228,14 @@ struct FinishGradientSums {
     const bool real = channel < norm.real_channels;
     const double d = real ? norm.inverse_deviation[channel] : 0;
     const double n = norm.rows, mean = norm.mean[channel];
-    const double a = static_cast<double>(norm.gamma[channel]) * d;
+    const double a = static_cast<double>(gamma_of(norm, channel)) * d;
     const double b = -a * d * d * sums.gx / n;
     norm.a[channel] = static_cast<float>(a);
     norm.b[channel] = static_cast<float>(b);
     norm.c[channel] = static_cast<float>(-a * sums.g / n - b * mean);
     const double unscale = norm.loss_scale->inverse;
     norm.dbeta[channel] = static_cast<float>(sums.g * unscale);
-    norm.dgamma[channel] = static_cast<float>(sums.gx * d * unscale);
+    if (norm.dgamma) norm.dgamma[channel] = static_cast<float>(sums.gx * d * unscale);
   }
 };
 

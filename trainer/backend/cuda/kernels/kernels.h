@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recordpipe/trainer/model/network.h"
 #include "trainer/backend/cuda/device/device.h"
 #include "trainer/backend/cuda/kernels/element.h"
 #include "trainer/backend/cuda/loss_scale.h"
@@ -56,10 +57,10 @@ struct BatchNorm {
   bool accumulate_dx, accumulate_dresidual;
 
   // [channels]
-  const float *gamma, *beta;
+  const float *gamma, *beta;  // gamma may be null: 1
   const float *moving_mean, *moving_variance;
-  float *new_mean, *new_variance;  // the batch's, for the moving ones; the variance is unbiased
-  float *dgamma, *dbeta;
+  float *new_mean, *new_variance;   // the batch's, for the moving ones; the variance is unbiased
+  float *dgamma, *dbeta;            // dgamma may be null
   float *mean, *inverse_deviation;  // of the batch
   float *scale, *shift;             // normalisation: x · scale + shift
   float *a, *b, *c;                 // the gradient: a · g + b · x + c
@@ -141,6 +142,21 @@ struct GlobalAveragePool {
 };
 void global_average_pool(Stream stream, const GlobalAveragePool& pool);
 void global_average_pool_gradient(Stream stream, const GlobalAveragePool& pool);
+
+// --- activation_kernels.cu ---
+
+struct ActivationWork {
+  Element element;
+  Activation function;
+  uint32_t packs;  // in the tensor
+  const void* x;
+  void* y;
+  const void* dy;
+  void* dx;
+  bool accumulate;
+};
+void activation(Stream stream, const ActivationWork& work);
+void activation_gradient(Stream stream, const ActivationWork& work);
 
 // --- local_response_norm_kernels.cu ---
 
@@ -227,6 +243,7 @@ struct MomentumUpdate {
   float *values, *momenta;
   const float* gradients;
   float learning_rate, momentum, weight_decay;
+  bool nesterov;
   const DeviceLossScale* loss_scale;  // after an overflow nothing is updated
 };
 void update_with_momentum(Stream stream, const MomentumUpdate& update);

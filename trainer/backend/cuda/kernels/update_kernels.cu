@@ -10,10 +10,11 @@ struct Momentum {
 
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
     if (update.loss_scale->overflow) return;
-    const float velocity = update.momentum * update.momenta[i] +
-                           (update.gradients[i] + update.weight_decay * update.values[i]);
+    const float g = update.gradients[i] + update.weight_decay * update.values[i];
+    const float velocity = update.momentum * update.momenta[i] + g;
     update.momenta[i] = velocity;
-    update.values[i] -= update.learning_rate * velocity;
+    update.values[i] -=
+        update.learning_rate * (update.nesterov ? g + update.momentum * velocity : velocity);
   }
 };
 

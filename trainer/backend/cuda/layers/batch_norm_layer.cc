@@ -23,7 +23,7 @@ class BatchNormLayer final : public Layer {
     const auto new_statistics = [&](VariableId id) {
       return context.new_statistics + (variables.at(id) - variables.statistics());
     };
-    work_.gamma = variables.at(op.gamma);
+    if (op.gamma) work_.gamma = variables.at(*op.gamma);
     work_.beta = variables.at(op.beta);
     work_.moving_mean = variables.at(op.moving_mean);
     work_.moving_variance = variables.at(op.moving_variance);
@@ -59,7 +59,7 @@ class BatchNormLayer final : public Layer {
   // The residual's gradient is written first, because the residual may be the input itself.
   void prepare_backward() override {
     work_.dy = output_.gradient();
-    work_.dgamma = context_.variables.at(op_.gamma, Slot::gradient);
+    if (op_.gamma) work_.dgamma = context_.variables.at(*op_.gamma, Slot::gradient);
     work_.dbeta = context_.variables.at(op_.beta, Slot::gradient);
     if (residual_ && residual_->needs_gradient()) {
       work_.accumulate_dresidual = residual_->claim_gradient();

@@ -1,4 +1,5 @@
-// The layers with one kernel forward and one backward: pooling and local response normalisation.
+// The layers with one kernel forward and one backward: pooling, activations and local
+// response normalisation.
 #include "recordpipe/base/error.h"
 #include "trainer/backend/cuda/kernels/kernels.h"
 #include "trainer/backend/cuda/layers/layer.h"
@@ -105,6 +106,16 @@ std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolO
                                                       input, output);
   layer->keep(&MaxPool::chosen, size_t{output.rows()} * output.channels());
   return layer;
+}
+
+std::unique_ptr<Layer> make_activation(const LayerContext& context, const ActivationOp& op,
+                                       Tensor& input, Tensor& output) {
+  ActivationWork work = {};
+  work.element = input.element();
+  work.function = op.function;
+  work.packs = number(input.rows() * (input.channels() / lanes_of(input.element())));
+  return std::make_unique<KernelLayer<ActivationWork>>(context, work, activation,
+                                                       activation_gradient, input, output);
 }
 
 std::unique_ptr<Layer> make_local_response_norm(const LayerContext& context,

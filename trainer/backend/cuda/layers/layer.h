@@ -28,7 +28,7 @@ class Tensor {
 
   void* data() const { return data_.data(); }
 
-  // false for the network's input.
+  // See Network::needed_gradients().
   void set_needs_gradient(bool needed) { needs_gradient_ = needed; }
   bool needs_gradient() const { return needs_gradient_; }
   void* gradient() const { return gradient_.data(); }
@@ -79,6 +79,8 @@ std::unique_ptr<Layer> make_global_average_pool(const LayerContext& context, Ten
 // Throws Error{unsupported} for a window larger than 256.
 std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolOp& op,
                                      Tensor& input, Tensor& output);
+std::unique_ptr<Layer> make_activation(const LayerContext& context, const ActivationOp& op,
+                                       Tensor& input, Tensor& output);
 std::unique_ptr<Layer> make_local_response_norm(const LayerContext& context,
                                                 const LocalResponseNormOp& op, Tensor& input,
                                                 Tensor& output);

@@ -41,6 +41,10 @@ void MultiGpuVariables::update_averages(double decay) {
   for (const auto& copy : copies_) copy->update_averages(decay);
 }
 
+void MultiGpuVariables::reset_to_averages() {
+  for (const auto& copy : copies_) copy->reset_to_averages();
+}
+
 std::optional<LossScale> MultiGpuVariables::loss_scale() const {
   return copies_.front()->loss_scale();
 }

@@ -27,6 +27,7 @@ class MultiGpuVariables final : public Variables {
   void stop_averages() override;
   bool has_averages() const override;
   void update_averages(double decay) override;
+  void reset_to_averages() override;
   std::optional<LossScale> loss_scale() const override;
   void set_loss_scale(const std::optional<LossScale>& scale) override;
   double half_squared_norm() const override;

@@ -16,8 +16,9 @@ namespace recordpipe {
 enum class Slot { value, gradient, momentum, average };
 
 struct MomentumOptions {
-  double learning_rate = 0.1;
+  double learning_rate = 0.1;  // times VariableSpec::rate_factor
   double momentum = 0.9;
+  bool nesterov = false;  // see Variables::apply_momentum()
   // Adds weight_decay · decay_factor · w to each gradient (see VariableSpec): the gradient of the
   // penalty weight_decay · Σ decay_factor · ½ ‖w‖².
   double weight_decay = 2e-4;
@@ -74,8 +75,10 @@ class Variables {
 
   // One step of gradient descent with momentum (Polyak 1964) for all trained variables that are not
   // frozen: v = momentum · v + (gradient + weight_decay · decay_factor · w), then
-  // w = w - learning_rate · v. As in TensorFlow's MomentumOptimizer and torch.optim.SGD, v doesn't
-  // contain the rate, so that a new rate takes effect at once.
+  // w = w - learning_rate · rate_factor · v. With Nesterov's momentum (Sutskever et al. 2013), v in
+  // the last formula is gradient + weight_decay · decay_factor · w + momentum · v. As in
+  // TensorFlow's MomentumOptimizer and torch.optim.SGD, v doesn't contain the rate, so that a new
+  // rate takes effect at once.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
   // Processes the gradients of all trained variables that are not frozen.
@@ -94,6 +97,9 @@ class Variables {
   // average = average + (1 - decay) · (value - average), for all trained variables. Throws
   // Error{invalid_argument} if there are no averages.
   virtual void update_averages(double decay) = 0;
+  // value = average, for all trained variables. Throws Error{invalid_argument} if there are no
+  // averages.
+  virtual void reset_to_averages() = 0;
 
   // The loss scale after the last update; empty if gradients are not scaled.
   virtual std::optional<LossScale> loss_scale() const { return {}; }

@@ -10,6 +10,7 @@
 //                        for the residual and the ReLU, if present
 //   average pooling      1 per averaged value
 //   max pooling          window² - 1 comparisons per output
+//   activation           4 per value: GELU's erf, SiLU's exp, and three others
 //   local response norm  2 radius + 5 per value: a square, the sum, alpha, the bias, the power, a
 //                        product
 //   input                2 per value, 0 if not scaled

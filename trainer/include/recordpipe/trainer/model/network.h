@@ -39,7 +39,21 @@ struct ConstantValue {
   double value;
   bool operator==(const ConstantValue&) const = default;
 };
-using Initializer = std::variant<GlorotUniform, TruncatedNormal, ConstantValue>;
+struct FanInUniform {  // U(-a, a), a = scale / sqrt(fan_in): with a scale of 1, PyTorch's default
+  double scale = 1;
+  bool operator==(const FanInUniform&) const = default;
+};
+// Of a convolution: filter o passes channel o of its input on unchanged (a 1 at the kernel's
+// centre, zeros elsewhere). Filters beyond the input's channels are FanInUniform.
+struct Dirac {
+  bool operator==(const Dirac&) const = default;
+};
+struct GivenValues {  // for example whitening_weights(); as many as the variable has
+  std::vector<float> values;
+  bool operator==(const GivenValues&) const = default;
+};
+using Initializer =
+    std::variant<GlorotUniform, TruncatedNormal, ConstantValue, FanInUniform, Dirac, GivenValues>;
 
 struct VariableSpec {
   std::string name;  // "stage1/block0/conv1/weights"
@@ -51,6 +65,9 @@ struct VariableSpec {
   bool trained = true;
   // A factor for this variable's part of the weight decay; 0: no decay.
   double decay_factor = 1;
+  // A factor of the learning rate for this variable; 0: it keeps its initial values, and its
+  // gradient is not computed if none of those before it is needed.
+  double rate_factor = 1;
 
   size_t size() const;
   bool operator==(const VariableSpec&) const = default;
@@ -76,12 +93,12 @@ struct Conv2dOp {
 };
 
 // Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167: (x - mean) / sqrt(variance + epsilon) ·
-// gamma + beta; then, if requested, the residual is added and ReLU applied.
+// gamma + beta; then, if requested, the residual is added and ReLU applied. Without gamma it is 1.
 struct BatchNormOp {
   NodeId input;
   std::optional<NodeId> residual;
   bool relu;
-  VariableId gamma;
+  std::optional<VariableId> gamma;
   VariableId beta;
   VariableId moving_mean;
   VariableId moving_variance;
@@ -108,6 +125,17 @@ struct MaxPoolOp {
   size_t stride;
   size_t padding_top;
   size_t padding_left;
+};
+
+enum class Activation {
+  gelu,  // x · Φ(x), Φ being the standard normal distribution's (Hendrycks and Gimpel 2016,
+         // https://arxiv.org/abs/1606.08415), without approximation by tanh
+  silu,  // x / (1 + exp(-x)), also called swish
+};
+// An activation as a node of its own. ReLU is part of the layer before it.
+struct ActivationOp {
+  NodeId input;
+  Activation function;
 };
 
 // Krizhevsky et al. 2012, https://papers.nips.cc/paper/4824, section 3.3: each value is divided by
@@ -142,18 +170,21 @@ struct NetworkNode {
   std::string name;
   FeatureShape shape;
   std::variant<InputOp, Conv2dOp, BatchNormOp, PoolAndPadOp, GlobalAveragePoolOp, MaxPoolOp,
-               LocalResponseNormOp, DenseOp, SoftmaxCrossEntropyOp>
+               ActivationOp, LocalResponseNormOp, DenseOp, SoftmaxCrossEntropyOp>
       op;
 };
 
 // The nodes whose outputs a node reads, in the order of the op's members.
 std::vector<NodeId> inputs_of(const NetworkNode& node);
+// Its weights, biases and statistics, in the order of the op's members.
+std::vector<VariableId> variables_of(const NetworkNode& node);
 
-// The initial values of a layer's weights or biases, and their share of the weight decay
-// (VariableSpec::decay_factor).
+// The initial values of a layer's weights or biases, and their factors of the weight decay and the
+// learning rate (see VariableSpec).
 struct ParameterOptions {
   Initializer initializer = ConstantValue{0};
   double decay_factor = 1;
+  double rate_factor = 1;
 };
 
 struct Conv2dOptions {
@@ -171,11 +202,19 @@ struct BatchNormOptions {
   std::optional<NodeId> residual = {};
   double decay = 0.997;
   double epsilon = 1e-5;
+  bool scale = true;  // false: no gamma
+  ParameterOptions beta = {};
 };
+
+// As in TensorFlow. SAME: ceil(length / stride) windows; the pixels that they reach beyond the
+// image are split evenly before and after it, an odd one after. VALID: only windows inside the
+// image.
+enum class Padding { same, valid };
 
 struct MaxPoolOptions {
   size_t window = 3;
   size_t stride = 2;
+  Padding padding = Padding::same;
 };
 
 struct LocalResponseNormOptions {
@@ -202,9 +241,8 @@ class Network {
   NodeId batch_norm(NodeId input, const std::string& name, const BatchNormOptions& options = {});
   NodeId pool_and_pad(NodeId input, const std::string& name, size_t stride, size_t channels);
   NodeId global_average_pool(NodeId input, const std::string& name);
-  // Padded as TensorFlow's SAME: ceil(length / stride) windows; the pixels that they reach beyond
-  // the image are split evenly before and after it, an odd one after.
   NodeId max_pool(NodeId input, const std::string& name, const MaxPoolOptions& options = {});
+  NodeId activation(NodeId input, const std::string& name, Activation function);
   NodeId local_response_norm(NodeId input, const std::string& name,
                              const LocalResponseNormOptions& options = {});
   NodeId dense(NodeId input, const std::string& name, size_t units,
@@ -217,6 +255,10 @@ class Network {
   const FeatureShape& input_shape() const { return nodes_.front().shape; }
   // The number of classes, which are the channels of the loss's node.
   size_t classes() const { return nodes_.back().shape.channels; }
+
+  // By node: whether the loss's gradient with respect to its output is needed, because it depends
+  // on a trained variable with a rate factor above 0.
+  std::vector<bool> needed_gradients() const;
 
   // The number of trained values.
   size_t parameter_count() const;

@@ -33,9 +33,20 @@ struct Evaluation {
   std::vector<Mistake> mistakes = {};
 };
 
+// The copies of an image whose logits are averaged.
+enum class TestTimeAugmentation {
+  none,
+  flip,  // the image and its mirror image
+  // These two with a weight of a quarter each, and both moved by a pixel, down and right as well as
+  // up and left, with an eighth each. The pixels beyond the edge are reflected.
+  flip_and_translate,
+};
+
 struct EvaluationOptions {
   size_t batch_size = 128;   // of the largest batch
   size_t max_mistakes = 60;  // the maximum number of mistakes kept, with their pixels
+  // To be named with each result that it gave. Images are uint8 or float32.
+  TestTimeAugmentation augmentation = TestTimeAugmentation::none;
   // Called before each batch: if it returns true, Error{cancelled} is thrown.
   std::function<bool()> stop = [] { return false; };
 };

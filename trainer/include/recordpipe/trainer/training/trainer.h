@@ -31,9 +31,19 @@ inline void update_statistics(Runner& runner, Variables&) { runner.update_statis
 // A call, because GCC 12 fails on a list of functions as the initial value of a member.
 inline std::vector<UpdateOp> default_update_ops() { return {update_statistics}; }
 
+// Lookahead (Zhang et al. 2019, https://arxiv.org/abs/1907.08610) with a decay that grows during
+// the run. After every `every`-th step, Slot::average moves towards the variables, and they
+// continue from there: average = d · average + (1 - d) · value, value = average, with d = decay ·
+// (steps made / total steps)³. The total is that of Trainer::set_total_steps().
+struct LookaheadOptions {
+  uint64_t every = 5;
+  double decay = 0.774;  // 0.95⁵
+};
+
 struct TrainerOptions {
   size_t batch_size = 128;
   double momentum = 0.9;
+  bool nesterov = false;  // see MomentumOptions
   double weight_decay = 2e-4;
 
   // The variables to train, by name: a variable ("conv1/weights"), or a layer or block ("conv1",
@@ -63,6 +73,8 @@ struct TrainerOptions {
   // current one included (TensorFlow's ExponentialMovingAverage with num_updates). In [0, 1).
   // copy_averages() (variables.h) prepares an evaluation with them.
   std::optional<double> average_decay = {};
+  // Excludes average_decay.
+  std::optional<LookaheadOptions> lookahead = {};
 };
 
 struct StepResult {
@@ -94,6 +106,8 @@ class Trainer {
   // Must be called after the variables were set to those of a run with this number of steps. Drops
   // averages that this trainer doesn't maintain: an evaluation would otherwise use outdated ones.
   void set_steps_done(uint64_t steps);
+  // The steps of the whole run, for LookaheadOptions; before the first step.
+  void set_total_steps(uint64_t steps) { total_steps_ = steps; }
 
   Variables& variables() { return variables_; }
 
@@ -116,6 +130,8 @@ class Trainer {
   }
 
  private:
+  bool keeps_averages() const { return options_.average_decay || options_.lookahead; }
+  void update_averages();  // of the step that was made
   bool must_process_gradients() const;
   double process_gradients(uint64_t step);
   [[noreturn]] void fail_for_loss(uint64_t step) const;
@@ -127,7 +143,7 @@ class Trainer {
   std::vector<std::string> layers_;  // the nodes' names
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<ChromeTrace> trace_;
-  uint64_t steps_done_ = 0;
+  uint64_t steps_done_ = 0, total_steps_ = 1;
 };
 
 }  // namespace recordpipe

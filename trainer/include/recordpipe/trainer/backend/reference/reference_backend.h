@@ -30,6 +30,7 @@ class ReferenceVariables final : public Variables {
   void stop_averages() override { has_averages_ = false; }
   bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
+  void reset_to_averages() override;
   double half_squared_norm() const override;
 
   // The stored values in full precision. Throws Error{invalid_argument} if the slot doesn't exist
@@ -72,6 +73,7 @@ class ReferenceRunner final : public Runner {
   std::span<const T> output_of(NodeId node) const;
   std::span<T> output_of(NodeId node);
   std::span<T> gradient_of(NodeId node);
+  std::vector<T> gamma_of(const BatchNormOp& op) const;
   // The mean over the processes that share batch statistics.
   std::vector<T> shared_mean(std::span<const T> values) const;
 
@@ -81,6 +83,7 @@ class ReferenceRunner final : public Runner {
   void forward(NodeId node, const PoolAndPadOp& op);
   void forward(NodeId node, const GlobalAveragePoolOp& op);
   void forward(NodeId node, const MaxPoolOp& op);
+  void forward(NodeId node, const ActivationOp& op);
   void forward(NodeId node, const LocalResponseNormOp& op);
   void forward(NodeId node, const DenseOp& op);
   void forward(NodeId node, const SoftmaxCrossEntropyOp& op);
@@ -90,6 +93,7 @@ class ReferenceRunner final : public Runner {
   void backward(NodeId node, const PoolAndPadOp& op);
   void backward(NodeId node, const GlobalAveragePoolOp& op);
   void backward(NodeId node, const MaxPoolOp& op);
+  void backward(NodeId node, const ActivationOp& op);
   void backward(NodeId node, const LocalResponseNormOp& op);
   void backward(NodeId node, const DenseOp& op);
   void backward(NodeId node, const SoftmaxCrossEntropyOp& op);

@@ -1,0 +1,43 @@
+// A network that trains fast: that of airbench94 (Jordan 2024, https://arxiv.org/abs/2404.00498).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "recordpipe/image/image_batch.h"
+#include "recordpipe/trainer/model/network.h"
+
+namespace recordpipe {
+
+struct AirbenchOptions {
+  FeatureShape input = {.channels = 3, .height = 32, .width = 32};
+  // The images' values as about standard normal ones. These numbers are CIFAR-10's.
+  InputOp scaling = {.scale = 1.0f / 64, .shift = -1.89f};
+  size_t classes = 10;
+  std::array<size_t, 3> widths = {64, 256, 256};  // channels of the three blocks
+  // The first convolution's weights: whitening_weights(). Empty: random ones, for tests.
+  std::vector<float> whitening = {};
+  double batch_norm_decay = 0.6;
+  double batch_norm_epsilon = 1e-12;
+  double label_smoothing = 0.2;
+};
+
+// A 2x2 convolution without padding to 24 channels, whose weights are not trained, and GELU; three
+// blocks; max pooling 3x3; a dense layer. A block is a 3x3 convolution, max pooling 2x2, batch
+// norm, GELU, a convolution, batch norm, GELU. Convolutions begin with the identity (Dirac) and
+// have no bias, but for the first one; batch norm has no scale. The rate of batch norm's bias is 64
+// times, its decay a 64th of the others'.
+//
+// 118 million multiply-adds per image.
+Network airbench(const AirbenchOptions& options = {});
+
+// The weights [2 · channels · 4][channels][2][2] of a convolution whose outputs are uncorrelated
+// and of variance 1 on patches like those of `images`: the eigenvectors of the patches' second
+// moments, each divided by the square root of its eigenvalue + epsilon, then the same with the
+// other sign (Page 2018). `images` are uint8 or float32.
+std::vector<float> whitening_weights(const ImageBatch& images,
+                                     const InputOp& scaling = AirbenchOptions().scaling,
+                                     double epsilon = 5e-4);
+
+}  // namespace recordpipe
