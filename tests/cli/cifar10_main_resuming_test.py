@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from cifar10_main_case import Cifar10MainTest
+from cifar10_main_case import AIRBENCH, Cifar10MainTest
 from safetensors_file import header_of
 from started import AS_STARTED_BY_USERS, Started
 
@@ -75,6 +75,23 @@ class Resuming(Cifar10MainTest):
         for steps in (2, 3, 7, 9):
             self.expect_done(self.train(*flags, steps=steps))
         self.assertEqual((self.job / "checkpoint-9.safetensors").read_bytes(), unbroken)
+
+    def test_resumed_run_of_airbench_has_the_bytes_of_an_unbroken_one(self):
+        flags = (*AIRBENCH, "--checkpoint-steps", 3, "--keep-checkpoints", 50)
+        self.expect_done(self.train(*flags, steps=13))  # more than two epochs
+        unbroken = (self.job / "checkpoint-13.safetensors").read_bytes()
+        shutil.rmtree(self.job)
+        # The schedule and lookahead depend on the last step: the run is stopped, not shortened.
+        for step in ("3", "5", "9"):
+            with Started(self.arguments(*flags, "--log-frequency", 1, steps=13),
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+                for line in process.stderr:
+                    if f"step = {step}, " in line or f"step = {step} " in line:
+                        process.send_signal(signal.SIGTERM)
+                        break
+                process.stderr.read()
+        self.expect_done(self.train(*flags, steps=13))
+        self.assertEqual((self.job / "checkpoint-13.safetensors").read_bytes(), unbroken)
 
     def test_averages_that_are_switched_off_are_forgotten(self):
         self.expect_done(self.train("--moving-average-decay", 0.9, steps=3))
@@ -140,13 +157,18 @@ class Killed(Cifar10MainTest):
     A moment is a random line of the log and a random time after it, so that it hardly depends on
     the machine's load. Most lines come just before a checkpoint is saved, in which a kill may do
     harm."""
-    RUNS = 20
+    RUNS = 10  # of each recipe
     LINES = 16  # at most before a kill; a run without a kill prints 21
 
     def test_killed_at_random_moments(self):
-        command = self.arguments(
-            "--checkpoint-steps", 2, "--keep-checkpoints", 2, "--moving-average-decay", 0.99,
-            "--train-batch-size", 4, steps=12)
+        self.kill_runs("--moving-average-decay", 0.99)
+
+    def test_airbench_killed_at_random_moments(self):
+        self.kill_runs(*AIRBENCH)
+
+    def kill_runs(self, *flags):
+        command = self.arguments("--checkpoint-steps", 2, "--keep-checkpoints", 2,
+                                 "--train-batch-size", 4, *flags, steps=12)
         with self.start(command) as process:
             process.stderr.readline()
             start = time.monotonic()

@@ -3,12 +3,13 @@
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
+import pathlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from cifar10_main_case import Cifar10MainTest, PROGRAM, small_data
+from cifar10_main_case import AIRBENCH, Cifar10MainTest, PROGRAM, small_data
 from safetensors_file import header_of, numbers_of
 
 
@@ -61,6 +62,10 @@ class Usage(Cifar10MainTest):
                              "--measure-algorithms: needs --device cuda"),
                             (["--job-dir", ""], "--job-dir: its value is empty"),
                             (["--job-dir=", "--report=r.html"], "--job-dir: its value is empty"),
+                            (["--width", "8"], "needs --recipe airbench"),
+                            (["--recipe", "airbench", "--width", "0"], "a number above 0"),
+                            (["--recipe", "fast"], "--recipe"),
+                            (["--test-time-augmentation", "all"], "--test-time-augmentation"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
                 self.expect_failure(self.train(*extra), 2, word)
@@ -93,6 +98,15 @@ class Usage(Cifar10MainTest):
         for flag in ("--data-dir", "--job-dir"):
             self.assertRegex(text, rf"{flag} TEXT REQUIRED")
 
+    def test_defaults_of_the_recipe(self):
+        for recipe in (["--recipe", "airbench"], ["--recipe=airbench"]):
+            text = subprocess.run([PROGRAM, *recipe, "--help"], capture_output=True, text=True,
+                                  check=True).stdout
+            for flag, default in (("--width N", "32"), ("--train-batch-size N", "512"),
+                                  ("--label-smoothing N", "0.2"), ("--momentum N", "0.85"),
+                                  ("--learning-rate-schedule .*", "triangular")):
+                self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
+
     def test_missing_data(self):
         result = self.train(data=self.job.parent / "nowhere")
         self.expect_failure(result, 1, "nowhere", "run generate_cifar10_tfrecords")
@@ -123,6 +137,31 @@ class Usage(Cifar10MainTest):
 
 
 class Training(Cifar10MainTest):
+    def test_airbench(self):
+        result = self.train(*AIRBENCH, steps=6)
+        self.expect_done(result)
+        self.assertIn("Airbench of width 4, ", result.stderr)
+        self.assertRegex(result.stdout,
+                         r"/24\) at step 6, averaged over flips and translations\n$")
+        header = header_of(self.job / "checkpoint-6.safetensors")
+        self.assertEqual(header["whiten/weights"]["shape"], [24, 3, 2, 2])
+        self.assertNotIn("block1/bn1/gamma", header)
+        self.assertIn("block3/conv2/weights/ExponentialMovingAverage", header)
+        plain = self.train(*AIRBENCH, "--test-time-augmentation", "none", steps=6)
+        self.assertRegex(plain.stdout, r"/24\) at step 6\n$")
+
+    def test_speedrun_makes_the_same_steps(self):
+        result = self.train(*AIRBENCH, steps=6)
+        self.expect_done(result)
+        speedrun = subprocess.run(
+            [pathlib.Path(PROGRAM).parent / "cifar10_speedrun", "--data-dir", small_data(), "--width",
+             "4", "--train-batch-size", "16", "--epochs", "1"],
+            capture_output=True, text=True, timeout=120, check=False)
+        self.expect_done(speedrun)
+        accuracy = result.stdout.splitlines()[-1]
+        self.assertIn(accuracy, speedrun.stdout.splitlines())
+        self.assertRegex(speedrun.stdout, r"\n[0-9.]+ s since exec\(\): .* 6 steps on cpu, ")
+
     def test_checkpoint_holds_everything(self):
         self.expect_done(self.train(steps=1))
         header = header_of(self.job / "checkpoint-1.safetensors")

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"
 
@@ -9,7 +10,9 @@ namespace recordpipe {
 namespace {
 
 constexpr const char* description =
-    "Trains a ResNet on CIFAR-10's TFRecord files and evaluates it on the eval split.\n"
+    "Trains a network on CIFAR-10's TFRecord files and evaluates it on the eval split: a ResNet, "
+    "or\n"
+    "with --recipe airbench a network that trains faster.\n"
     "If the job folder has checkpoints, the run is resumed. SIGINT, SIGTERM and SIGHUP stop the\n"
     "run and save a checkpoint.";
 
@@ -43,7 +46,35 @@ void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
       .default_text(flags.data_format == Layout::nchw ? "channels_first" : "channels_last");
 }
 
+// --recipe is read first: it decides the defaults of other flags.
+Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
+  Cifar10Flags flags;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "--recipe=airbench" ||
+        (arguments[i] == "airbench" && i > 0 && arguments[i - 1] == "--recipe"))
+      flags.recipe = "airbench";
+  if (flags.recipe != "airbench") return flags;
+  const AirbenchRecipe recipe;
+  flags.width = recipe.width;
+  flags.batch_norm_decay = recipe.batch_norm_decay;
+  flags.batch_norm_epsilon = recipe.batch_norm_epsilon;
+  flags.train_steps = 800;
+  flags.train_batch_size = recipe.batch_size;
+  flags.learning_rate = recipe.learning_rate;
+  flags.learning_rate_schedule = "triangular";
+  flags.momentum = recipe.momentum;
+  flags.weight_decay = recipe.weight_decay;
+  flags.label_smoothing = recipe.label_smoothing;
+  flags.augmentation = TestTimeAugmentation::flip_and_translate;
+  flags.log_frequency = 20;
+  return flags;
+}
+
 void add_model_flags(ArgumentParser& app, Cifar10Flags& flags) {
+  add_choice(app, "--recipe", flags.recipe, {"resnet", "airbench"},
+             "The network, its input and the defaults of other flags, which --help shows");
+  add_number<size_t>(app, "--width", flags.width, 0, 1024,
+                     "Channels of airbench's first block; the others have four times as many");
   add_number<size_t>(
       app, "--num-layers", flags.num_layers, 8, 2000, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...",
       [](size_t layers) { return (layers - 2) % 6 == 0; }, "2 more than a multiple of 6");
@@ -64,18 +95,30 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
       .excludes(steps);
   add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "Peak learning rate");
   add_choice(app, "--learning-rate-schedule", flags.learning_rate_schedule,
-             {"piecewise", "cosine", "one-cycle"},
+             {"piecewise", "cosine", "one-cycle", "triangular"},
              "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
-             "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero");
+             "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero; "
+             "triangular: from a fifth to the peak at 23% of the steps, then to 7%");
   add_number<uint64_t>(
       app, "--warmup-steps", flags.warmup_steps, 0, kMaxStep,
       "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
       "steps)");
-  add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Momentum of gradient descent");
+  add_number(app, "--momentum", flags.momentum, 0.0, 1.0,
+             "Momentum of gradient descent; airbench's is Nesterov's");
   add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
              "Factor of the L2 penalty on all trained variables");
   add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
              "Probability distributed over all classes");
+  app.add_option_function(
+         "--test-time-augmentation",
+         [&flags](const std::string& name) {
+           flags.augmentation = name == "none"   ? TestTimeAugmentation::none
+                                : name == "flip" ? TestTimeAugmentation::flip
+                                                 : TestTimeAugmentation::flip_and_translate;
+         },
+         "Average the logits of the evaluation over copies of each image")
+      .one_of({"none", "flip", "flip-and-translate"})
+      .default_text(name_of(flags.augmentation));
   add_number(app, "--moving-average-decay", flags.moving_average_decay, 0.0, 0.9999999,
              "Evaluate moving averages of the weights with this decay; 0: the weights themselves");
   add_number(app, "--clip-gradient-norm", flags.clip_gradient_norm, 0.0, largest,
@@ -126,8 +169,15 @@ void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
 
 }  // namespace
 
+std::string name_of(TestTimeAugmentation augmentation) {
+  return augmentation == TestTimeAugmentation::none   ? "none"
+         : augmentation == TestTimeAugmentation::flip ? "flip"
+                                                      : "flip-and-translate";
+}
+
 Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
-  Cifar10Flags flags;
+  const std::vector<std::string> arguments = arguments_of(argc, argv);
+  Cifar10Flags flags = defaults_for(arguments);
   ArgumentParser app("cifar10_main", description);
   app.set_footer(footer);
   set_up(app);
@@ -135,7 +185,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_model_flags(app, flags);
   add_training_flags(app, flags);
   add_run_flags(app, flags);
-  parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
+  parse_or_throw(app, with_our_spelling(app, arguments), [&] {
     TrainingDevice& device = flags.device;
     if (device.num_gpus == 0) {
       if (device.type == "cuda") throw ArgumentError("--num-gpus", "0 excludes --device cuda");
@@ -154,7 +204,11 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
                           "at the first gradient that is not finite: use bf16");
     if (device.num_gpus > 1 && flags.train_batch_size % device.num_gpus != 0)
       throw ArgumentError("--train-batch-size", "must be a multiple of --num-gpus");
-    if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
+    if ((flags.recipe == "airbench") != (flags.width > 0))
+      throw ArgumentError("--width", "needs --recipe airbench, and a number above 0");
+    const bool warms_up =
+        flags.learning_rate_schedule == "cosine" || flags.learning_rate_schedule == "one-cycle";
+    if (flags.warmup_steps > 0 && !warms_up)
       throw ArgumentError("--warmup-steps", "needs --learning-rate-schedule cosine or one-cycle");
   });
   return flags;

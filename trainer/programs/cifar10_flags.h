@@ -1,4 +1,5 @@
-// The command line of cifar10_main: the tutorial's flags with its defaults, and additional ones.
+// The command line of cifar10_main: the tutorial's flags with its defaults, or those of another
+// recipe, and additional ones.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/trainer/training/evaluate.h"
 #include "trainer/programs/device.h"
 
 namespace recordpipe {
@@ -16,7 +18,9 @@ struct Cifar10Flags {
   TrainingDevice device;
   uint64_t seed = 7;
 
-  size_t num_layers = 44;
+  std::string recipe = "resnet";  // or "airbench"
+  size_t width = 0;               // airbench only: see AirbenchRecipe
+  size_t num_layers = 44;         // resnet only
   double batch_norm_decay = 0.997;
   double batch_norm_epsilon = 1e-5;
 
@@ -28,7 +32,7 @@ struct Cifar10Flags {
   Layout data_format = Layout::nhwc;
 
   double learning_rate = 0.1;
-  std::string learning_rate_schedule = "piecewise";  // or "cosine", "one-cycle"
+  std::string learning_rate_schedule = "piecewise";  // or "cosine", "one-cycle", "triangular"
   uint64_t warmup_steps = 0;
   double momentum = 0.9;
   double weight_decay = 2e-4;
@@ -39,6 +43,7 @@ struct Cifar10Flags {
   bool check_numerics = false;
   bool stop_on_nan = false;
 
+  TestTimeAugmentation augmentation = TestTimeAugmentation::none;
   size_t num_inter_threads = 0;
 
   uint64_t checkpoint_steps = 1000;
@@ -54,6 +59,9 @@ struct Cifar10Flags {
   std::string report;         // empty: none
   std::string analyze_model;  // "text" or "json": print the network's cost and exit
 };
+
+// "none", "flip", "flip-and-translate"
+std::string name_of(TestTimeAugmentation augmentation);
 
 // Prints help or the usage error, and throws UsageError (usage_error.h), if there is nothing to
 // run.

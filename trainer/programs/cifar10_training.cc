@@ -12,6 +12,7 @@
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "tools/support/process/interrupt.h"
+#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
@@ -51,6 +52,8 @@ Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   return data;
 }
 
+bool is_airbench(const Cifar10Flags& flags) { return flags.recipe == "airbench"; }
+
 LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_epoch,
                                    uint64_t last_step) {
   if (flags.learning_rate_schedule == "cosine")
@@ -62,6 +65,8 @@ LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_e
          .rise_steps =
              std::min(last_step, flags.warmup_steps > 0 ? flags.warmup_steps : last_step * 3 / 10),
          .total_steps = std::max<uint64_t>(1, last_step)});
+  if (flags.learning_rate_schedule == "triangular")
+    return triangular_schedule(flags.learning_rate, last_step);
   return tutorial_schedule(flags.learning_rate, steps_per_epoch);
 }
 
@@ -74,18 +79,19 @@ size_t pipeline_threads(const Cifar10Flags& flags) {
 Dataset<ImageBatch> training_batches(const Cifar10Flags& flags, const Cifar10Data& data,
                                      const Communicator& processes, uint64_t seed) {
   const size_t in_a_step = flags.train_batch_size * processes.size();
-  return cifar10_batches(data.train_files,
-                         {.batch_size = flags.train_batch_size,
-                          .seed = seed,
-                          // The tutorial's: 0.4 of the images, and three batches.
-                          .shuffle_buffer = data.train_images * 2 / 5 + 3 * in_a_step,
-                          .distort = flags.use_distortion_for_training,
-                          .epochs = -1,
-                          .dtype = DType::uint8,
-                          .layout = flags.data_format,
-                          .num_shards = processes.size(),
-                          .shard_index = processes.rank(),
-                          .threads = pipeline_threads(flags)});
+  Cifar10Options options = {.batch_size = flags.train_batch_size,
+                            .seed = seed,
+                            // The tutorial's: 0.4 of the images, and three batches.
+                            .shuffle_buffer = data.train_images * 2 / 5 + 3 * in_a_step,
+                            .epochs = -1,
+                            .dtype = DType::uint8,
+                            .layout = flags.data_format,
+                            .num_shards = processes.size(),
+                            .shard_index = processes.rank(),
+                            .threads = pipeline_threads(flags)};
+  if (is_airbench(flags)) options = airbench_input(options, data.train_images);
+  options.distort = flags.use_distortion_for_training;
+  return cifar10_batches(data.train_files, options);
 }
 
 Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
@@ -115,40 +121,68 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"num_gpus", std::to_string(flags.device.num_gpus)},
           {"precision", flags.device.precision},
+          {"recipe", flags.recipe},
           {"seed", std::to_string(flags.seed)},
           {"sync_batch_norm", flags.device.sync_batch_norm ? "true" : "false"},
+          {"test_time_augmentation", name_of(flags.augmentation)},
           {"warmup_steps", std::to_string(flags.warmup_steps)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
+}
+
+AirbenchRecipe recipe_of(const Cifar10Flags& flags) {
+  return {.width = flags.width,
+          .batch_size = flags.train_batch_size,
+          .learning_rate = flags.learning_rate,
+          .momentum = flags.momentum,
+          .weight_decay = flags.weight_decay,
+          .label_smoothing = flags.label_smoothing,
+          .batch_norm_decay = flags.batch_norm_decay,
+          .batch_norm_epsilon = flags.batch_norm_epsilon};
+}
+
+// Without files: for a look at its cost.
+Network make_network(const Cifar10Flags& flags, const std::vector<std::string>& train_files) {
+  if (is_airbench(flags)) return airbench_network(recipe_of(flags), train_files);
+  return resnet({.layers = flags.num_layers,
+                 .batch_norm_decay = flags.batch_norm_decay,
+                 .batch_norm_epsilon = flags.batch_norm_epsilon,
+                 .label_smoothing = flags.label_smoothing});
+}
+
+TrainerOptions trainer_options(const Cifar10Flags& flags) {
+  TrainerOptions options = {.batch_size = flags.train_batch_size,
+                            .momentum = flags.momentum,
+                            .weight_decay = flags.weight_decay};
+  if (is_airbench(flags)) options = airbench_trainer(recipe_of(flags));
+  options.check_numerics = flags.check_numerics;
+  if (flags.clip_gradient_norm > 0) options.clip_gradient_norm = flags.clip_gradient_norm;
+  if (flags.clip_global_norm > 0) options.clip_global_norm = flags.clip_global_norm;
+  if (flags.moving_average_decay > 0) {
+    options.average_decay = flags.moving_average_decay;
+    options.lookahead.reset();
+  }
+  return options;
 }
 
 }  // namespace
 
 int train_cifar10(const Cifar10Flags& flags) {
-  const Network network = resnet({.layers = flags.num_layers,
-                                  .batch_norm_decay = flags.batch_norm_decay,
-                                  .batch_norm_epsilon = flags.batch_norm_epsilon,
-                                  .label_smoothing = flags.label_smoothing});
   if (!flags.analyze_model.empty()) {
-    print_analysis(network, flags.analyze_model);
+    print_analysis(make_network(flags, {}), flags.analyze_model);
     return 0;
   }
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
   const size_t batch_size = flags.train_batch_size * processes->size();
   const Cifar10Data data = open_data(flags, batch_size);
   const std::unique_ptr<Backend> backend = make_training_backend(flags.device, *processes);
-  TrainerOptions trainer = {.batch_size = flags.train_batch_size,
-                            .momentum = flags.momentum,
-                            .weight_decay = flags.weight_decay,
-                            .check_numerics = flags.check_numerics};
-  if (flags.clip_gradient_norm > 0) trainer.clip_gradient_norm = flags.clip_gradient_norm;
-  if (flags.clip_global_norm > 0) trainer.clip_global_norm = flags.clip_global_norm;
-  if (flags.moving_average_decay > 0) trainer.average_decay = flags.moving_average_decay;
+  const Network network = make_network(flags, data.train_files);
+  const std::string width = fmt::format("Airbench of width {}", flags.width);
   TrainingRun run(
       *backend, network, *processes,
       {.job_dir = flags.job_dir,
        .keep_checkpoints = flags.keep_checkpoints,
        .checkpoint_steps = flags.checkpoint_steps,
-       .trainer = trainer,
+       .trainer = trainer_options(flags),
        .seed = flags.seed,
        .settings = settings_of(flags, batch_size, *backend),
        .batches = [&](uint64_t seed) { return training_batches(flags, data, *processes, seed); },
@@ -167,12 +201,15 @@ int train_cifar10(const Cifar10Flags& flags) {
        .validation_batches = [&] { return evaluation_batches(flags, data.validation_files); },
        .eval_batch_size =
            std::min(flags.eval_batch_size, std::max(data.eval_images, data.validation_images)),
+       .augmentation = flags.augmentation,
        .summary_steps = flags.summary_steps,
        .profile_steps = flags.profile_steps,
        .report = flags.report,
-       .report_title = fmt::format("ResNet-{} on CIFAR-10", flags.num_layers)});
-  log_info("ResNet of {} layers, {} parameters, on {}", flags.num_layers, network.parameter_count(),
-           backend->name());
+       .report_title = (is_airbench(flags) ? width : fmt::format("ResNet-{}", flags.num_layers)) +
+                       " on CIFAR-10"});
+  log_info("{}, {} parameters, on {}",
+           is_airbench(flags) ? width : fmt::format("ResNet of {} layers", flags.num_layers),
+           network.parameter_count(), backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   const int signal = run.train();
   if (processes->rank() > 0) return signal ? 128 + signal : 0;
@@ -185,7 +222,7 @@ int train_cifar10(const Cifar10Flags& flags) {
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
     if (flags.confusion_matrix) print_confusion(evaluation.confusion);
-    print_accuracy(evaluation.total, run.step(), data.synthetic);
+    print_accuracy(evaluation.total, run.step(), data.synthetic, flags.augmentation);
     run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;

@@ -29,10 +29,15 @@ Evaluation evaluate_averaged(Backend& backend, const Network& network, Variables
   return evaluate(backend, network, *averaged, batches, options);
 }
 
-void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic) {
-  fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}\n", synthetic ? "synthetic " : "",
+void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic,
+                    TestTimeAugmentation augmentation) {
+  fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}{}\n", synthetic ? "synthetic " : "",
              100 * static_cast<double>(result.correct) / static_cast<double>(result.images),
-             result.correct, result.images, step);
+             result.correct, result.images, step,
+             augmentation == TestTimeAugmentation::none ? ""
+             : augmentation == TestTimeAugmentation::flip
+                 ? ", averaged over flips"
+                 : ", averaged over flips and translations");
   flush_standard_output();
 }
 

@@ -13,8 +13,10 @@ Evaluation evaluate_averaged(Backend& backend, const Network& network, Variables
                              const Dataset<ImageBatch>& batches, const EvaluationOptions& options);
 
 // Prints "eval accuracy P% (correct/total) at step N" to standard output, the last line of every
-// evaluation; with "synthetic " in front for synthetic data. Throws Error if it can't be written.
-void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic);
+// evaluation; with "synthetic " in front for synthetic data, and the test-time augmentation behind,
+// if there was one. Throws Error if it can't be written.
+void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic,
+                    TestTimeAugmentation augmentation = TestTimeAugmentation::none);
 
 // --confusion-matrix: prints the confusion matrix of CIFAR-10's classes, with each class's accuracy
 // and precision, to standard output. Throws Error if it can't be written.

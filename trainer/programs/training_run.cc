@@ -167,6 +167,7 @@ int TrainingRun::train() {
   settings["minutes"] = fmt::format("{}", options_.minutes);
   require_same_settings(processes_, settings);
   const uint64_t last_step = options_.minutes > 0 ? measure_last_step() : options_.last_step;
+  trainer_.set_total_steps(last_step);
   TrainingLog log(trainer_, {.last_step = last_step,
                              .log_frequency = options_.log_frequency,
                              .words = options_.words,
@@ -252,7 +253,9 @@ uint64_t TrainingRun::measure_last_step() {
 
 Evaluation TrainingRun::evaluate(const Dataset<ImageBatch>& batches) {
   return evaluate_averaged(backend_, network_, *variables_, batches,
-                           {.batch_size = options_.eval_batch_size, .stop = is_interrupted});
+                           {.batch_size = options_.eval_batch_size,
+                            .augmentation = options_.augmentation,
+                            .stop = is_interrupted});
 }
 
 void TrainingRun::write_report(std::optional<FinalEvaluation> evaluation) {

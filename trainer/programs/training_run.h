@@ -50,6 +50,7 @@ struct TrainingRunOptions {
   uint64_t validation_steps = 0;
   std::function<Dataset<ImageBatch>()> validation_batches = {};
   size_t eval_batch_size = 100;
+  TestTimeAugmentation augmentation = TestTimeAugmentation::none;  // of the final evaluation
 
   uint64_t summary_steps = 100;  // between summaries in an event file; 0: none
   uint64_t profile_steps = 0;    // between timelines; 0: none

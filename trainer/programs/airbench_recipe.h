@@ -1,0 +1,42 @@
+// The recipe of airbench94 (model/airbench.h), for cifar10_main --recipe airbench and
+// cifar10_speedrun: its numbers, its input and its schedule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/trainer/model/network.h"
+#include "recordpipe/trainer/optimizer/learning_rate.h"
+#include "recordpipe/trainer/training/trainer.h"
+
+namespace recordpipe {
+
+// airbench94 has a width of 64, batches of 1024 and twice the learning rate.
+struct AirbenchRecipe {
+  size_t width = 32;  // channels of the first block; the others have four times as many
+  size_t batch_size = 512;
+  double epochs = 10;
+  double learning_rate = 0.75;  // the peak
+  double momentum = 0.85;       // Nesterov's
+  double weight_decay = 0.00133;
+  double label_smoothing = 0.2;
+  double batch_norm_decay = 0.6;
+  double batch_norm_epsilon = 1e-12;
+};
+
+// With whitening weights for the first of the training images; random ones without files.
+Network airbench_network(const AirbenchRecipe& recipe, const std::vector<std::string>& train_files);
+
+// Sets the order and the distortions of endless batches: `train_images` are shuffled as a whole,
+// moved by up to two pixels with reflected edges, and flipped in every second epoch.
+Cifar10Options airbench_input(Cifar10Options options, size_t train_images);
+
+TrainerOptions airbench_trainer(const AirbenchRecipe& recipe);
+
+// Linear from a fifth of the peak to the peak at 23% of the steps, then linear to 7% of it.
+LearningRateSchedule triangular_schedule(double peak, uint64_t total_steps);
+
+}  // namespace recordpipe
