@@ -16,7 +16,7 @@ import started  # noqa: F401 (sets variables of OpenMP)
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
-# The recipe of airbench94, as small as the tests' ResNet.
+# The recipe of airbench94_muon, as small as the tests' ResNet.
 AIRBENCH = ("--recipe", "airbench", "--width", "4")
 # Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
 # change that.

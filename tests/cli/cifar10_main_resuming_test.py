@@ -157,7 +157,7 @@ class Killed(Cifar10MainTest):
     A moment is a random line of the log and a random time after it, so that it hardly depends on
     the machine's load. Most lines come just before a checkpoint is saved, in which a kill may do
     harm."""
-    RUNS = 10  # of each recipe
+    RUNS = 7  # of each recipe
     LINES = 16  # at most before a kill; a run without a kill prints 21
 
     def test_killed_at_random_moments(self):
@@ -165,6 +165,9 @@ class Killed(Cifar10MainTest):
 
     def test_airbench_killed_at_random_moments(self):
         self.kill_runs(*AIRBENCH)
+
+    def test_lookahead_killed_at_random_moments(self):
+        self.kill_runs(*AIRBENCH, "--recipe", "airbench-sgd")
 
     def kill_runs(self, *flags):
         command = self.arguments("--checkpoint-steps", 2, "--keep-checkpoints", 2,

@@ -49,7 +49,7 @@ class Usage(Cifar10MainTest):
                             (["--variable-strategy", "GPU"], "GPU needs --device cuda"),
                             (["--variable-strategy", "cpu"], "--variable-strategy"),
                             (["--data-format", "nchw"], "--data-format"),
-                            (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
+                            (["--learning-rate-schedule", "straight"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
                             (["--train-batch-size", "0"], "--train-batch-size"),
                             (["--device", "cuda", "--precision", "fp16", "--check-numerics", "1"],
@@ -104,7 +104,7 @@ class Usage(Cifar10MainTest):
                                   check=True).stdout
             for flag, default in (("--width N", "32"), ("--train-batch-size N", "512"),
                                   ("--label-smoothing N", "0.2"), ("--momentum N", "0.85"),
-                                  ("--learning-rate-schedule .*", "triangular")):
+                                  ("--learning-rate-schedule .*", "linear")):
                 self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
 
     def test_missing_data(self):
@@ -146,12 +146,19 @@ class Training(Cifar10MainTest):
         header = header_of(self.job / "checkpoint-6.safetensors")
         self.assertEqual(header["whiten/weights"]["shape"], [24, 3, 2, 2])
         self.assertNotIn("block1/bn1/gamma", header)
+        self.assertNotIn("block3/conv2/weights/ExponentialMovingAverage", header)
+        shutil.rmtree(self.job)
+        self.expect_done(self.train(*AIRBENCH, "--recipe", "airbench-sgd", steps=6))
+        header = header_of(self.job / "checkpoint-6.safetensors")
         self.assertIn("block3/conv2/weights/ExponentialMovingAverage", header)
+        self.expect_failure(self.train(*AIRBENCH, steps=6), 0,
+                            "recipe was airbench-sgd and is now airbench")
+        shutil.rmtree(self.job)
         plain = self.train(*AIRBENCH, "--test-time-augmentation", "none", steps=6)
         self.assertRegex(plain.stdout, r"/24\) at step 6\n$")
 
     def test_speedrun_makes_the_same_steps(self):
-        result = self.train(*AIRBENCH, steps=6)
+        result = self.train(*AIRBENCH, steps=8)
         self.expect_done(result)
         speedrun = subprocess.run(
             [pathlib.Path(PROGRAM).parent / "cifar10_speedrun", "--data-dir", small_data(), "--width",
@@ -160,7 +167,7 @@ class Training(Cifar10MainTest):
         self.expect_done(speedrun)
         accuracy = result.stdout.splitlines()[-1]
         self.assertIn(accuracy, speedrun.stdout.splitlines())
-        self.assertRegex(speedrun.stdout, r"\n[0-9.]+ s since exec\(\): .* 6 steps on cpu, ")
+        self.assertRegex(speedrun.stdout, r"\n[0-9.]+ s since exec\(\): .* 8 steps on cpu, ")
 
     def test_checkpoint_holds_everything(self):
         self.expect_done(self.train(steps=1))

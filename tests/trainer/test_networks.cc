@@ -258,6 +258,20 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
     network.softmax_cross_entropy(network.dense(x, "after", 4));
     add("FirstLayersFixed", std::move(network));
   }
+  {
+    const auto muon = [](double rate) {
+      return ParameterOptions{
+          .initializer = GlorotUniform{}, .rate_factor = rate, .orthogonal = true};
+    };
+    // Matrices of more columns than rows, of more rows, square, and one between other variables.
+    Network network({3, 5, 5});
+    NodeId x = network.conv2d(0, "wide", {.filters = 7, .weights = muon(1), .biases = some});
+    x = network.activation(x, "gelu", Activation::gelu);
+    x = network.conv2d(x, "tall", {.filters = 20, .kernel = 1, .padding = 0, .weights = muon(0.5)});
+    x = network.conv2d(x, "square", {.filters = 20, .kernel = 1, .padding = 0, .weights = muon(2)});
+    network.softmax_cross_entropy(network.dense(x, "dense", 5));
+    add("Muon", std::move(network));
+  }
   // Adjacent variables with different factors.
   add("RateFactors", around({2, 3, 3}, 4, [](Network& network, NodeId x) {
         x = network.conv2d(x, "layer",

@@ -114,6 +114,37 @@ TYPED_TEST(VariablesOfEachBackend, DescendsWithNesterovsMomentumAtEachVariablesR
   }
 }
 
+// Of a diagonal matrix, each singular value is mapped by itself.
+TYPED_TEST(VariablesOfEachBackend, UpdatesMatricesByMuon) {
+  Network network({1, 1, 3});
+  network.softmax_cross_entropy(network.dense(
+      0, "dense", 2,
+      {.weights = {.initializer = GlorotUniform{}, .rate_factor = 2, .orthogonal = true}}));
+  const auto variables = this->backend.make_variables(network);
+  variables->write(0, std::vector<float>{0, 3, 0, 0, 0, 4});
+  variables->write(0, std::vector<float>{2, 0, 0, 0, 1, 0}, Slot::gradient);
+  variables->write(0, std::vector<float>{4, 0, 0, 0, 2, 0}, Slot::momentum);
+  variables->apply_momentum({.learning_rate = 0.25, .muon_momentum = 0.5, .weight_decay = 9});
+  const auto orthogonalized = [](double s) {
+    for (int step = 0; step < 3; ++step)
+      s = 3.4445 * s - 4.775 * std::pow(s, 3) + 2.0315 * std::pow(s, 5);
+    return s;
+  };
+  // v = 0.5 v + g = (4, 2), g + 0.5 v = (4, 2), whose norm is √20; ‖w‖ is 5.
+  const double w = std::sqrt(2.0) / 5, a = orthogonalized(4 / std::sqrt(20.0)),
+               b = orthogonalized(2 / std::sqrt(20.0));
+  const std::vector<double> expected = {-0.5 * a, 3 * w, 0, 0, -0.5 * b, 4 * w};
+  const std::vector<float> got = variables->read(0);
+  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << i;
+  EXPECT_EQ(variables->read(0, Slot::momentum), (std::vector<float>{4, 0, 0, 0, 2, 0}));
+  EXPECT_GT(a, 0.6);
+  EXPECT_LT(b, 1.3);
+
+  const VariableId frozen[] = {0};
+  variables->apply_momentum({.frozen = frozen});
+  EXPECT_EQ(variables->read(0), got);
+}
+
 // The filters that pass a channel on, the uniform ones, and given values.
 TYPED_TEST(VariablesOfEachBackend, StartsFromIdentitiesAndGivenValues) {
   Network network({2, 3, 3});

@@ -1,21 +1,55 @@
 #include "recordpipe/trainer/model/airbench.h"
 
+#include <cmath>
 #include <string>
 
 namespace recordpipe {
+namespace {
+
+// Factors of the learning rate. A head whose outputs are multiplied by s is the same as one with
+// initial values that are s times as large, and s² times the rate. Where the rate is higher, the
+// decay is smaller, so that all variables decay by the same share.
+struct Rates {
+  double filters, batch_norm_bias, whitening_bias, head;
+};
+
+Rates rates_of(const AirbenchOptions& options, double head_scale) {
+  if (options.muon_batch_size == 0) return {1, 64, 1, head_scale * head_scale};
+  // airbench94_muon has rates of 0.24 for the filters, and 0.053 and 0.67 for the sum of the
+  // gradients of 2000 images. Muon's steps are as long for any batch; here they grow with its
+  // square root.
+  const auto images = static_cast<double>(options.muon_batch_size);
+  const double filters = 0.24 * std::sqrt(images / 2000);
+  const double bias = 0.053 * images / filters;
+  return {1, bias, bias, 0.67 * images / filters * head_scale * head_scale};
+}
+
+ParameterOptions parameters(const Initializer& initializer, double rate, bool orthogonal = false) {
+  return {.initializer = initializer,
+          .decay_factor = 1 / rate,
+          .rate_factor = rate,
+          .orthogonal = orthogonal};
+}
+
+}  // namespace
 
 Network airbench(const AirbenchOptions& options) {
   Network network(options.input, options.scaling);
+  const bool muon = options.muon_batch_size > 0;
+  const auto features = static_cast<double>(options.widths.back());
+  const double head_scale = muon ? 1 / features : 1.0 / 9;
+  const Rates rates = rates_of(options, head_scale);
   const auto batch_norm = [&](NodeId input, const std::string& name) {
     return network.batch_norm(input, name,
                               {.relu = false,
                                .decay = options.batch_norm_decay,
                                .epsilon = options.batch_norm_epsilon,
                                .scale = false,
-                               .beta = {.decay_factor = 1.0 / 64, .rate_factor = 64}});
+                               .beta = parameters(ConstantValue{0}, rates.batch_norm_bias)});
   };
   const auto conv2d = [&](NodeId input, const std::string& name, size_t filters) {
-    return network.conv2d(input, name, {.filters = filters, .weights = {.initializer = Dirac{}}});
+    return network.conv2d(
+        input, name, {.filters = filters, .weights = parameters(Dirac{}, rates.filters, muon)});
   };
   const auto max_pool = [&](NodeId input, const std::string& name, size_t window) {
     return network.max_pool(input, name,
@@ -29,7 +63,7 @@ Network airbench(const AirbenchOptions& options) {
                              .kernel = 2,
                              .padding = 0,
                              .weights = {.initializer = whitening, .rate_factor = 0},
-                             .biases = ParameterOptions{}});
+                             .biases = parameters(ConstantValue{0}, rates.whitening_bias)});
   x = network.activation(x, "whiten/gelu", Activation::gelu);
   for (size_t block = 0; block < options.widths.size(); ++block) {
     const std::string name = "block" + std::to_string(block + 1) + "/";
@@ -42,17 +76,12 @@ Network airbench(const AirbenchOptions& options) {
     x = network.activation(x, name + "gelu2", Activation::gelu);
   }
   x = max_pool(x, "pool", 3);
-  // airbench94 divides these logits by 9. Weights that begin 9 times smaller and have 81 times
-  // smaller gradients, of the same decay, are the same without the division.
-  constexpr double scale = 1.0 / 9;
-  const auto head = [&](const Initializer& initializer) {
-    return ParameterOptions{.initializer = initializer,
-                            .decay_factor = 1 / (scale * scale),
-                            .rate_factor = scale * scale};
-  };
-  x = network.dense(
-      x, "head", options.classes,
-      {.weights = head(FanInUniform{.scale = scale}), .biases = head(ConstantValue{0})});
+  // airbench94 divides these logits by 9, airbench94_muon by their inputs' number, with a deviation
+  // of 1 before.
+  const double limit = head_scale * (muon ? std::sqrt(3 * features) : 1);
+  x = network.dense(x, "head", options.classes,
+                    {.weights = parameters(FanInUniform{.scale = limit}, rates.head),
+                     .biases = parameters(ConstantValue{0}, rates.head)});
   network.softmax_cross_entropy(x, options.label_smoothing);
   return network;
 }

@@ -245,7 +245,8 @@ VariableId Network::add_parameter(std::string name, std::vector<size_t> shape,
                        .shape = std::move(shape),
                        .initializer = options.initializer,
                        .decay_factor = options.decay_factor,
-                       .rate_factor = options.rate_factor};
+                       .rate_factor = options.rate_factor,
+                       .orthogonal = options.orthogonal};
   require(!given || given->values.size() == spec.size(), spec.name,
           "needs " + std::to_string(spec.size()) + " initial values");
   return add_variable(std::move(spec));

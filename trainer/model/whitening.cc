@@ -16,17 +16,19 @@ using Matrix = std::vector<std::vector<double>>;  // square
 template <class Value>
 Matrix second_moments(const ImageBatch& images, std::span<const Value> values,
                       const InputOp& scaling) {
-  const auto& [height, width, channels, dtype, layout] = images.format();
-  const size_t row_stride = layout == Layout::nchw ? width : width * channels;
-  const size_t column_stride = layout == Layout::nchw ? 1 : channels;
-  const size_t channel_stride = layout == Layout::nchw ? height * width : 1;
+  const ImageFormat& format = images.format();
+  const size_t height = format.height, width = format.width, channels = format.channels;
+  const bool nchw = format.layout == Layout::nchw;
+  const size_t row_stride = nchw ? width : width * channels;
+  const size_t column_stride = nchw ? 1 : channels;
+  const size_t channel_stride = nchw ? height * width : 1;
   std::vector<double> patch(channels * kernel * kernel);
   Matrix sums(patch.size(), std::vector<double>(patch.size()));
   for (size_t image = 0; image < images.size(); ++image)
     for (size_t i = 0; i + kernel <= height; ++i)
       for (size_t j = 0; j + kernel <= width; ++j) {
         const size_t corner =
-            image * images.format().values_per_image() + i * row_stride + j * column_stride;
+            image * format.values_per_image() + i * row_stride + j * column_stride;
         for (size_t k = 0; k < patch.size(); ++k) {
           const size_t at = corner + k / (kernel * kernel) * channel_stride +
                             k / kernel % kernel * row_stride + k % kernel * column_stride;

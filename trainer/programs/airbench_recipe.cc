@@ -1,10 +1,18 @@
 #include "trainer/programs/airbench_recipe.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "recordpipe/trainer/model/airbench.h"
 
 namespace recordpipe {
+
+std::vector<std::string> airbench_files(const std::string& data_dir) {
+  std::vector<std::string> files = cifar10_files(data_dir, Cifar10Subset::train);
+  std::ranges::copy(cifar10_files(data_dir, Cifar10Subset::validation), std::back_inserter(files));
+  return files;
+}
 
 Network airbench_network(const AirbenchRecipe& recipe,
                          const std::vector<std::string>& train_files) {
@@ -18,7 +26,8 @@ Network airbench_network(const AirbenchRecipe& recipe,
                    .whitening = std::move(whitening),
                    .batch_norm_decay = recipe.batch_norm_decay,
                    .batch_norm_epsilon = recipe.batch_norm_epsilon,
-                   .label_smoothing = recipe.label_smoothing});
+                   .label_smoothing = recipe.label_smoothing,
+                   .muon_batch_size = recipe.muon ? recipe.batch_size : 0});
 }
 
 Cifar10Options airbench_input(Cifar10Options options, size_t train_images) {
@@ -31,11 +40,17 @@ Cifar10Options airbench_input(Cifar10Options options, size_t train_images) {
 }
 
 TrainerOptions airbench_trainer(const AirbenchRecipe& recipe) {
-  return {.batch_size = recipe.batch_size,
-          .momentum = recipe.momentum,
-          .nesterov = true,
-          .weight_decay = recipe.weight_decay,
-          .lookahead = LookaheadOptions{}};
+  TrainerOptions options = {.batch_size = recipe.batch_size,
+                            .momentum = recipe.momentum,
+                            .nesterov = true,
+                            .weight_decay = recipe.weight_decay};
+  if (!recipe.muon) options.lookahead.emplace();
+  return options;
+}
+
+LearningRateSchedule linear_schedule(double peak, uint64_t total_steps) {
+  return one_cycle_schedule(
+      {.initial_rate = peak, .peak_rate = peak, .total_steps = std::max<uint64_t>(1, total_steps)});
 }
 
 LearningRateSchedule triangular_schedule(double peak, uint64_t total_steps) {

@@ -14,18 +14,33 @@
 
 namespace recordpipe {
 
-// airbench94 has a width of 64, batches of 1024 and twice the learning rate.
 struct AirbenchRecipe {
-  size_t width = 32;  // channels of the first block; the others have four times as many
-  size_t batch_size = 512;
-  double epochs = 10;
-  double learning_rate = 0.75;  // the peak
-  double momentum = 0.85;       // Nesterov's
-  double weight_decay = 0.00133;
+  bool muon = true;   // as airbench94_muon; false: as airbench94
+  size_t width = 32;  // channels of the first block, there 64; the others have four times as many
+  size_t batch_size = 512;  // there 2000
+  double epochs = 8;
+  double learning_rate = 0.12;      // the peak; there 0.24
+  std::string schedule = "linear";  // from the peak to zero; or "triangular": triangular_schedule()
+  double momentum = 0.85;           // Nesterov's, of the variables that are not updated by Muon
+  double weight_decay = 0.0084;
   double label_smoothing = 0.2;
   double batch_norm_decay = 0.6;
   double batch_norm_epsilon = 1e-12;
 };
+
+// airbench94's: gradient descent and lookahead.
+inline AirbenchRecipe airbench_without_muon() {
+  AirbenchRecipe recipe;
+  recipe.muon = false;
+  recipe.learning_rate = 0.75;
+  recipe.schedule = "triangular";
+  recipe.weight_decay = 0.00133;
+  return recipe;
+}
+
+// The images to train on: those of all five training batches of the archive, which are the train
+// and the validation files.
+std::vector<std::string> airbench_files(const std::string& data_dir);
 
 // With whitening weights for the first of the training images; random ones without files.
 Network airbench_network(const AirbenchRecipe& recipe, const std::vector<std::string>& train_files);
@@ -36,6 +51,8 @@ Cifar10Options airbench_input(Cifar10Options options, size_t train_images);
 
 TrainerOptions airbench_trainer(const AirbenchRecipe& recipe);
 
+// Linear from the peak to zero.
+LearningRateSchedule linear_schedule(double peak, uint64_t total_steps);
 // Linear from a fifth of the peak to the peak at 23% of the steps, then linear to 7% of it.
 LearningRateSchedule triangular_schedule(double peak, uint64_t total_steps);
 

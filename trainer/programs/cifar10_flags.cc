@@ -50,18 +50,20 @@ void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
 Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
   Cifar10Flags flags;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i] == "--recipe=airbench" ||
-        (arguments[i] == "airbench" && i > 0 && arguments[i - 1] == "--recipe"))
-      flags.recipe = "airbench";
-  if (flags.recipe != "airbench") return flags;
-  const AirbenchRecipe recipe;
+    for (const char* recipe : {"airbench", "airbench-sgd"})
+      if (arguments[i] == std::string("--recipe=") + recipe ||
+          (arguments[i] == recipe && i > 0 && arguments[i - 1] == "--recipe"))
+        flags.recipe = recipe;
+  if (flags.recipe == "resnet") return flags;
+  const AirbenchRecipe recipe =
+      flags.recipe == "airbench" ? AirbenchRecipe() : airbench_without_muon();
   flags.width = recipe.width;
   flags.batch_norm_decay = recipe.batch_norm_decay;
   flags.batch_norm_epsilon = recipe.batch_norm_epsilon;
   flags.train_steps = 800;
   flags.train_batch_size = recipe.batch_size;
   flags.learning_rate = recipe.learning_rate;
-  flags.learning_rate_schedule = "triangular";
+  flags.learning_rate_schedule = recipe.schedule;
   flags.momentum = recipe.momentum;
   flags.weight_decay = recipe.weight_decay;
   flags.label_smoothing = recipe.label_smoothing;
@@ -71,7 +73,7 @@ Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
 }
 
 void add_model_flags(ArgumentParser& app, Cifar10Flags& flags) {
-  add_choice(app, "--recipe", flags.recipe, {"resnet", "airbench"},
+  add_choice(app, "--recipe", flags.recipe, {"resnet", "airbench", "airbench-sgd"},
              "The network, its input and the defaults of other flags, which --help shows");
   add_number<size_t>(app, "--width", flags.width, 0, 1024,
                      "Channels of airbench's first block; the others have four times as many");
@@ -95,16 +97,17 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
       .excludes(steps);
   add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "Peak learning rate");
   add_choice(app, "--learning-rate-schedule", flags.learning_rate_schedule,
-             {"piecewise", "cosine", "one-cycle", "triangular"},
+             {"piecewise", "cosine", "one-cycle", "linear", "triangular"},
              "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
              "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero; "
-             "triangular: from a fifth to the peak at 23% of the steps, then to 7%");
+             "linear: from the peak to zero; triangular: from a fifth to the peak at 23% of the "
+             "steps, then to 7%");
   add_number<uint64_t>(
       app, "--warmup-steps", flags.warmup_steps, 0, kMaxStep,
       "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
       "steps)");
   add_number(app, "--momentum", flags.momentum, 0.0, 1.0,
-             "Momentum of gradient descent; airbench's is Nesterov's");
+             "Momentum of gradient descent; airbench's is Nesterov's, and not that of Muon");
   add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
              "Factor of the L2 penalty on all trained variables");
   add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
@@ -204,7 +207,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
                           "at the first gradient that is not finite: use bf16");
     if (device.num_gpus > 1 && flags.train_batch_size % device.num_gpus != 0)
       throw ArgumentError("--train-batch-size", "must be a multiple of --num-gpus");
-    if ((flags.recipe == "airbench") != (flags.width > 0))
+    if ((flags.recipe != "resnet") != (flags.width > 0))
       throw ArgumentError("--width", "needs --recipe airbench, and a number above 0");
     const bool warms_up =
         flags.learning_rate_schedule == "cosine" || flags.learning_rate_schedule == "one-cycle";

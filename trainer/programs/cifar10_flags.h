@@ -18,7 +18,7 @@ struct Cifar10Flags {
   TrainingDevice device;
   uint64_t seed = 7;
 
-  std::string recipe = "resnet";  // or "airbench"
+  std::string recipe = "resnet";  // or "airbench", "airbench-sgd"
   size_t width = 0;               // airbench only: see AirbenchRecipe
   size_t num_layers = 44;         // resnet only
   double batch_norm_decay = 0.997;
@@ -32,7 +32,8 @@ struct Cifar10Flags {
   Layout data_format = Layout::nhwc;
 
   double learning_rate = 0.1;
-  std::string learning_rate_schedule = "piecewise";  // or "cosine", "one-cycle", "triangular"
+  std::string learning_rate_schedule =
+      "piecewise";  // or "cosine", "one-cycle", "linear", "triangular"
   uint64_t warmup_steps = 0;
   double momentum = 0.9;
   double weight_decay = 2e-4;

@@ -1,5 +1,6 @@
 // cifar10_speedrun: the shortest way from TFRecord files to an accuracy, and the time that it
 // takes, from exec() on. cifar10_main --recipe airbench makes the same steps, and can be resumed.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -36,12 +37,13 @@ int speedrun(int argc, char** argv) {
   add_number<size_t>(app, "--train-batch-size", recipe.batch_size, 1, max_images,
                      "Images per training step");
   add_number(app, "--epochs", recipe.epochs, 0.0, largest, "Passes over the training images");
+  add_number(app, "--learning-rate", recipe.learning_rate, smallest, largest, "Peak learning rate");
   add_device(app, device.type);
   add_precision(app, device.precision);
   add_seed(app, seed);
   parse_or_throw(app, arguments_of(argc, argv), [] {});
 
-  const auto train_files = cifar10_files(data_dir, Cifar10Subset::train);
+  const auto train_files = airbench_files(data_dir);
   const auto eval_files = cifar10_files(data_dir, Cifar10Subset::eval);
   const size_t images = cifar10_count(train_files);
   const auto steps = static_cast<uint64_t>(std::ceil(recipe.epochs * static_cast<double>(images) /
@@ -56,7 +58,7 @@ int speedrun(int argc, char** argv) {
   const Cifar10Options input = {.batch_size = recipe.batch_size, .seed = seed, .threads = 1};
   Iterator<ImageBatch> batches =
       cifar10_batches(train_files, airbench_input(input, images)).iterate();
-  const LearningRateSchedule learning_rate = triangular_schedule(recipe.learning_rate, steps);
+  const LearningRateSchedule learning_rate = linear_schedule(recipe.learning_rate, steps);
   const double start = seconds_since_exec();
   while (trainer.steps_done() < steps && !interrupted()) {
     const StepResult result = trainer.step(*batches.next(), learning_rate);
@@ -67,11 +69,12 @@ int speedrun(int argc, char** argv) {
   if (interrupted()) return 128 + interrupted();
   const double trained = seconds_since_exec();
 
+  const size_t at_once = std::min<size_t>(500, cifar10_count(eval_files));
   const auto evaluate_with = [&](TestTimeAugmentation augmentation) {
     return evaluate_averaged(
                *backend, network, *variables,
-               cifar10_batches(eval_files, {.batch_size = 500, .dtype = DType::uint8}),
-               {.batch_size = 500, .augmentation = augmentation})
+               cifar10_batches(eval_files, {.batch_size = at_once, .dtype = DType::uint8}),
+               {.batch_size = at_once, .augmentation = augmentation})
         .total;
   };
   const BatchResult plain = evaluate_with(TestTimeAugmentation::none);

@@ -28,11 +28,16 @@ struct Cifar10Data {
   bool synthetic = false;
 };
 
+bool is_airbench(const Cifar10Flags& flags) { return flags.recipe != "resnet"; }
+
 // Checks all data for training and evaluation before anything is allocated or created. `batch_size`
 // is that of a step.
 Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   Cifar10Data data;
-  data.train_files = cifar10_files(flags.data_dir, Cifar10Subset::train);
+  // Those of the validation split too, unless they are evaluated.
+  data.train_files = is_airbench(flags) && flags.validation_steps == 0
+                         ? airbench_files(flags.data_dir)
+                         : cifar10_files(flags.data_dir, Cifar10Subset::train);
   data.eval_files = cifar10_files(flags.data_dir, Cifar10Subset::eval);
   data.train_images = cifar10_count(data.train_files);
   data.eval_images = cifar10_count(data.eval_files);
@@ -52,8 +57,6 @@ Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   return data;
 }
 
-bool is_airbench(const Cifar10Flags& flags) { return flags.recipe == "airbench"; }
-
 LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_epoch,
                                    uint64_t last_step) {
   if (flags.learning_rate_schedule == "cosine")
@@ -65,6 +68,8 @@ LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_e
          .rise_steps =
              std::min(last_step, flags.warmup_steps > 0 ? flags.warmup_steps : last_step * 3 / 10),
          .total_steps = std::max<uint64_t>(1, last_step)});
+  if (flags.learning_rate_schedule == "linear")
+    return linear_schedule(flags.learning_rate, last_step);
   if (flags.learning_rate_schedule == "triangular")
     return triangular_schedule(flags.learning_rate, last_step);
   return tutorial_schedule(flags.learning_rate, steps_per_epoch);
@@ -130,7 +135,8 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
 }
 
 AirbenchRecipe recipe_of(const Cifar10Flags& flags) {
-  return {.width = flags.width,
+  return {.muon = flags.recipe == "airbench",
+          .width = flags.width,
           .batch_size = flags.train_batch_size,
           .learning_rate = flags.learning_rate,
           .momentum = flags.momentum,

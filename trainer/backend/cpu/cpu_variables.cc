@@ -25,12 +25,17 @@ CpuVariables::CpuVariables(std::span<const VariableSpec> specs) : Variables(spec
     end += padded(spec.size());
     if (!spec.trained) continue;
     if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor ||
-        runs_.back().rate_factor != spec.rate_factor)
+        runs_.back().rate_factor != spec.rate_factor || runs_.back().orthogonal || spec.orthogonal)
       runs_.push_back({.begin = offsets_.back(),
                        .end = end,
                        .decay_factor = spec.decay_factor,
-                       .rate_factor = spec.rate_factor});
+                       .rate_factor = spec.rate_factor,
+                       .orthogonal = spec.orthogonal});
     runs_.back().end = end;
+    if (spec.orthogonal) {
+      newton_schulz_.reserve(spec.shape.front(), spec.size() / spec.shape.front());
+      if (direction_.size() < spec.size()) direction_ = internal::AlignedVector<float>(spec.size());
+    }
     const VariableId id = offsets_.size() - 1;
     for (size_t begin = offsets_[id]; begin < offsets_[id] + spec.size(); begin += piece_size)
       pieces_.push_back({.id = id,
@@ -73,11 +78,15 @@ void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot
 }
 
 void CpuVariables::apply_momentum(const MomentumOptions& options) {
+  for (VariableId id = 0; id < specs().size(); ++id)
+    if (specs()[id].orthogonal && !is_in(options.frozen, id)) update_by_muon(id, options);
   for (Run run : runs_) {
     for (const VariableId id : options.frozen) {
       const VariableSpec& spec = specs()[id];
       if (!spec.trained || offsets_[id] < run.begin || offsets_[id] >= run.end) continue;
-      update({run.begin, offsets_[id], run.decay_factor, run.rate_factor}, options);
+      Run before = run;
+      before.end = offsets_[id];
+      update(before, options);
       run.begin = offsets_[id] + padded(spec.size());
     }
     update(run, options);
@@ -86,7 +95,7 @@ void CpuVariables::apply_momentum(const MomentumOptions& options) {
 }
 
 void CpuVariables::update(const Run& run, const MomentumOptions& options) {
-  if (run.begin == run.end) return;
+  if (run.begin == run.end || run.orthogonal) return;
   const auto learning_rate = static_cast<float>(options.learning_rate * run.rate_factor);
   const auto momentum = static_cast<float>(options.momentum);
   const bool nesterov = options.nesterov;
@@ -101,6 +110,26 @@ void CpuVariables::update(const Run& run, const MomentumOptions& options) {
     momenta[i] = velocity;
     values[i] -= learning_rate * (nesterov ? g + momentum * velocity : velocity);
   }
+}
+
+void CpuVariables::update_by_muon(VariableId id, const MomentumOptions& options) {
+  const VariableSpec& spec = specs()[id];
+  const size_t size = spec.size(), rows = spec.shape.front();
+  const auto momentum = static_cast<float>(options.muon_momentum);
+  const auto rate = static_cast<float>(options.learning_rate * spec.rate_factor);
+  float* values = values_.data() + offsets_[id];
+  float* momenta = momenta_.data() + offsets_[id];
+  float* direction = direction_.data();
+  const float* gradients = gradients_.data() + offsets_[id];
+  double squares = 0;
+  for (size_t i = 0; i < size; ++i) {
+    momenta[i] = momentum * momenta[i] + gradients[i];
+    direction[i] = gradients[i] + momentum * momenta[i];
+    squares += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  }
+  newton_schulz_.orthogonalize(rows, size / rows, direction);
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(rows) / squares));
+  for (size_t i = 0; i < size; ++i) values[i] = scale * values[i] - rate * direction[i];
 }
 
 // Both kinds of clipping multiply each variable by one factor, which depends on the norms only: a

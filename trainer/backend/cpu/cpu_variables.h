@@ -10,6 +10,7 @@
 
 #include "recordpipe/base/internal/aligned_allocator.h"
 #include "recordpipe/trainer/backend/variables.h"
+#include "trainer/backend/cpu/newton_schulz.h"
 
 namespace recordpipe {
 
@@ -38,10 +39,12 @@ class CpuVariables final : public Variables {
   uint64_t version() const { return version_; }
 
  private:
-  // Adjacent variables in the trained buffers with the same factors.
+  // Adjacent variables in the trained buffers with the same factors. Those that are updated by Muon
+  // are runs of their own.
   struct Run {
     size_t begin, end;
     double decay_factor, rate_factor;
+    bool orthogonal;
   };
 
   // A part of a trained variable, the unit of work for threads. Sums are computed per piece and
@@ -53,11 +56,14 @@ class CpuVariables final : public Variables {
   };
 
   void update(const Run& run, const MomentumOptions& options);  // apply_momentum() for one run
+  void update_by_muon(VariableId id, const MomentumOptions& options);
   void add_decay_and_multiply(const GradientOptions& options);
 
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
   std::vector<Run> runs_;        // all trained variables
-  std::vector<Piece> pieces_;    // all trained variables
+  NewtonSchulz newton_schulz_;
+  internal::AlignedVector<float> direction_;               // of a variable that is updated by Muon
+  std::vector<Piece> pieces_;                              // all trained variables
   std::vector<double> gradient_norms_, gradient_factors_;  // one per variable
   internal::AlignedVector<float> values_, gradients_, momenta_;
   internal::AlignedVector<float> averages_;  // empty until start_averages()

@@ -64,6 +64,10 @@ CudaVariables::CudaVariables(std::shared_ptr<Device> device, const Network& netw
                          : TrainedRange{});
   processor_ = std::make_unique<GradientProcessor>(*device_, ranges);
 
+  for (VariableId id = 0; id < layouts_.size(); ++id)
+    if (specs()[id].orthogonal)
+      muons_.try_emplace(id, *device_, static_cast<uint32_t>(layouts_[id].padded_out),
+                         static_cast<uint32_t>(layouts_[id].channels_and_pixels()));
   loss_scale_ = Buffer(sizeof(DeviceLossScale));
   write_loss_scale({.scale = scales_loss() ? initial_loss_scale_ : 1});
 }
@@ -75,11 +79,12 @@ void CudaVariables::place(VariableId id) {
   end += with_gap(layouts_[id].padded_size());
   if (!spec.trained) return;
   if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor ||
-      runs_.back().rate_factor != spec.rate_factor)
+      runs_.back().rate_factor != spec.rate_factor || runs_.back().orthogonal || spec.orthogonal)
     runs_.push_back({.begin = offsets_[id],
                      .end = end,
                      .decay_factor = spec.decay_factor,
                      .rate_factor = spec.rate_factor,
+                     .orthogonal = spec.orthogonal,
                      .first_square = 0});
   runs_.back().end = end;
 }
@@ -174,9 +179,13 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
       frozen.emplace_back(offsets_[id], offsets_[id] + with_gap(layouts_[id].padded_size()));
   std::ranges::sort(frozen);
   auto next = frozen.begin();
+  for (const auto& [id, muon] : muons_)
+    if (!is_in(options.frozen, id)) update_by_muon(id, options);
   for (Run run : runs_) {
     for (; next != frozen.end() && next->first < run.end; ++next) {
-      update({run.begin, next->first, run.decay_factor, run.rate_factor, 0}, options);
+      Run before = run;
+      before.end = next->first;
+      update(before, options);
       run.begin = next->second;
     }
     update(run, options);
@@ -185,6 +194,7 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
 }
 
 void CudaVariables::update(const Run& run, const MomentumOptions& options) {
+  if (run.orthogonal) return;
   update_with_momentum(
       device_->compute(),
       {.size = static_cast<uint32_t>(run.end - run.begin),
@@ -195,6 +205,21 @@ void CudaVariables::update(const Run& run, const MomentumOptions& options) {
        .momentum = static_cast<float>(options.momentum),
        .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
        .nesterov = options.nesterov,
+       .loss_scale = device_loss_scale()});
+}
+
+void CudaVariables::update_by_muon(VariableId id, const MomentumOptions& options) {
+  const VariableSpec& spec = specs()[id];
+  muons_.at(id).apply(
+      {.size = 0,
+       .values = at(id),
+       .momenta = at(id, Slot::momentum),
+       .direction = nullptr,
+       .gradients = at(id, Slot::gradient),
+       .learning_rate = static_cast<float>(options.learning_rate * spec.rate_factor),
+       .momentum = static_cast<float>(options.muon_momentum),
+       .rows = static_cast<float>(spec.shape.front()),
+       .squares = nullptr,
        .loss_scale = device_loss_scale()});
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "trainer/backend/cuda/device/device.h"
 #include "trainer/backend/cuda/gradient_processor.h"
 #include "trainer/backend/cuda/loss_scale.h"
+#include "trainer/backend/cuda/muon.h"
 #include "trainer/backend/cuda/variable_layout.h"
 
 namespace recordpipe::cuda {
@@ -68,10 +70,12 @@ class CudaVariables final : public Variables {
   const DeviceLossScale* device_loss_scale() const { return loss_scale_.as<DeviceLossScale>(); }
 
  private:
-  // Adjacent variables in the trained buffers with the same factors.
+  // Adjacent variables in the trained buffers with the same factors. Those that are updated by Muon
+  // are runs of their own.
   struct Run {
     size_t begin, end;
     double decay_factor, rate_factor;
+    bool orthogonal;
     size_t first_square;  // the index of the run's first sum in squares_
   };
 
@@ -80,6 +84,7 @@ class CudaVariables final : public Variables {
   void place(VariableId id);
   void write_loss_scale(const LossScale& scale);
   void update(const Run& run, const MomentumOptions& options);  // apply_momentum() for one run
+  void update_by_muon(VariableId id, const MomentumOptions& options);
 
   std::shared_ptr<Device> device_;
   const Element element_;
@@ -93,6 +98,7 @@ class CudaVariables final : public Variables {
   Buffer averages_;  // empty until start_averages()
   bool has_averages_ = false;
   std::unique_ptr<GradientProcessor> processor_;
+  std::map<VariableId, Muon> muons_;
   Buffer weight_copies_, weight_gradients_;  // unless the precision is float32
   Buffer squares_;                           // scratch memory of half_squared_norm()
   size_t squares_count_ = 0;

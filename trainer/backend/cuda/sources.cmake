@@ -12,6 +12,7 @@ set(recordpipe_cuda_common
   layers/kernel_layers.cc
   layers/layer.cc
   libraries/algorithm_choice.cc
+  muon.cc
   replicated/host_exchange.cc
   replicated/multi_gpu_backend.cc
   replicated/multi_gpu_variables.cc
@@ -27,5 +28,6 @@ set(recordpipe_cuda_kernels
   kernels/input_kernels.cu
   kernels/local_response_norm_kernels.cu
   kernels/loss_kernels.cu
+  kernels/muon_kernels.cu
   kernels/pooling_kernels.cu
   kernels/update_kernels.cu)

@@ -4,6 +4,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/reference/newton_schulz.h"
 
 namespace recordpipe {
 
@@ -54,6 +55,10 @@ void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
   const T momentum = static_cast<T>(options.momentum);
   for (VariableId id = 0; id < variables_.size(); ++id) {
     if (!specs()[id].trained || is_in(options.frozen, id)) continue;
+    if (specs()[id].orthogonal) {
+      apply_muon(id, options);
+      continue;
+    }
     auto& [value, gradient, velocity, average] = variables_[id];  // velocity: Slot::momentum
     const T learning_rate = static_cast<T>(options.learning_rate * specs()[id].rate_factor);
     const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
@@ -63,6 +68,24 @@ void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
       value[i] -= learning_rate * (options.nesterov ? g + momentum * velocity[i] : velocity[i]);
     }
   }
+}
+
+template <class T>
+void ReferenceVariables<T>::apply_muon(VariableId id, const MomentumOptions& options) {
+  auto& [value, gradient, velocity, average] = variables_[id];
+  const size_t rows = specs()[id].shape.front();
+  const T momentum = static_cast<T>(options.muon_momentum);
+  double squares = 0;
+  std::vector<T> direction(value.size());
+  for (size_t i = 0; i < value.size(); ++i) {
+    velocity[i] = momentum * velocity[i] + gradient[i];
+    direction[i] = gradient[i] + momentum * velocity[i];
+    squares += static_cast<double>(value[i]) * static_cast<double>(value[i]);
+  }
+  direction = reference::newton_schulz(rows, std::move(direction));
+  const T scale = static_cast<T>(std::sqrt(static_cast<double>(rows) / squares));
+  const T rate = static_cast<T>(options.learning_rate * specs()[id].rate_factor);
+  for (size_t i = 0; i < value.size(); ++i) value[i] = scale * value[i] - rate * direction[i];
 }
 
 template <class T>

@@ -18,9 +18,9 @@ onednn::Desc bias_desc(const CpuContext& context, const Conv2dOp& op) {
 
 // By default, oneDNN 2 chooses Winograd's algorithm (Lavin and Gray 2015,
 // https://arxiv.org/abs/1509.09308) for 3x3 kernels with stride 1: 1.5 times as fast as the direct
-// algorithm from 32 channels on, but slower below. oneDNN 3 has only the direct one.
+// algorithm from 24 channels on, but slower for 16. oneDNN 3 has only the direct one.
 dnnl::algorithm choose_algorithm(size_t channels) {
-  return channels < 32 ? dnnl::algorithm::convolution_direct : dnnl::algorithm::convolution_auto;
+  return channels < 24 ? dnnl::algorithm::convolution_direct : dnnl::algorithm::convolution_auto;
 }
 
 onednn::Convolution describe(const CpuContext& context, const Conv2dOp& op, const CpuTensor& input,

@@ -248,6 +248,24 @@ struct MomentumUpdate {
 };
 void update_with_momentum(Stream stream, const MomentumUpdate& update);
 
+struct MuonUpdate {
+  uint32_t size;
+  float *values, *momenta, *direction;
+  const float* gradients;
+  float learning_rate, momentum;
+  float rows;       // of the matrix, without padding
+  double* squares;  // squares_size(size) + 1: scratch memory
+  const DeviceLossScale* loss_scale;
+};
+// momenta = momentum · momenta + gradients, direction = gradients + momentum · momenta.
+void muon_direction(Stream stream, const MuonUpdate& update);
+// Divides the direction by its norm + 1e-7.
+void muon_normalize(Stream stream, const MuonUpdate& update);
+// values = values · √rows / ‖values‖ - learning_rate · direction
+void muon_apply(Stream stream, const MuonUpdate& update);
+// y = a · x + b · y
+void combine(Stream stream, uint32_t size, float a, const float* x, float b, float* y);
+
 // averages += share · (values - averages)
 void update_averages(Stream stream, uint32_t size, float share, const float* values,
                      float* averages);

@@ -18,7 +18,8 @@ enum class Slot { value, gradient, momentum, average };
 struct MomentumOptions {
   double learning_rate = 0.1;  // times VariableSpec::rate_factor
   double momentum = 0.9;
-  bool nesterov = false;  // see Variables::apply_momentum()
+  bool nesterov = false;       // see Variables::apply_momentum()
+  double muon_momentum = 0.6;  // Nesterov's, of the variables that are updated by Muon
   // Adds weight_decay · decay_factor · w to each gradient (see VariableSpec): the gradient of the
   // penalty weight_decay · Σ decay_factor · ½ ‖w‖².
   double weight_decay = 2e-4;
@@ -79,6 +80,13 @@ class Variables {
   // the last formula is gradient + weight_decay · decay_factor · w + momentum · v. As in
   // TensorFlow's MomentumOptimizer and torch.optim.SGD, v doesn't contain the rate, so that a new
   // rate takes effect at once.
+  //
+  // Variables with VariableSpec::orthogonal are matrices of n rows, updated by Muon (Jordan et al.
+  // 2024, https://kellerjordan.github.io/posts/muon/), without weight decay: v = muon_momentum · v
+  // + gradient, w = w · √n / ‖w‖ - learning_rate · rate_factor · O(gradient + muon_momentum · v).
+  // O(x) is near the orthogonal matrix that is nearest to x: x / (‖x‖ + 1e-7), then three times x
+  // = 3.4445 x - 4.775 x xᵀ x + 2.0315 x xᵀ x xᵀ x (Newton and Schulz), after which singular values
+  // are about 0.7 to 1.2.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
   // Processes the gradients of all trained variables that are not frozen.

@@ -21,13 +21,17 @@ struct AirbenchOptions {
   double batch_norm_decay = 0.6;
   double batch_norm_epsilon = 1e-12;
   double label_smoothing = 0.2;
+  // Above 0: the convolutions but the first are updated by Muon, as in airbench94_muon, and the
+  // rates of the other variables are those for batches of this size. 0: gradient descent, as in
+  // airbench94.
+  size_t muon_batch_size = 0;
 };
 
 // A 2x2 convolution without padding to 24 channels, whose weights are not trained, and GELU; three
 // blocks; max pooling 3x3; a dense layer. A block is a 3x3 convolution, max pooling 2x2, batch
 // norm, GELU, a convolution, batch norm, GELU. Convolutions begin with the identity (Dirac) and
-// have no bias, but for the first one; batch norm has no scale. The rate of batch norm's bias is 64
-// times, its decay a 64th of the others'.
+// have no bias, but for the first one; batch norm has no scale. The rate of batch norm's bias is
+// many times that of the weights.
 //
 // 118 million multiply-adds per image.
 Network airbench(const AirbenchOptions& options = {});

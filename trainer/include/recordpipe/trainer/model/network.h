@@ -68,6 +68,9 @@ struct VariableSpec {
   // A factor of the learning rate for this variable; 0: it keeps its initial values, and its
   // gradient is not computed if none of those before it is needed.
   double rate_factor = 1;
+  // Updated by Muon instead of gradient descent: see Variables::apply_momentum(). The first axis of
+  // the shape is the matrix's rows.
+  bool orthogonal = false;
 
   size_t size() const;
   bool operator==(const VariableSpec&) const = default;
@@ -179,12 +182,12 @@ std::vector<NodeId> inputs_of(const NetworkNode& node);
 // Its weights, biases and statistics, in the order of the op's members.
 std::vector<VariableId> variables_of(const NetworkNode& node);
 
-// The initial values of a layer's weights or biases, and their factors of the weight decay and the
-// learning rate (see VariableSpec).
+// The initial values of a layer's weights or biases, and what else VariableSpec says of them.
 struct ParameterOptions {
   Initializer initializer = ConstantValue{0};
   double decay_factor = 1;
   double rate_factor = 1;
+  bool orthogonal = false;
 };
 
 struct Conv2dOptions {

@@ -42,6 +42,8 @@ class ReferenceVariables final : public Variables {
   struct Slots {
     std::vector<T> value, gradient, momentum, average;
   };
+  void apply_muon(VariableId id, const MomentumOptions& options);
+
   std::vector<Slots> variables_;
   std::vector<double> gradient_norms_;
   bool has_averages_ = false;
