@@ -1,4 +1,5 @@
-"""Reads the trainer's checkpoints with the official package safetensors. Part of interop_test.py.
+"""Reads the trainer's checkpoints with the official package safetensors, and computes the accuracy
+of one with NumPy. Part of interop_test.py.
 
 RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_TRAIN are the programs.
 """
@@ -12,6 +13,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+import airbench_accuracy
 import small_archives
 
 
@@ -20,8 +22,8 @@ class CheckpointFiles(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="recordpipe-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        data = small_archives.convert_in(self.folder, os.environ["RECORDPIPE_GENERATE"], 8)
-        subprocess.run([os.environ["RECORDPIPE_CIFAR10_TRAIN"], "--data-dir", data, "--train-dir",
+        self.data = small_archives.convert_in(self.folder, os.environ["RECORDPIPE_GENERATE"], 8)
+        subprocess.run([os.environ["RECORDPIPE_CIFAR10_TRAIN"], "--data-dir", self.data, "--train-dir",
                         self.folder / "train", "--batch-size", "8", "--max-steps", "2"],
                        check=True, capture_output=True)
 
@@ -40,6 +42,16 @@ class CheckpointFiles(unittest.TestCase):
         self.assertEqual(tensors["input_pipeline/state"].dtype, np.uint8)
         with safe_open(path, "numpy") as checkpoint:
             self.assertEqual(checkpoint.metadata()["step"], "2")
+
+    def test_of_airbench_have_the_accuracy_that_numpy_computes(self):
+        program = pathlib.Path(os.environ["RECORDPIPE_CIFAR10_TRAIN"]).parent / "cifar10_main"
+        result = subprocess.run(
+            [program, "--recipe", "airbench", "--width", "4", "--data-dir", self.data, "--job-dir",
+             self.folder / "job", "--train-batch-size", "8", "--train-steps", "20"],
+            check=True, capture_output=True, text=True)
+        correct, images = airbench_accuracy.count_correct(
+            self.folder / "job/checkpoint-20.safetensors", pathlib.Path(self.data) / "eval.tfrecords")
+        self.assertIn(f"({correct}/{images}) at step 20, averaged", result.stdout)
 
 
 if __name__ == "__main__":
