@@ -22,47 +22,38 @@ flags=$(sed -n 's/.*_FLAGS_INIT "\(.*\)")$/\1/p' "$toolchain")
 cc="zig cc -target $architecture-linux-gnu.$glibc $flags -fPIC"
 
 # The libraries: the name of the source package, its version, and the SHA-256 and the suffixes of its
-# two files. A library comes before those that need it.
+# two files. The order: those that take longest come first, so that no processor is idle at the end.
 libraries=(
-  "zlib 1.2.13.dfsg-1
-    71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1 .orig.tar.bz2
-    f66cf3d4f2d7defcd4d1fd1fb0a11ee39f1e01b42ec7d059c9dc5c1695133c44 .debian.tar.xz"
-  "bzip2 1.0.8-5
-    ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269 .orig.tar.gz
-    d68c6eba11d70e14319e24ef1451880a03023b2b75364646adb117086db36039 .debian.tar.bz2"
-  "lz4 1.9.4-1
-    0b0e3aa07c8c063ddf40b082bdf7e37a1562bda40a0ff5272957f3e987e0e54b .orig.tar.gz
-    47ceec5b95f42598f7b9280b03df9659f2ee6852720ec181488e83bd643f0e5f .debian.tar.xz"
-  "xz-utils 5.4.1-1+deb12u2
-    5d9827aa1875b21c288f78864bb26d2650b436ea8d2cad364e4921eb6266a5a5 .orig.tar.xz
-    7e0b1d1448520ea4f88ec05136a88f07564cc4a1abd6dfcf53c1f822a3e4f64f .debian.tar.xz"
-  "libzstd 1.5.4+dfsg2-5
-    8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953 .orig.tar.xz
-    82ce911445772861d0838bd4545f93bc50658bc7f3cefdb17a307dfb8ffca5d8 .debian.tar.xz"
-  "libisal 2.31.1-1.1
-    e1d5573a4019738243b568ab1e1422e6ab7557c5cae33cc8686944d327ad6bb4 .orig.tar.gz
-    5babff9e499f271249ba2b8679755e4490c5cf9b51440d6ba2078331aa493327 .debian.tar.xz"
-  "libarchive 3.6.2-1+deb12u5
-    9e2c1b80d5fbe59b61308fdfab6c79b5021d7ff4ff2489fb12daf0a96a83551d .orig.tar.xz
-    5b32794076e9b0d8cd74fd2c453340b72c6362188f40fa1aac96304cb5683315 .debian.tar.xz"
   "openssl 3.0.20-1~deb12u2
     c80a01dfc70ece4dc21168932c37739042d404d46ccc81a5986dd75314ecda6f .orig.tar.gz
     7279efe85c359500c95aa88347e3395dd303d7566e2bb818d80d96e0c3bb9629 .debian.tar.xz"
-  "curl 7.88.1-10+deb12u15
-    cdb38b72e36bc5d33d5b8810f8018ece1baa29a8f215b4495e495ded82bbf3c7 .orig.tar.gz
-    961b78bc48492c5693e4decb352ddd176f343260a8956f48b2887874048ef23b .debian.tar.xz"
-  "libjpeg-turbo 2.1.5-2
-    254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c .orig.tar.gz
-    cdb2433c2f7101345c1ffa14efb943787c675b86354691a32490845fe4bc9237 .debian.tar.xz"
-  "libpng1.6 1.6.39-2+deb12u5
-    a00e9d2f2f664186e4202db9299397f851aea71b36a35e74910b8820e380d441 .orig.tar.gz
-    ab14906eda9fddf14cbb1e589b9ba7439c22e233dc3c5e3cf9356c9625565a82 .debian.tar.xz"
+  "libzstd 1.5.4+dfsg2-5
+    8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953 .orig.tar.xz
+    82ce911445772861d0838bd4545f93bc50658bc7f3cefdb17a307dfb8ffca5d8 .debian.tar.xz"
   "libwebp 1.2.4-0.2+deb12u1
     7bf5a8a28cc69bcfa8cb214f2c3095703c6b73ac5fba4d5480c205331d9494df .orig.tar.gz
     69cdba4dfe2e1b34d55fa80c1b29c31cacd40dd183812d6bcca7e508a2f7afcd .debian.tar.xz"
   "re2 20220601+dfsg-1
     3bc61251da3b0b97be40a8a127818c517c62516e4eda11fc901d29496663df54 .orig.tar.xz
     6e93860fc6d5a7bc94f0cb235f107545a332e6cd37c3a4060982b9caa47a2570 .debian.tar.xz"
+  "xz-utils 5.4.1-1+deb12u2
+    5d9827aa1875b21c288f78864bb26d2650b436ea8d2cad364e4921eb6266a5a5 .orig.tar.xz
+    7e0b1d1448520ea4f88ec05136a88f07564cc4a1abd6dfcf53c1f822a3e4f64f .debian.tar.xz"
+  "libjpeg-turbo 2.1.5-2
+    254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c .orig.tar.gz
+    cdb2433c2f7101345c1ffa14efb943787c675b86354691a32490845fe4bc9237 .debian.tar.xz"
+  "lz4 1.9.4-1
+    0b0e3aa07c8c063ddf40b082bdf7e37a1562bda40a0ff5272957f3e987e0e54b .orig.tar.gz
+    47ceec5b95f42598f7b9280b03df9659f2ee6852720ec181488e83bd643f0e5f .debian.tar.xz"
+  "libisal 2.31.1-1.1
+    e1d5573a4019738243b568ab1e1422e6ab7557c5cae33cc8686944d327ad6bb4 .orig.tar.gz
+    5babff9e499f271249ba2b8679755e4490c5cf9b51440d6ba2078331aa493327 .debian.tar.xz"
+  "zlib 1.2.13.dfsg-1
+    71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1 .orig.tar.bz2
+    f66cf3d4f2d7defcd4d1fd1fb0a11ee39f1e01b42ec7d059c9dc5c1695133c44 .debian.tar.xz"
+  "bzip2 1.0.8-5
+    ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269 .orig.tar.gz
+    d68c6eba11d70e14319e24ef1451880a03023b2b75364646adb117086db36039 .debian.tar.bz2"
   "fmtlib 9.1.0+ds1-2
     84ce1c2d0be3a9863935137969dcec6970125caac032f82474640bfc81463583 .orig.tar.gz
     aead535c0b3d7a02a89f6e004ac62d1e15bdbf8d34c36cd37038dcc7d37bc9e3 .debian.tar.xz"
@@ -75,6 +66,18 @@ libraries=(
   "nlohmann-json3 3.11.2-2
     d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273 .orig.tar.gz
     8c038cbbb09e719d856320006a6d16425c732a73574d03fe089e477c73022ab3 .debian.tar.xz"
+)
+# Those that need others.
+libraries_on_top=(
+  "libarchive 3.6.2-1+deb12u5
+    9e2c1b80d5fbe59b61308fdfab6c79b5021d7ff4ff2489fb12daf0a96a83551d .orig.tar.xz
+    5b32794076e9b0d8cd74fd2c453340b72c6362188f40fa1aac96304cb5683315 .debian.tar.xz"
+  "curl 7.88.1-10+deb12u15
+    cdb38b72e36bc5d33d5b8810f8018ece1baa29a8f215b4495e495ded82bbf3c7 .orig.tar.gz
+    961b78bc48492c5693e4decb352ddd176f343260a8956f48b2887874048ef23b .debian.tar.xz"
+  "libpng1.6 1.6.39-2+deb12u5
+    a00e9d2f2f664186e4202db9299397f851aea71b36a35e74910b8820e380d441 .orig.tar.gz
+    ab14906eda9fddf14cbb1e589b9ba7439c22e233dc3c5e3cf9356c9625565a82 .debian.tar.xz"
 )
 
 # Only http and https, with the resolver's own threads. It has no certificates compiled in:
@@ -96,7 +99,10 @@ options_of_libarchive=(
 
 options_of_lz4=(-DLZ4_BUILD_CLI=OFF -DLZ4_BUILD_LEGACY_LZ4C=OFF)
 options_of_xz_utils=(-DENABLE_NLS=OFF -DCREATE_XZ_SYMLINKS=OFF -DCREATE_LZMA_SYMLINKS=OFF)
-options_of_libzstd=(-DZSTD_BUILD_PROGRAMS=OFF -DZSTD_BUILD_SHARED=OFF)
+options_of_libzstd=(
+  -DZSTD_BUILD_PROGRAMS=OFF -DZSTD_BUILD_SHARED=OFF -DZSTD_BUILD_DICTBUILDER=OFF
+  -DZSTD_BUILD_DEPRECATED=OFF -DZSTD_LEGACY_SUPPORT=OFF
+)
 options_of_libjpeg_turbo=(-DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON)
 options_of_libwebp=(
   -DWEBP_BUILD_ANIM_UTILS=OFF -DWEBP_BUILD_CWEBP=OFF -DWEBP_BUILD_DWEBP=OFF
@@ -189,11 +195,18 @@ build_libisal() {
   cp "$1"/include/*.h "$folder/include/isa-l/"
 }
 
+# What TLS 1.2 and 1.3 don't need.
+options_of_openssl=(
+  no-shared no-module no-tests no-engine no-legacy no-aria no-bf no-camellia no-cast no-cmp no-cms
+  no-ct no-dtls no-ec2m no-gost no-idea no-md4 no-mdc2 no-ocb no-rc2 no-rc4 no-rmd160 no-seed
+  no-siphash no-siv no-sm2 no-sm3 no-sm4 no-srp no-srtp no-ssl3 no-ts no-whirlpool
+)
+
 # Its configuration and certificates are those of Debian's and Ubuntu's OpenSSL.
 build_openssl() {
   (
     cd "$1"
-    ./Configure "linux-$architecture" no-shared no-module no-tests no-engine \
+    ./Configure "linux-$architecture" "${options_of_openssl[@]}" \
       --prefix="$folder" --libdir=lib --openssldir=/usr/lib/ssl \
       CC="$cc" AR="zig ar" RANLIB="zig ranlib"
     make -j "$(nproc)" build_libs
@@ -235,8 +248,17 @@ build() {
 mkdir -p "$folder"/{include,lib}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-for library in "${libraries[@]}"; do
-  # shellcheck disable=SC2086
-  TIMEFORMAT="%R wall %U+%S ${library%% *}"; time build $library
-done
+
+# build_all LIBRARY...: several at a time: their configurations use one processor.
+build_all() {
+  local library
+  for library in "$@"; do
+    while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+    # shellcheck disable=SC2086
+    { TIMEFORMAT="%R wall %U+%S ${library%% *}"; time build $library; } &
+  done
+  while [[ -n $(jobs -p) ]]; do wait -n; done
+}
+build_all "${libraries[@]}"
+build_all "${libraries_on_top[@]}"
 echo "$folder"

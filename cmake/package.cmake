@@ -2,7 +2,8 @@
 # CIFAR-10's records), recordpipe-trainer (the training programs) and librecordpipe-dev (static
 # libraries, headers, the CMake package, pkg-config files).
 #
-# dpkg-shlibdeps finds the libraries that the programs link. librecordpipe-dev depends on the
+# dpkg-shlibdeps finds the libraries that the programs link, but not libcurl, which they load
+# (dataset/http/transfer/libcurl.h). librecordpipe-dev depends on the
 # development packages of all libraries that the static libraries link: the group "libraries that
 # are linked" of tools/packages.txt. The Debian source package (tools/packaging/debian) reads this file,
 # too.
@@ -28,6 +29,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME recordpipe)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libcurl4t64 | libcurl4")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Make, inspect, check, repair and convert TFRecord files
  The command tfrecord, with man pages and completions, and the programs that
  make and read CIFAR-10's records.")

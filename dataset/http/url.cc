@@ -5,21 +5,20 @@
 #include <new>
 #include <utility>
 
-#include <curl/curl.h>
-
 #include "dataset/base/lower_case.h"
+#include "dataset/http/transfer/libcurl.h"
 #include "recordpipe/base/error.h"
 
 namespace recordpipe {
 namespace {
 
 struct FreeUrl {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+  void operator()(CURLU* url) const { libcurl().url_cleanup(url); }
 };
 using ParsedUrl = std::unique_ptr<CURLU, FreeUrl>;
 
 ParsedUrl new_url() {
-  ParsedUrl url(curl_url());
+  ParsedUrl url(libcurl().url());
   if (url == nullptr) throw std::bad_alloc();
   return url;
 }
@@ -27,8 +26,8 @@ ParsedUrl new_url() {
 // A part of the URL; "" if the URL has no such part.
 std::string part(const ParsedUrl& url, CURLUPart which, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url.get(), which, &text, flags) != CURLUE_OK) return "";
-  const std::unique_ptr<char, void (*)(void*)> owner(text, curl_free);
+  if (libcurl().url_get(url.get(), which, &text, flags) != CURLUE_OK) return "";
+  const std::unique_ptr<char, void (*)(void*)> owner(text, libcurl().free);
   return text;
 }
 
@@ -64,12 +63,12 @@ bool is_http(const std::string& scheme) { return scheme == "http" || scheme == "
 HttpUrl::HttpUrl(std::string_view text) : text_(text) {
   const ParsedUrl url = new_url();
   const CURLUcode code =
-      curl_url_set(url.get(), CURLUPART_URL, text_.c_str(), CURLU_NON_SUPPORT_SCHEME);
+      libcurl().url_set(url.get(), CURLUPART_URL, text_.c_str(), CURLU_NON_SUPPORT_SCHEME);
   const std::string scheme = part(url, CURLUPART_SCHEME);
   if (code != CURLUE_OK || text_.find('\0') != text_.npos) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = scheme_or_host(text),
-                 .reason = "not a URL: " + std::string(curl_url_strerror(code)),
+                 .reason = "not a URL: " + std::string(libcurl().url_strerror(code)),
                  .hint = "it starts with https:// or http://"});
   }
   if (!is_http(scheme)) {
@@ -97,10 +96,10 @@ HttpUrl HttpUrl::redirected(std::string_view location) const {
                   .hint = "the server is misconfigured or not the intended one: check the URL"});
   };
   const ParsedUrl url = new_url();
-  curl_url_set(url.get(), CURLUPART_URL, text_.c_str(), 0);
+  libcurl().url_set(url.get(), CURLUPART_URL, text_.c_str(), 0);
   // URLENCODE: spaces and non-ASCII bytes are common in Location.
-  if (curl_url_set(url.get(), CURLUPART_URL, std::string(location).c_str(),
-                   CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK) {
+  if (libcurl().url_set(url.get(), CURLUPART_URL, std::string(location).c_str(),
+                        CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK) {
     throw refuse("redirected to something that is not a URL");
   }
   const std::string scheme = part(url, CURLUPART_SCHEME);

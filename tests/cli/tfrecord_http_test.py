@@ -3,6 +3,7 @@
 import functools
 import gzip
 import http.server
+import os
 import re
 import subprocess
 import threading
@@ -130,6 +131,13 @@ class Streams(UrlTest):
         text = self.run_it("view", url, status=2)
         self.assertIn(self.url("none?...") + ": the server answered 404, not found", text)
         self.assertNotIn("secret", text)
+
+    def test_a_missing_libcurl_is_named(self):
+        (self.folder / "libcurl.so.4").write_text("")
+        without = {**os.environ, "LD_LIBRARY_PATH": str(self.folder)}
+        self.expect_failure("libcurl.so.4: can't be loaded", "info", self.url("a"), env=without)
+        self.expect_failure("install libcurl", "info", self.url("a"), env=without)
+        self.run_it("info", "a", env=without)
 
     def test_are_not_written_to(self):
         self.expect_failure("can't write to a URL", "view", "a", "-o", self.url("page.html"))

@@ -4,8 +4,9 @@
 #include <array>
 #include <cstdlib>
 
-#include <curl/curl.h>
 #include <unistd.h>
+
+#include "dataset/http/transfer/libcurl.h"
 
 namespace recordpipe {
 namespace {
@@ -35,7 +36,7 @@ std::string first_of(const std::array<const char*, size>& paths) {
 }
 
 Certificates of_system() {
-  const curl_version_info_data* const curl = curl_version_info(CURLVERSION_NOW);
+  const curl_version_info_data* const curl = libcurl().version_info(CURLVERSION_NOW);
   if (is_there(curl->cainfo) || is_there(curl->capath)) {
     return {.file = is_there(curl->cainfo) ? curl->cainfo : "",
             .folder = is_there(curl->capath) ? curl->capath : ""};

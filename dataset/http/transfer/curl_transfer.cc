@@ -13,13 +13,14 @@ namespace {
 
 std::string header(CURL* easy, const char* name) {
   curl_header* found = nullptr;
-  return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
+  return libcurl().easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value
+                                                                                     : "";
 }
 
 std::vector<std::pair<std::string, std::string>> extensions(CURL* easy) {
   std::vector<std::pair<std::string, std::string>> found;
   curl_header* at = nullptr;
-  while ((at = curl_easy_nextheader(easy, CURLH_HEADER, -1, at)) != nullptr) {
+  while ((at = libcurl().easy_nextheader(easy, CURLH_HEADER, -1, at)) != nullptr) {
     std::string name = lower_case(at->name);
     if (name.starts_with("x-")) found.emplace_back(std::move(name), at->value);
   }
@@ -109,22 +110,22 @@ CurlTransfer::CurlTransfer(CURLM* multi, CURL* easy, std::shared_ptr<Transfer> t
   trust(options.ca_file.empty() ? find_certificates() : Certificates{.file = options.ca_file});
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   // Refused if the handle still has the buffer of a transfer that failed early: that one is used.
-  (void)curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kNetworkRead);
+  (void)libcurl().easy_setopt(easy_, CURLOPT_BUFFERSIZE, kNetworkRead);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // otherwise, an end would wait for an unresponsive name server
   set(CURLOPT_ERRORBUFFER, message_);
   set(CURLOPT_WRITEFUNCTION, &CurlTransfer::write);
   set(CURLOPT_WRITEDATA, this);
-  if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) throw std::bad_alloc();
+  if (libcurl().multi_add_handle(multi_, easy_) != CURLM_OK) throw std::bad_alloc();
 }
 
 CurlTransfer::~CurlTransfer() {
-  curl_multi_remove_handle(multi_, easy_);
-  curl_easy_reset(easy_);
+  libcurl().multi_remove_handle(multi_, easy_);
+  libcurl().easy_reset(easy_);
 }
 
 void CurlTransfer::add_header(const char* line) {
-  curl_slist* longer = curl_slist_append(headers_.get(), line);
+  curl_slist* longer = libcurl().slist_append(headers_.get(), line);
   if (longer == nullptr) throw std::bad_alloc();
   (void)headers_.release();
   headers_.reset(longer);
@@ -142,7 +143,7 @@ void CurlTransfer::trust(const Certificates& certificates) {
 
 template <typename Value>
 void CurlTransfer::set(CURLoption option, Value value) {
-  const CURLcode code = curl_easy_setopt(easy_, option, value);
+  const CURLcode code = libcurl().easy_setopt(easy_, option, value);
   if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
   if (code != CURLE_OK) fail(code);
 }
@@ -150,7 +151,7 @@ void CurlTransfer::set(CURLoption option, Value value) {
 void CurlTransfer::resume() {
   window_start_ = Clock::now();
   if (transfer_->limit) running_ = transfer_->limit->go_on();
-  curl_easy_pause(easy_, CURLPAUSE_CONT);  // may call write()
+  libcurl().easy_pause(easy_, CURLPAUSE_CONT);  // may call write()
 }
 
 void CurlTransfer::check_progress(Clock::time_point now) {
@@ -160,7 +161,7 @@ void CurlTransfer::check_progress(Clock::time_point now) {
   }
   const HttpClientOptions& options = *transfer_->options;
   curl_off_t sent = 0;
-  curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
+  libcurl().easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
   const uint64_t moved = received_ + static_cast<uint64_t>(sent);
   if (moved - window_moved_ >= options.stall_bytes) {
     window_moved_ = moved;
@@ -214,7 +215,7 @@ size_t CurlTransfer::take(std::span<const std::byte> bytes) {
 void CurlTransfer::take_head() {
   has_head_ = true;
   HttpResponse response{.url = transfer_->request.url};
-  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response.status);
+  libcurl().easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response.status);
   if (transfer_->limit) transfer_->limit->answered(response.status, halvings_);
   const std::string location = header(easy_, "Location");
   is_redirect_ = transfer_->request.follow_redirects && !location.empty() &&
@@ -226,10 +227,11 @@ void CurlTransfer::take_head() {
     return;
   }
   curl_off_t number = -1;
-  curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number);
+  libcurl().easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number);
   if (number >= 0) response.content_length = static_cast<uint64_t>(number);
   number = 0;
-  curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // in seconds, even if sent as a date
+  libcurl().easy_getinfo(easy_, CURLINFO_RETRY_AFTER,
+                         &number);  // in seconds, even if sent as a date
   if (number > 0) response.retry_after = std::chrono::seconds(number);
   response.content_range = header(easy_, "Content-Range");
   response.content_type = header(easy_, "Content-Type");
@@ -257,7 +259,7 @@ void CurlTransfer::fail(CURLcode code) const {
   }
   Error::Parts parts{.kind = ErrorKind::network,
                      .path = shown,
-                     .reason = printable(message_[0] ? message_ : curl_easy_strerror(code)),
+                     .reason = printable(message_[0] ? message_ : libcurl().easy_strerror(code)),
                      .hint = hint_for(code)};
   if (is_permanent(code)) throw Error(std::move(parts));
   throw TransientError(std::move(parts));

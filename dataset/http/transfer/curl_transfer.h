@@ -7,9 +7,8 @@
 #include <memory>
 #include <span>
 
-#include <curl/curl.h>
-
 #include "dataset/http/transfer/certificates.h"
+#include "dataset/http/transfer/libcurl.h"
 #include "dataset/http/transfer/transfer.h"
 
 namespace recordpipe {
@@ -48,7 +47,7 @@ class CurlTransfer {
   [[noreturn]] void fail(CURLcode code) const;
 
   struct FreeList {
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+    void operator()(curl_slist* list) const { libcurl().slist_free_all(list); }
   };
 
   CURLM* const multi_;

@@ -16,11 +16,11 @@ constexpr std::chrono::milliseconds kIdlePeriod{60'000};
 constexpr long kKeptConnections = 256;
 
 CURLM* new_multi() {
-  static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CURLM* const multi = result == CURLE_OK ? curl_multi_init() : nullptr;
+  static const CURLcode result = libcurl().global_init(CURL_GLOBAL_DEFAULT);
+  CURLM* const multi = result == CURLE_OK ? libcurl().multi_init() : nullptr;
   if (multi == nullptr) throw std::bad_alloc();
-  curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kKeptConnections);
+  libcurl().multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  libcurl().multi_setopt(multi, CURLMOPT_MAXCONNECTS, kKeptConnections);
   return multi;
 }
 
@@ -70,11 +70,11 @@ void HttpLoop::send(Command command) {
     const std::lock_guard lock(mutex_);
     commands_.push_back(std::move(command));
   }
-  curl_multi_wakeup(multi_.get());
+  libcurl().multi_wakeup(multi_.get());
 }
 
 void HttpLoop::run(const std::stop_token& stop) {
-  const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi_.get()); });
+  const std::stop_callback wake(stop, [this] { libcurl().multi_wakeup(multi_.get()); });
   auto checked = CurlTransfer::Clock::now();
   while (!stop.stop_requested()) {
     std::vector<Command> commands;
@@ -86,7 +86,7 @@ void HttpLoop::run(const std::stop_token& stop) {
     begin_waiting();
     const size_t begun = running_.size();
     int unused = 0;
-    curl_multi_perform(multi_.get(), &unused);
+    libcurl().multi_perform(multi_.get(), &unused);
     take_results();
     if (const auto now = CurlTransfer::Clock::now(); now - checked >= kCheckPeriod) {
       checked = now;
@@ -94,7 +94,7 @@ void HttpLoop::run(const std::stop_token& stop) {
     }
     if (running_.size() < begun && !waiting_.empty()) continue;  // there may be room now
     const auto pause = running_.empty() ? kIdlePeriod : kCheckPeriod;
-    curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(pause.count()), nullptr);
+    libcurl().multi_poll(multi_.get(), nullptr, 0, static_cast<int>(pause.count()), nullptr);
   }
 }
 
@@ -129,7 +129,7 @@ void HttpLoop::begin(const std::shared_ptr<Transfer>& transfer, RequestLimit::Ru
   const auto at = running_.emplace(transfer.get(), nullptr).first;
   std::unique_ptr<CURL, CloseEasy> easy;
   if (idle_.empty()) {
-    easy.reset(curl_easy_init());
+    easy.reset(libcurl().easy_init());
   } else {
     easy = std::move(idle_.back());
     idle_.pop_back();
@@ -149,11 +149,11 @@ void HttpLoop::begin(const std::shared_ptr<Transfer>& transfer, RequestLimit::Ru
 
 void HttpLoop::take_results() {
   int left = 0;
-  while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+  while (const CURLMsg* const message = libcurl().multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode result = message->data.result;
     char* pointer = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer);
+    libcurl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer);
     auto* const done = reinterpret_cast<CurlTransfer*>(pointer);
     std::exception_ptr failure;
     try {

@@ -10,9 +10,8 @@
 #include <stop_token>
 #include <vector>
 
-#include <curl/curl.h>
-
 #include "dataset/http/transfer/curl_transfer.h"
+#include "dataset/http/transfer/libcurl.h"
 #include "dataset/http/transfer/transfer.h"
 #include "dataset/parallel/service_thread.h"
 
@@ -45,10 +44,10 @@ class HttpLoop {
     std::shared_ptr<Transfer> transfer;
   };
   struct CloseMulti {
-    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+    void operator()(CURLM* multi) const { libcurl().multi_cleanup(multi); }
   };
   struct CloseEasy {
-    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+    void operator()(CURL* easy) const { libcurl().easy_cleanup(easy); }
   };
 
   void send(Command command);
