@@ -75,10 +75,9 @@ job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
 synthetic_words=""
 [[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
 say "Training for about $minutes min$synthetic_words; results go to $job_dir"
-# The settings with the best accuracy after five minutes on two cores.
+# The recipe with the best accuracy after five minutes on two cores.
 train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir"
-  --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
-  --warmup-steps 200 --batch-norm-decay 0.99 --report "$job_dir/report.html")
+  --recipe airbench --report "$job_dir/report.html")
 
 # Quotes the arguments so that the printed commands can be pasted into a shell.
 quoted() { printf ' %q' "$@"; }

@@ -64,7 +64,7 @@ class Quickstart(unittest.TestCase):
                 self.assertEqual(made,
                                  f"generate_cifar10_tfrecords --data-dir {data_dir} {generate}")
                 self.assertRegex(trained, rf"^cifar10_main --data-dir {data_dir} --job-dir "
-                                          rf"{data_dir}/jobs/[-0-9]+ --num-layers .* "
+                                          rf"{data_dir}/jobs/[-0-9]+ --recipe airbench .* "
                                           rf"--minutes {minutes}$")
 
     def test_builds_each_program_when_it_is_needed(self):
@@ -83,7 +83,7 @@ class Quickstart(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         *_, trained = self.calls()
         # The report's path as the shell would parse it.
-        job_dir = re.search(r"--job-dir (.*) --num-layers", trained)[1]
+        job_dir = re.search(r"--job-dir (.*) --recipe", trained)[1]
         self.assertIn(f"--report {job_dir}/report.html", trained)
         quoted = job_dir.replace(" ", "\\ ")
         end = result.stdout[result.stdout.index("==> Done"):]

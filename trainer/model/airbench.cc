@@ -26,7 +26,7 @@ Rates rates_of(const AirbenchOptions& options, double head_scale) {
 
 ParameterOptions parameters(const Initializer& initializer, double rate, bool orthogonal = false) {
   return {.initializer = initializer,
-          .decay_factor = 1 / rate,
+          .decay_factor = orthogonal ? 0 : 1 / rate,
           .rate_factor = rate,
           .orthogonal = orthogonal};
 }
@@ -58,12 +58,13 @@ Network airbench(const AirbenchOptions& options) {
 
   Initializer whitening = FanInUniform{};
   if (!options.whitening.empty()) whitening = GivenValues{options.whitening};
-  NodeId x = network.conv2d(/*input=*/0, "whiten",
-                            {.filters = 2 * 4 * options.input.channels,
-                             .kernel = 2,
-                             .padding = 0,
-                             .weights = {.initializer = whitening, .rate_factor = 0},
-                             .biases = parameters(ConstantValue{0}, rates.whitening_bias)});
+  NodeId x =
+      network.conv2d(/*input=*/0, "whiten",
+                     {.filters = 2 * 4 * options.input.channels,
+                      .kernel = 2,
+                      .padding = 0,
+                      .weights = {.initializer = whitening, .decay_factor = 0, .rate_factor = 0},
+                      .biases = parameters(ConstantValue{0}, rates.whitening_bias)});
   x = network.activation(x, "whiten/gelu", Activation::gelu);
   for (size_t block = 0; block < options.widths.size(); ++block) {
     const std::string name = "block" + std::to_string(block + 1) + "/";
