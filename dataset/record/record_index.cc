@@ -1,10 +1,10 @@
 #include "recordpipe/record/record_index.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
-#include "dataset/base/parse_number.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/base/error.h"
@@ -21,19 +21,21 @@ constexpr size_t kIndexBufferSize = size_t{64} << 10;
 constexpr std::string_view kMakeAnew =
     "the index belongs to another file, or is older than this one: recreate it (tfrecord index)";
 
-// Parses all of `text` as a decimal number without a sign or leading zeros.
-std::optional<uint64_t> parse_decimal(std::string_view text) {
-  const bool leading_zero = text.size() > 1 && text.front() == '0';
-  return leading_zero ? std::nullopt : parse_number<uint64_t>(text);
+// Parses a decimal number, without a sign or leading zeros, at `begin`. Returns its end, or null.
+const char* parse_decimal(const char* begin, const char* end, uint64_t& number) {
+  const auto [stopped, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || (*begin == '0' && stopped != begin + 1)) return nullptr;
+  return stopped;
 }
 
+// Not by parse_number(), whose std::optional results double the time of reading an index.
 std::optional<RecordIndexEntry> parse_line(std::string_view line) {
-  const size_t blank = line.find(' ');
-  if (blank == std::string_view::npos) return std::nullopt;
-  const auto offset = parse_decimal(line.substr(0, blank));
-  const auto size = parse_decimal(line.substr(blank + 1));
-  if (!offset || !size) return std::nullopt;
-  return RecordIndexEntry{*offset, *size};
+  const char* const end = line.data() + line.size();
+  RecordIndexEntry entry;
+  const char* const blank = parse_decimal(line.data(), end, entry.offset);
+  if (blank == nullptr || blank == end || *blank != ' ') return std::nullopt;
+  if (parse_decimal(blank + 1, end, entry.size) != end) return std::nullopt;
+  return entry;
 }
 
 std::string start_and_size(const RecordIndexEntry& entry) {
