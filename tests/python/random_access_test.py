@@ -22,6 +22,9 @@ class RandomAccess(FilesTest):
         self.assertEqual(
             dataset.__getitems__([6, 0, -1, 3, 3]), [everything[i] for i in (6, 0, 6, 3, 3)]
         )
+        self.assertEqual(dataset.__getitems__([]), [])
+        many = [3 * i % 7 for i in range(100)]  # more than are prefetched at a time
+        self.assertEqual(dataset.__getitems__(many), [everything[i] for i in many])
         for index in (7, -8):
             with self.assertRaises(IndexError):
                 dataset[index]

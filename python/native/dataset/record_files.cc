@@ -113,10 +113,15 @@ std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes)
   size_t prefetched = 0;
   for (size_t i = 0; i < indexes.size(); ++i) {
     const Place at = place(indexes[i]);
-    const size_t end = std::min(indexes.size(), i + 1 + at.file->prefetch_distance());
-    for (; prefetched < end; ++prefetched) {
-      const Place ahead = place(indexes[prefetched]);
-      ahead.file->prefetch(ahead.record);
+    const size_t distance = at.file->prefetch_distance();
+    if (prefetched <= i + distance) {
+      // Of a mapped file in runs: the offsets are cache misses, too, which only overlap if little
+      // is computed between them.
+      const size_t run = at.file->bytes().empty() ? 1 : distance;
+      for (; prefetched < std::min(indexes.size(), i + distance + run); ++prefetched) {
+        const Place ahead = place(indexes[prefetched]);
+        ahead.file->prefetch(ahead.record);
+      }
     }
     records.push_back(at.file->read(at.record));
     records.back().path = at.file->path();
