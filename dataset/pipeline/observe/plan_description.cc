@@ -12,16 +12,16 @@ bool contains(Detail detail, const PlanParameter& parameter) {
   return !parameter.is_free || detail == Detail::explained;
 }
 
-std::string operator_text(const PlanDescription& plan, Detail detail) {
-  std::string text = plan.name + "(";
+void append_operator(const PlanDescription& plan, Detail detail, std::string& out) {
+  out.append(plan.name).append("(");
   bool first = true;
   for (const PlanParameter& parameter : plan.parameters) {
     if (!contains(detail, parameter)) continue;
-    if (!first) text += ", ";
+    if (!first) out.append(", ");
     first = false;
-    text += parameter.name + "=" + parameter.value;
+    out.append(parameter.name).append("=").append(parameter.value);
   }
-  return text + ")";
+  out.append(")\n");
 }
 
 void append_text(const PlanDescription& plan, size_t indent, Detail detail, std::string& out) {
@@ -32,7 +32,7 @@ void append_text(const PlanDescription& plan, size_t indent, Detail detail, std:
   }
   if (plan.is_free && detail != Detail::explained) return;
   out.append(indent, ' ');
-  out += operator_text(plan, detail) + "\n";
+  append_operator(plan, detail, out);
 }
 
 void set_shards_free(PlanDescription& plan, bool is_free) {
@@ -81,9 +81,9 @@ std::string PlanDescription::stage_name() const {
   return name;
 }
 
-uint64_t PlanDescription::hash(Detail detail) const {
+uint64_t PlanDescription::hash(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (const char c : text(detail)) {
+  for (const char c : text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   }
   return hash;

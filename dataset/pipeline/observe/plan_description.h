@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,8 @@ struct PlanDescription {
 
   // The hash of a text. Equal for plans with the same operators, parameters and inputs; files are
   // not included. Of functions, the parameters that they report are included (HasParameters).
-  uint64_t hash(Detail detail = Detail::compared) const;
+  uint64_t hash(Detail detail = Detail::compared) const { return hash(text(detail)); }
+  static uint64_t hash(std::string_view text);
 
   // The values of all parameters of Kind::not_compared: "map: model (Net)".
   std::vector<std::string> not_compared() const;

@@ -201,9 +201,10 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
                                 FileFingerprints& known) {
   const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
+  const std::string text = plan.text(PlanDescription::Detail::compared);
   IteratorState state{.version = kStateVersion,
-                      .plan_hash = plan.hash(),
-                      .plan_text = kept_text(plan),
+                      .plan_hash = PlanDescription::hash(text),
+                      .plan_text = text.substr(0, kMaxText),
                       .files_per_fingerprint = static_cast<uint32_t>(per_fingerprint),
                       .place = place.plan,
                       .position = place.position,
