@@ -92,6 +92,7 @@ bool works_for_pass() {
 }
 
 void require_not_replaced(const SourcesOf& sources, uint64_t& checked) {
+  if (writes_in_progress().empty()) return;
   std::vector<Write> writes;
   for (const Write& one : writes_in_progress()) {
     if (one.number > checked && internal::works_for(*one.owner)) writes.push_back(one);
