@@ -255,8 +255,8 @@ def fork():
         child = os.fork()
         if child:
             children.append(child)
-every(0.005, fork)
 iterator = iter(rp.from_list(range(8)).map(slow).with_options(threads=1, chunk_size=4))
+every(0.005, fork)
 parent = os.getpid()
 try:
     got = list(iterator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import struct
 import zlib
 from typing import Any
@@ -147,4 +146,6 @@ def escaped(text: str, lines: bool = False) -> str:
         else char.encode("unicode_escape").decode()
         for char in text
     )
+    import html
+
     return html.escape(visible)

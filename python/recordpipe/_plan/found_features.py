@@ -6,7 +6,6 @@ records for features that were not in these.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -156,6 +155,8 @@ def chosen_features(
     chosen = {}
     for name in map(feature_name, names):
         if name not in features:
+            import difflib
+
             near = difflib.get_close_matches(name, features, 1)
             raise error_of(
                 "not_found",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe._plan.function_identity import identity_of
 from recordpipe._plan.plan import Plan, Source, merged
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 
 __all__ = [
     "ChooseFromDatasets",
@@ -121,6 +120,8 @@ class FromList(Source):
 
 def _digest(elements: list[Any]) -> str:
     """Returns a text that differs between lists of different values; "" for unknown objects."""
+    import hashlib  # loads OpenSSL
+
     try:
         # Version 2 has no references, so equal values have equal bytes.
         values = marshal.dumps(elements, 2)
