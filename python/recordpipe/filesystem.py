@@ -50,27 +50,10 @@ that hangs goes on on its own thread.
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import importlib
-import os
 from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
-from recordpipe import _native
-
-__all__ = ["FileSystem", "Status", "WritableFile", "files_on"]
-
-# How the variables begin that object stores read (docs/remote-files.md).
-_VARIABLES = (
-    "AWS_",
-    "GOOGLE_",
-    "CLOUDSDK_",
-    "GCE_",
-    "NO_GCE_CHECK",
-    "STORAGE_EMULATOR_HOST",
-    "HOME",
-)
+__all__ = ["FileSystem", "Status", "WritableFile"]
 
 # The kind ("file", "directory" or "other"), the size in bytes, and the version: an ETag, a time of
 # modification, or "" if neither is known.
@@ -118,43 +101,3 @@ class FileSystem(Protocol):
 
     def open_writer(self, path: str, /) -> WritableFile:
         """Begins a file."""
-
-
-def files_on(filesystem: Any) -> _native.FileSystem:
-    """Returns what native functions take for the argument ``filesystem``."""
-    if filesystem is None:
-        return _files_and_urls(_settings())
-    return _native.FileSystem(_adapted(filesystem))
-
-
-def _settings() -> tuple[str, ...]:
-    """The variables of object stores: a notebook may change them."""
-    return tuple(f"{name}={os.environ[name]}" for name in os.environ if name.startswith(_VARIABLES))
-
-
-@functools.cache  # it keeps credentials, and what is known of buckets
-def _files_and_urls(settings: tuple[str, ...]) -> _native.FileSystem:
-    ca_file = ""
-    if not _native.has_certificates():
-        with contextlib.suppress(ImportError):
-            ca_file = importlib.import_module("certifi").where()
-    return _native.FileSystem.of_urls(ca_file)
-
-
-def _adapted(filesystem: Any) -> FileSystem:
-    """Returns ``filesystem`` if it has the methods, or an adapter."""
-    if isinstance(filesystem, FileSystem):
-        return filesystem
-    if hasattr(filesystem, "_strip_protocol") and hasattr(filesystem, "cat_file"):
-        from recordpipe.filesystem_adapters import FsspecFiles
-
-        return FsspecFiles(filesystem)
-    package = {name.__module__.partition(".")[0] for name in type(filesystem).__mro__}
-    if "pyarrow" in package and hasattr(filesystem, "open_input_file"):
-        from recordpipe.filesystem_adapters import ArrowFiles
-
-        return ArrowFiles(filesystem)
-    raise TypeError(
-        "filesystem is one of fsspec (of obstore: obstore.fsspec.FsspecStore) or pyarrow.fs, or "
-        f"has the methods of recordpipe.FileSystem, unlike {type(filesystem).__name__}"
-    )

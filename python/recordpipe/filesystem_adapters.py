@@ -1,16 +1,29 @@
-"""File systems of fsspec and pyarrow, for ``filesystem`` (filesystem.py)."""
+"""What native functions take for ``filesystem`` (filesystem.py), also of fsspec and pyarrow."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from recordpipe.filesystem import Status, WritableFile
+from recordpipe import _native
+from recordpipe.filesystem import FileSystem, Status, WritableFile
 
-__all__ = ["ArrowFiles", "FsspecFiles", "RenamedFile"]
+__all__ = ["ArrowFiles", "FsspecFiles", "RenamedFile", "files_on"]
+
+# How the variables begin that object stores read (docs/remote-files.md).
+_VARIABLES = (
+    "AWS_",
+    "GOOGLE_",
+    "CLOUDSDK_",
+    "GCE_",
+    "NO_GCE_CHECK",
+    "STORAGE_EMULATOR_HOST",
+    "HOME",
+)
 
 # The protocols of stores that keep what is written to a file apart until it is committed.
 _STORES = {"s3", "gs"}
@@ -26,6 +39,42 @@ _VERSIONS = (
     "mtime",
     "created",
 )
+
+
+def files_on(filesystem: Any) -> _native.FileSystem:
+    """Returns what native functions take for the argument ``filesystem``."""
+    if filesystem is None:
+        return _files_and_urls(_settings())
+    return _native.FileSystem(_adapted(filesystem))
+
+
+def _settings() -> tuple[str, ...]:
+    """The variables of object stores: a notebook may change them."""
+    return tuple(f"{name}={os.environ[name]}" for name in os.environ if name.startswith(_VARIABLES))
+
+
+@functools.cache  # it keeps credentials, and what is known of buckets
+def _files_and_urls(settings: tuple[str, ...]) -> _native.FileSystem:
+    ca_file = ""
+    if not _native.has_certificates():
+        with contextlib.suppress(ImportError):
+            ca_file = importlib.import_module("certifi").where()
+    return _native.FileSystem.of_urls(ca_file)
+
+
+def _adapted(filesystem: Any) -> FileSystem:
+    """Returns ``filesystem`` if it has the methods, or an adapter."""
+    if isinstance(filesystem, FileSystem):
+        return filesystem
+    if hasattr(filesystem, "_strip_protocol") and hasattr(filesystem, "cat_file"):
+        return FsspecFiles(filesystem)
+    package = {name.__module__.partition(".")[0] for name in type(filesystem).__mro__}
+    if "pyarrow" in package and hasattr(filesystem, "open_input_file"):
+        return ArrowFiles(filesystem)
+    raise TypeError(
+        "filesystem is one of fsspec (of obstore: obstore.fsspec.FsspecStore) or pyarrow.fs, or "
+        f"has the methods of recordpipe.FileSystem, unlike {type(filesystem).__name__}"
+    )
 
 
 class FsspecFiles:
@@ -214,7 +263,7 @@ class RenamedFile:
     ) -> None:
         folder, slash, name = path.rpartition("/")
         self._path = path
-        self._partial = f"{folder}{slash}.{name}.{secrets.token_hex(4)}.partial"
+        self._partial = f"{folder}{slash}.{name}.{os.urandom(4).hex()}.partial"
         self._rename = rename
         self._remove = remove
         self._file = open_file(self._partial)

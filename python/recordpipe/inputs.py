@@ -72,7 +72,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from recordpipe import _native as native
 from recordpipe.errors import error_of
 from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 
 __all__ = [
     "FoundFiles",

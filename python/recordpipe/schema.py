@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._notebook.report_table import Bar, Report, ReportTable
-from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe.errors import error_of
 from recordpipe.features import (
     Feature,
@@ -19,7 +18,7 @@ from recordpipe.features import (
     RaggedFeature,
     where_text,
 )
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import (
     OnDamage,
     Paths,
@@ -34,6 +33,7 @@ from recordpipe.inputs import (
 from recordpipe.progress import Progress, reported, task_check
 
 if TYPE_CHECKING:
+    from recordpipe._tools.conversion_reports import SkippedRegion
     from recordpipe._tools.shards import Executor
 
 __all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
@@ -206,7 +206,10 @@ class Schema(Report):
         """
         from recordpipe._tools.schema_code import code_of
 
-        return code_of(self, name)
+        self._require_features()
+        features = {key: one.feature for key, one in self.fields.items()}
+        lists = {key: one.feature for key, one in self.list_fields.items()}
+        return code_of(name, features, None if self.kind == "Example" else lists)
 
     def _require_features(self) -> None:
         if not self.records or self.kind in _WITH_FEATURES:
@@ -277,6 +280,8 @@ class Schema(Report):
             name: FeatureListSchema(kind, count, count / with_features, *more)
             for name, (kind, count, *more) in lists.items()
         }
+        from recordpipe._tools.conversion_reports import SkippedRegion
+
         regions = tuple(SkippedRegion(*region) for region in skipped)
         schema = cls(records, kind, kinds, fields, list_fields, left_out, *rest)
         return replace(schema, skipped=regions)

@@ -20,7 +20,7 @@ from recordpipe._plan.source_plans import (
 )
 from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import (
     OnDamage,
     Paths,

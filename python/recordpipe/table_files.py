@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from recordpipe import _native
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import file_path_of
 
 __all__ = ["file_size", "reading_file", "writing_file"]

@@ -11,7 +11,7 @@ from typing import Any
 from recordpipe import _native
 from recordpipe.dataset import Dataset
 from recordpipe.errors import Error, error_of
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import file_path_of
 from recordpipe.table_files import reading_file, writing_file
 

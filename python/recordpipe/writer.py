@@ -19,7 +19,7 @@ from recordpipe.features import (
     known_compression,
     unicode_text,
 )
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import file_path_of
 from recordpipe.ragged import Ragged
 from recordpipe.tables import record_batches

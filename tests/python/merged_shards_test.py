@@ -7,6 +7,7 @@ import unittest
 
 import recordpipe as rp
 import records
+from recordpipe.filesystem_adapters import files_on
 from shard_files import ShardsTest, processes
 
 
@@ -168,7 +169,7 @@ class Merged(ShardsTest):
 
     def test_a_damaged_state_is_refused(self):
         path = self.examples(20)
-        files = rp.filesystem.files_on(None)
+        files = files_on(None)
         state = rp._native.statistics_part(
             files, str(path), [], ("", True, 2**30, "", "raise"), None, 1, None
         )

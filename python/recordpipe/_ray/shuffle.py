@@ -18,7 +18,7 @@ from recordpipe._ray.philox import random_keys
 from recordpipe._ray.read import RecordSource, batch_size, blocks_of, shared_files
 from recordpipe._ray.write import make_folder
 from recordpipe.dataset import Dataset
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import Paths, absolute_path, file_path_of, whole_number
 from recordpipe.sources import tfrecords
 from recordpipe.writer import Writer, shard_paths

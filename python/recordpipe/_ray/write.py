@@ -11,7 +11,7 @@ from ray.data import Datasink
 from ray.data.block import BlockAccessor
 
 from recordpipe.errors import error_of
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import absolute_path, file_path_of, whole_number
 from recordpipe.writer import Writer
 

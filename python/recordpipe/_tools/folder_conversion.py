@@ -27,7 +27,7 @@ from recordpipe._tools.table_conversion import (
 )
 from recordpipe.errors import NotFoundError
 from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import FoundFiles, Paths, found_files, reading, whole_number
 from recordpipe.progress import Progress
 from recordpipe.tables import checked_codec, is_table, pyarrow_for

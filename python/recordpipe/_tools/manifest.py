@@ -10,7 +10,7 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe._tools.reports import OfFiles
 from recordpipe._tools.shards import Executor, merge_files
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import FoundFiles, Paths, checked_threads, paths_of
 from recordpipe.progress import Progress, reported, task_check
 from recordpipe.schema import counted

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping
+from typing import TypeAlias
 
-from recordpipe.features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature
-from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema
+from recordpipe.features import (
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    ListFeature,
+    RaggedFeature,
+)
 
 __all__ = ["code_of"]
 
@@ -17,26 +23,29 @@ _ARRAYS = {
 }
 
 
-def code_of(schema: Schema, name: str) -> str:
+# By name; None: those that have no type.
+Features: TypeAlias = Mapping[str, Feature | ListFeature | None]
+
+
+def code_of(name: str, features: Features, feature_lists: Features | None) -> str:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name is an identifier, for a class, not {name!r}")
-    schema._require_features()
     parts = [
         "from typing import TypedDict\n\nimport numpy as np\nimport numpy.typing as npt\n"
         "import recordpipe as rp\n",
-        _typed_dict(name, schema.fields),
+        _typed_dict(name, features),
     ]
-    if schema.kind != "Example":
-        parts.append(_typed_dict(f"{name}Lists", schema.list_fields))
+    if feature_lists is not None:
+        parts.append(_typed_dict(f"{name}Lists", feature_lists))
     return "\n\n".join(parts)
 
 
-def _typed_dict(name: str, fields: Mapping[str, FeatureSchema | FeatureListSchema]) -> str:
+def _typed_dict(name: str, features: Features) -> str:
     types = {}
-    for key, one in fields.items():
-        if one.feature is not None:
-            types[key] = _type(one)
-        if getattr(one.feature, "optional", False):
+    for key, feature in features.items():
+        if feature is not None:
+            types[key] = _type(feature)
+        if getattr(feature, "optional", False):
             types[f"{key}_mask"] = "npt.NDArray[np.bool_]  # [batch]"
     # (A class would change names that begin with __.)
     if all(key.isidentifier() and key[:2] != "__" and not keyword.iskeyword(key) for key in types):
@@ -46,8 +55,7 @@ def _typed_dict(name: str, fields: Mapping[str, FeatureSchema | FeatureListSchem
     return "\n".join([f"{name} = TypedDict(", f'    "{name}",', "    {", *lines, "    },", ")", ""])
 
 
-def _type(one: FeatureSchema | FeatureListSchema) -> str:
-    feature = one.feature
+def _type(feature: Feature | ListFeature) -> str:
     if isinstance(feature, RaggedFeature | FixedLenSequenceFeature):
         return f"rp.Ragged  # of {feature.dtype}"
     assert isinstance(feature, FixedLenFeature)

@@ -14,7 +14,7 @@ from recordpipe import _native as native
 from recordpipe._tools.conversion_reports import SkippedRegion
 from recordpipe._tools.shards import Executor, OnError, map_files
 from recordpipe.errors import BusyError, DataLossError, Error, error_of
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import FoundFiles, file_path_of
 from recordpipe.progress import Progress, reported, task_check
 from recordpipe.schema import counted

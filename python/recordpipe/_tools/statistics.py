@@ -21,7 +21,7 @@ from recordpipe._tools.statistics_report import (
     Stats,
 )
 from recordpipe.features import feature_names, where_text
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import (
     OnDamage,
     Paths,

@@ -31,7 +31,7 @@ from recordpipe._tools.table_columns import (
 )
 from recordpipe.errors import Error, UnsupportedError, error_of
 from recordpipe.features import Feature, feature_names
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import (
     FoundFiles,
     checked_on_damage,

@@ -13,7 +13,7 @@ from recordpipe._tools.reports import FileIndex, FileReport, Info, SalvageReport
 from recordpipe._tools.shard_jobs import Made, ShardJobReport, run_shard_job
 from recordpipe._tools.shards import Executor, merge_files
 from recordpipe.features import known_compression
-from recordpipe.filesystem import files_on
+from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import (
     Paths,
     Reading,
