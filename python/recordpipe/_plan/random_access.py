@@ -66,20 +66,23 @@ class FileAccess:
         return self.opened().files()
 
     def get(self, index: int) -> Any:
-        index = _checked(index, len(self))
+        files = self.opened()
+        index = _checked(index, len(files))
         if self._spec is None:
-            return self.opened().get(index)
-        return self.opened().parse_many([index], self._spec, True)
+            return files.get(index)
+        return files.parse_many([index], self._spec, True)
 
     def get_many(self, indexes: list[int]) -> list[Any]:
-        checked = [_checked(index, len(self)) for index in indexes]
+        files = self.opened()
+        count = len(files)
+        checked = [_checked(index, count) for index in indexes]
         if self._spec is None:
-            return self.opened().get_many(checked)
+            return files.get_many(checked)
         if self._one_by_one:
-            return [self.opened().parse_many([index], self._spec, True) for index in checked]
+            return [files.parse_many([index], self._spec, True) for index in checked]
         if not checked:
             return []
-        return list(unstack(self.opened().parse_many(checked, self._spec, False)))
+        return list(unstack(files.parse_many(checked, self._spec, False)))
 
 
 class ElementAccess:
