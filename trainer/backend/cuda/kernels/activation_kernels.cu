@@ -52,8 +52,7 @@ struct ActivationGradient {
 }  // namespace
 
 void activation(Stream stream, const ActivationWork& work) {
-  with_element(work.element,
-               [&]<class T>(T*) { for_each(stream, work.packs, Activate<T>{work}); });
+  with_element(work.element, [&]<class T>(T*) { for_each(stream, work.packs, Activate<T>{work}); });
 }
 
 void activation_gradient(Stream stream, const ActivationWork& work) {

@@ -46,8 +46,7 @@ struct Apply {
 
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
     if (update.loss_scale->overflow) return;
-    const auto scale =
-        static_cast<float>(std::sqrt(static_cast<double>(update.rows) / *squares));
+    const auto scale = static_cast<float>(std::sqrt(static_cast<double>(update.rows) / *squares));
     update.values[i] = scale * update.values[i] - update.learning_rate * update.direction[i];
   }
 };
