@@ -125,6 +125,39 @@ TEST(Lifecycle, AStopEndsTheWayToASavedPosition) {
   EXPECT_EQ(*iterator.next(), 300);
 }
 
+// The stop may come while restore() begins, which undoes it, or a part of it.
+TEST(Lifecycle, AStopWhileARestoreBeginsIsNoFailureOfIt) {
+  const auto filtered = from_vector(numbers(200)).filter([](int x) { return x % 3 != 0; });
+  auto iterator = filtered.with_options({.threads = 1, .chunk_size = 64}).iterate();
+  for (int i = 0; i < 30; ++i) ASSERT_NE(iterator.next(), nullptr);
+  const std::string state = iterator.state();
+  constexpr int kRounds = 10000;
+  std::atomic<int> begun = 0;
+  std::atomic<int> stopped = 0;
+  const std::jthread stopper([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (begun < round) std::this_thread::yield();
+      for (std::atomic<int> wait = round % 400 * 4; wait > 0;) --wait;
+      iterator.request_stop();
+      stopped = round;
+    }
+  });
+  int cancelled = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    begun = round;
+    try {
+      iterator.restore(state);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::cancelled) << error.what();
+      ++cancelled;
+    }
+    while (stopped < round) std::this_thread::yield();
+  }
+  EXPECT_GT(cancelled, 0);
+  iterator.restore(state);
+  EXPECT_EQ(*iterator.next(), 46);
+}
+
 TEST(Lifecycle, AnElementCanBeTakenBack) {
   for (const size_t threads : {1, 3}) {
     const auto dataset =

@@ -166,6 +166,9 @@ struct AnyIterator::Pass {
   bool has_failed = false;  // next() has thrown,
   uint64_t failed_at = 0;   // after this number of elements
   std::atomic<bool> is_stopping = false;  // after request_stop(), until restore()
+  // request_stop() as a whole comes before or after restore() has cleared is_stopping, and before
+  // or after it has asked whether it was stopped.
+  std::mutex stop_mutex;
 };
 
 AnyIterator::AnyIterator(NodePtr node, const PipelineOptions& options, uint64_t epoch)
@@ -218,11 +221,19 @@ void AnyIterator::restore(std::string_view state) {
   const uint64_t here = pass_->has_failed ? pass_->failed_at : pass_->executor.position() + at_;
   const IteratorPlace before = pass_->place_at(here, shards);
   at_ = count_ = 0;
-  can_unread_ = pass_->has_failed = pass_->is_stopping = false;
+  can_unread_ = pass_->has_failed = false;
+  {
+    const std::lock_guard lock(pass_->stop_mutex);
+    pass_->is_stopping = false;
+  }
   try {
     pass_->continue_at(place, shards);
   } catch (...) {
-    const bool was_stopped = pass_->is_stopping;
+    bool was_stopped = false;
+    {
+      const std::lock_guard lock(pass_->stop_mutex);
+      was_stopped = pass_->is_stopping;
+    }
     if (!was_stopped && pass_->go_back(before, shards)) throw;
     (void)pass_->context.files->take_unexpected();
     pass_->is_stopping = false;
@@ -240,7 +251,8 @@ std::string AnyIterator::with_own_code(std::string_view state) const {
 }
 
 void AnyIterator::request_stop() {
-  pass().is_stopping = true;
+  const std::lock_guard lock(pass().stop_mutex);
+  pass_->is_stopping = true;
   pass_->executor.request_stop();
 }
 

@@ -96,7 +96,7 @@ void InterruptiblePass<T>::stop_unless_exception(const nanobind::python_error& r
 template <class T>
 bool InterruptiblePass<T>::finish(const Outcome& outcome, T*& element) {
   const bool has_failed = is_own(outcome.failure);
-  if (has_failed) is_stopped_ = false;  // there is no place to go on from
+  if (has_failed) forget_stop();  // there is no place to go on from
   try {
     raise_interrupt();
   } catch (nanobind::python_error& raised) {
@@ -139,9 +139,14 @@ void InterruptiblePass<T>::note_stop() {
   if (!is_stopped_) return;
   const GilRelease no_gil;
   if (!resume_at_) resume_at_ = Place{pass_.state(), pass_.position()};
-  is_stopped_ = false;
+  forget_stop();
   in_background_ = true;
-  owner_->go_on();
+}
+
+template <class T>
+void InterruptiblePass<T>::forget_stop() {
+  is_stopped_ = false;
+  owner_->go_on();  // else functions would fail on the way to a place
 }
 
 template <class T>
@@ -151,7 +156,7 @@ Iterator<T>& InterruptiblePass<T>::settled() {
   job_->call->join();
   const Outcome outcome = std::exchange(job_, nullptr)->outcome;
   if (outcome.element) pass_.unread();
-  if (is_own(outcome.failure)) is_stopped_ = false;
+  if (is_own(outcome.failure)) forget_stop();
   return pass_;
 }
 

@@ -108,6 +108,7 @@ class InterruptiblePass {
   void stop();
   void stop_unless_exception(const nanobind::python_error& raised);
   void note_stop();
+  void forget_stop();
   bool restore_here(std::string_view state);
   std::exception_ptr try_restore(std::string_view state);
   void leave_restore(std::string_view state, const std::exception_ptr& failure);
