@@ -56,15 +56,14 @@ Network airbench(const AirbenchOptions& options) {
                             {.window = window, .stride = window, .padding = Padding::valid});
   };
 
-  Initializer whitening = FanInUniform{};
-  if (!options.whitening.empty()) whitening = GivenValues{options.whitening};
-  NodeId x =
-      network.conv2d(/*input=*/0, "whiten",
-                     {.filters = 2 * 4 * options.input.channels,
-                      .kernel = 2,
-                      .padding = 0,
-                      .weights = {.initializer = whitening, .decay_factor = 0, .rate_factor = 0},
-                      .biases = parameters(ConstantValue{0}, rates.whitening_bias)});
+  Conv2dOptions whitening = {
+      .filters = 2 * 4 * options.input.channels,
+      .kernel = 2,
+      .padding = 0,
+      .weights = {.initializer = FanInUniform{}, .decay_factor = 0, .rate_factor = 0},
+      .biases = parameters(ConstantValue{0}, rates.whitening_bias)};
+  if (!options.whitening.empty()) whitening.weights.initializer = GivenValues{options.whitening};
+  NodeId x = network.conv2d(/*input=*/0, "whiten", whitening);
   x = network.activation(x, "whiten/gelu", Activation::gelu);
   for (size_t block = 0; block < options.widths.size(); ++block) {
     const std::string name = "block" + std::to_string(block + 1) + "/";
