@@ -29,11 +29,6 @@ void FlatSlot::add() {
   }
 }
 
-void FlatSlot::divide(size_t count) {
-  const float share = 1 / static_cast<float>(count);
-  for (float& value : values_) value *= share;
-}
-
 void FlatSlot::write() const {
   std::span<const float> rest = values_;
   for (const VariableId id : ids_) {

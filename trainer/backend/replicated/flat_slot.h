@@ -17,10 +17,9 @@ class FlatSlot {
 
   std::span<float> values() { return values_; }
 
-  void read();                // copies the values from the variables
-  void add();                 // adds the variables' values to the copy
-  void divide(size_t count);  // the copy, to make a mean of a sum
-  void write() const;         // copies the values back to the variables
+  void read();         // copies the values from the variables
+  void add();          // adds the variables' values to the copy
+  void write() const;  // copies the values back to the variables
 
  private:
   Variables& variables_;

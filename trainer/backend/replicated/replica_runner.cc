@@ -108,4 +108,10 @@ RunnerOptions options_of_replica(const RunnerOptions& options, size_t count, con
   return of_replica;
 }
 
+void all_reduce_mean(std::span<float> sums, size_t replicas, Communicator& processes) {
+  processes.all_reduce_sum(sums);
+  const float share = 1 / static_cast<float>(replicas * processes.size());
+  for (float& value : sums) value *= share;
+}
+
 }  // namespace recordpipe

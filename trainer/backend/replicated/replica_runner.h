@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "recordpipe/trainer/backend/backend.h"
@@ -51,5 +52,8 @@ class ReplicaRunner : public Runner {
 // The options of one replica. Throws Error{invalid_argument} if the batch can't be divided into
 // `count` parts of equal size; `name` ("towers") is what the message calls them.
 RunnerOptions options_of_replica(const RunnerOptions& options, size_t count, const char* name);
+
+// Replaces the sums over this process's `replicas` by the means over the replicas of all processes.
+void all_reduce_mean(std::span<float> sums, size_t replicas, Communicator& processes);
 
 }  // namespace recordpipe

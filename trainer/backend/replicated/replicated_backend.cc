@@ -26,9 +26,7 @@ class ReplicatedRunner final : public ReplicaRunner {
       replicas()[tower]->backward();  // overwrites the gradients of the tower before
       gradients_.add();
     }
-    gradients_.divide(replicas().size());
-    processes().all_reduce_sum(gradients_.values());
-    gradients_.divide(processes().size());
+    all_reduce_mean(gradients_.values(), replicas().size(), processes());
     gradients_.write();
   }
 

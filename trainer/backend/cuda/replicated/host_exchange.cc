@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/backend/cuda/replicated/replica_exchange.h"
+#include "trainer/backend/replicated/replica_runner.h"
 
 namespace recordpipe::cuda {
 namespace {
@@ -20,9 +21,7 @@ class HostExchange final : public ReplicaExchange {
       read(i, buffers, size);
       std::ranges::transform(sum_, copy_, sum_.begin(), std::plus());
     }
-    processes_.all_reduce_sum(std::span(sum_));
-    const float share = 1 / static_cast<float>(devices_.size() * processes_.size());
-    for (float& value : sum_) value *= share;
+    all_reduce_mean(sum_, devices_.size(), processes_);
     for (size_t i = 0; i < devices_.size(); ++i) write(i, buffers);
   }
 
