@@ -367,6 +367,19 @@ class OnTheCpu(unittest.TestCase):
         self.assertEqual([(one["who"], one["seed"], one["step"], one["images"]) for one in done],
                          [("ours", 1, 2, ROWS), ("ours", 2, 2, ROWS)])
 
+    def test_a_training_ends_though_its_compilers_go_on_and_its_folder_is_removed(self):
+        python = ROOT / "python"
+        for script, status, words in (
+                ("trap 'exit 143' TERM; sleep 300 2>/dev/null & echo $! >compiler; wait", 75,
+                 "call it again"),
+                ("kill $(cat compiler); rm -r $PWD; exit 1", 1, "removed during the training")):
+            python.write_text(f'#!/bin/sh\n[ "$1" != -c ] || exec echo 2.9\ncd "$3"\n{script}\n')
+            python.chmod(0o700)
+            result = run("train", "--device", "cpu", "--seeds", 1, "--minutes", 0.3, "--trainers",
+                         "torch", "--python", python, "--job-dir", ROOT / "ending")
+            self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+            self.assertIn(words, result.stdout + result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
