@@ -5,7 +5,7 @@
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/replicated/communicator.h"
-#include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/cpu/kernels/kernels.h"
 
 namespace recordpipe {
 

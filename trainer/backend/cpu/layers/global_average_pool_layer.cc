@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/cpu/kernels/kernels.h"
 
 namespace recordpipe {
 

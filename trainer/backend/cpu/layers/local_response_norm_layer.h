@@ -2,8 +2,8 @@
 // radius of 2.
 #pragma once
 
+#include "trainer/backend/cpu/kernels/local_response_norm_kernels.h"
 #include "trainer/backend/cpu/layers/layer.h"
-#include "trainer/backend/cpu/local_response_norm_kernels.h"
 
 namespace recordpipe {
 

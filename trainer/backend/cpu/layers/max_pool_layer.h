@@ -1,8 +1,8 @@
 // Max pooling (see MaxPoolOp) by own loops: oneDNN's drops NaN.
 #pragma once
 
+#include "trainer/backend/cpu/kernels/max_pool_kernels.h"
 #include "trainer/backend/cpu/layers/layer.h"
-#include "trainer/backend/cpu/max_pool_kernels.h"
 
 namespace recordpipe {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/cpu/kernels/kernels.h"
 #include "trainer/backend/cpu/layers/layer.h"
 
 namespace recordpipe {

@@ -1,6 +1,6 @@
-#include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/cpu/kernels/kernels.h"
 
-#include "trainer/backend/cpu/kernel_vectors.h"
+#include "trainer/backend/cpu/kernels/kernel_vectors.h"
 
 namespace recordpipe::kernels {
 namespace {

@@ -1,9 +1,9 @@
-#include "trainer/backend/cpu/local_response_norm_kernels.h"
+#include "trainer/backend/cpu/kernels/local_response_norm_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/backend/cpu/kernel_vectors.h"
+#include "trainer/backend/cpu/kernels/kernel_vectors.h"
 
 namespace recordpipe::kernels {
 namespace {

@@ -1,8 +1,8 @@
-#include "trainer/backend/cpu/max_pool_kernels.h"
+#include "trainer/backend/cpu/kernels/max_pool_kernels.h"
 
 #include <algorithm>
 
-#include "trainer/backend/cpu/kernel_vectors.h"
+#include "trainer/backend/cpu/kernels/kernel_vectors.h"
 
 namespace recordpipe::kernels {
 namespace {
