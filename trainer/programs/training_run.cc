@@ -110,7 +110,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     hooks.push_back(std::make_unique<SummarySaverHook>(
         events, network_, SummarySaverOptions{.every = {.steps = options_.summary_steps}}));
     hooks.push_back(std::make_unique<StepCounterHook>(
-        StepCounterOptions{.every = {.steps = options_.summary_steps}, .events = &events}));
+        events, StepCounterOptions{.every = {.steps = options_.summary_steps}}));
   }
   if (options_.profile_steps > 0)
     hooks.push_back(std::make_unique<ProfilerHook>(

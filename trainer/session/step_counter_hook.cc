@@ -1,16 +1,13 @@
 #include "recordpipe/trainer/session/step_counter_hook.h"
 
 #include <optional>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
 
-StepCounterHook::StepCounterHook(StepCounterOptions options)
-    : options_(std::move(options)), timer_("StepCounterHook", options_.every, options_.now) {}
+StepCounterHook::StepCounterHook(EventWriter& events, const StepCounterOptions& options)
+    : events_(events), timer_("StepCounterHook", options.every, options.now) {}
 
 void StepCounterHook::after_create_session(TrainingSession&) { timer_.reset(); }
 
@@ -20,11 +17,9 @@ void StepCounterHook::after_run(TrainingSession& session, const RunValues& value
   const std::optional<StepTimer::Elapsed> elapsed = timer_.update(step);
   if (!elapsed || elapsed->seconds <= 0) return;
   const double rate = static_cast<double>(elapsed->steps) / elapsed->seconds;
-  options_.sink(fmt::format("global_step/sec: {:g}", rate));
-  if (options_.events != nullptr)
-    write_events(session, [&] {
-      options_.events->add_summary(step, {{"global_step/sec", ScalarSummary{rate}}});
-    });
+  write_events(session, [&] {
+    events_.add_summary(step, {{"global_step/sec", ScalarSummary{rate}}});
+  });
 }
 
 }  // namespace recordpipe

@@ -1,8 +1,5 @@
-// Steps per second, for a log or for TensorBoard: tf.train.StepCounterHook.
+// Steps per second, for TensorBoard: tf.train.StepCounterHook.
 #pragma once
-
-#include <functional>
-#include <string>
 
 #include "recordpipe/trainer/session/session_hook.h"
 #include "recordpipe/trainer/session/step_timer.h"
@@ -12,24 +9,21 @@ namespace recordpipe {
 
 struct StepCounterOptions {
   Every every = {.steps = 100};
-  // Called with "global_step/sec: 12.5".
-  std::function<void(const std::string&)> sink = [](const std::string&) {};
-  // Receives the scalar global_step/sec; null: none. Must outlive the hook.
-  EventWriter* events = nullptr;
   Clock now = steady_seconds;
 };
 
-// The speed since the last report; the first step alone is not reported. Time between steps, for
-// evaluations and checkpoints, is included.
+// The scalar global_step/sec: the speed since the last one; the first step alone has none. Time
+// between steps, for evaluations and checkpoints, is included.
 class StepCounterHook final : public SessionHook {
  public:
-  explicit StepCounterHook(StepCounterOptions options);
+  // `events` must outlive the hook.
+  explicit StepCounterHook(EventWriter& events, const StepCounterOptions& options = {});
 
   void after_create_session(TrainingSession& session) override;
   void after_run(TrainingSession& session, const RunValues& values) override;
 
  private:
-  const StepCounterOptions options_;
+  EventWriter& events_;
   StepTimer timer_;
 };
 
