@@ -11,6 +11,7 @@ import unittest
 
 from cifar10_main_case import AIRBENCH, Cifar10MainTest, PROGRAM, small_data
 from safetensors_file import header_of, numbers_of
+from started import AS_STARTED_BY_USERS
 
 
 class Usage(Cifar10MainTest):
@@ -82,6 +83,14 @@ class Usage(Cifar10MainTest):
         self.assertRegex(text, r"--use-distortion-for-training true\|false.{1,2}true")
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
         self.assertRegex(text.stdout, r"^cifar10_main \d+\.\d+\.\d+\n$")
+
+    def test_started_by_the_loader(self):
+        # Its path, as in "\t/lib64/ld-linux-x86-64.so.2 (0x00007f...)".
+        loader = re.search(r"^\s*(/\S*/ld\S*) ", subprocess.run(
+            ["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+        result = subprocess.run([loader[1], PROGRAM, "--version"], env=AS_STARTED_BY_USERS,
+                                capture_output=True, text=True, check=False)
+        self.assertRegex(result.stdout, r"^cifar10_main \d", result.stderr)
 
     def test_defaults_are_the_tutorials(self):
         text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout

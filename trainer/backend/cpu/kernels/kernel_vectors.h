@@ -8,8 +8,8 @@
 #else
 #define RECORDPIPE_CLONES
 #endif
-// Vector arguments have no stable calling convention, but all functions that take them here are
-// inlined.
+// Vectors have no stable calling convention, but all functions that return them here are inlined.
+// They are passed by reference: this doesn't silence GCC's note about those passed by value.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define RECORDPIPE_INLINE __attribute__((always_inline)) inline
 

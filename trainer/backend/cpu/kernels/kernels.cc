@@ -43,7 +43,7 @@ RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mea
 
 // NaN stays NaN, so that a diverged network can't be mistaken for one with zero activations.
 template <class V>
-RECORDPIPE_INLINE V relu(V x) {
+RECORDPIPE_INLINE V relu(const V& x) {
   return x < 0 ? V{} : x;
 }
 
