@@ -30,9 +30,10 @@ constexpr double kSecondsPerRound = 3;
 
 const char* kind_of(const NetworkNode& node) {
   // In the order of NetworkNode::op's alternatives.
-  constexpr const char* kinds[] = {"input",         "convolution",  "batch norm",
-                                   "shortcut",      "average pool", "max pool",
-                                   "response norm", "dense",        "loss"};
+  constexpr const char* kinds[] = {
+      "input",    "convolution", "batch norm",    "shortcut", "average pool",
+      "max pool", "activation",  "response norm", "dense",    "loss",
+  };
   static_assert(std::size(kinds) == std::variant_size_v<decltype(node.op)>);
   return kinds[node.op.index()];
 }
