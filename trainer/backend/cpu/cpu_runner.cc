@@ -2,18 +2,11 @@
 
 #include <chrono>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "recordpipe/base/error.h"
 #include "recordpipe/trainer/backend/trace_phases.h"
-#include "trainer/backend/cpu/layers/activation_layer.h"
-#include "trainer/backend/cpu/layers/batch_norm_layer.h"
-#include "trainer/backend/cpu/layers/conv2d_layer.h"
-#include "trainer/backend/cpu/layers/dense_layer.h"
-#include "trainer/backend/cpu/layers/global_average_pool_layer.h"
-#include "trainer/backend/cpu/layers/local_response_norm_layer.h"
-#include "trainer/backend/cpu/layers/max_pool_layer.h"
-#include "trainer/backend/cpu/layers/pool_and_pad_layer.h"
 
 namespace recordpipe {
 namespace {
@@ -90,50 +83,24 @@ size_t CpuRunner::lanes_of(NodeId node) const {
 }
 
 std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
-  struct Make {
-    CpuRunner& runner;
-    CpuTensor& output;
-
-    CpuTensor& tensor(NodeId id) const { return *runner.tensors_[id]; }
-
-    std::unique_ptr<CpuLayer> operator()(const InputOp& op) const {
+  CpuTensor& output = *tensors_[node];
+  const auto make = [&]<class Op>(const Op& op) -> std::unique_ptr<CpuLayer> {
+    if constexpr (std::is_same_v<Op, InputOp>) {
       auto layer = std::make_unique<CpuInput>(op, output);
-      runner.input_ = layer.get();
+      input_ = layer.get();
       return layer;
-    }
-    std::unique_ptr<CpuLayer> operator()(const Conv2dOp& op) const {
-      return std::make_unique<CpuConv2d>(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const BatchNormOp& op) const {
-      CpuTensor* residual = op.residual ? &tensor(*op.residual) : nullptr;
-      return std::make_unique<CpuBatchNorm>(runner.context_, op, tensor(op.input), residual,
-                                            output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const PoolAndPadOp& op) const {
-      return std::make_unique<CpuPoolAndPad>(op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const GlobalAveragePoolOp& op) const {
-      return std::make_unique<CpuGlobalAveragePool>(tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const MaxPoolOp& op) const {
-      return std::make_unique<CpuMaxPool>(op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const ActivationOp& op) const {
-      return std::make_unique<CpuActivation>(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const LocalResponseNormOp& op) const {
-      return std::make_unique<CpuLocalResponseNorm>(op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const DenseOp& op) const {
-      return std::make_unique<CpuDense>(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<CpuLayer> operator()(const SoftmaxCrossEntropyOp& op) const {
-      auto layer = std::make_unique<CpuLoss>(op, tensor(op.input));
-      runner.loss_ = layer.get();
+    } else if constexpr (std::is_same_v<Op, SoftmaxCrossEntropyOp>) {
+      auto layer = std::make_unique<CpuLoss>(op, *tensors_[op.input]);
+      loss_ = layer.get();
       return layer;
+    } else if constexpr (std::is_same_v<Op, BatchNormOp>) {
+      CpuTensor* residual = op.residual ? tensors_[*op.residual].get() : nullptr;
+      return make_cpu_layer(context_, op, *tensors_[op.input], residual, output);
+    } else {
+      return make_cpu_layer(context_, op, *tensors_[op.input], output);
     }
   };
-  return std::visit(Make{*this, *tensors_[node]}, network_.nodes()[node].op);
+  return std::visit(make, network_.nodes()[node].op);
 }
 
 void CpuRunner::load(const ImageBatch& batch) {

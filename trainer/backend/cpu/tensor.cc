@@ -68,14 +68,4 @@ void GradientPool::give_back(float* data) {
     if (buffer.memory.data() == data) buffer.free = true;
 }
 
-float* plan_gradient(CpuTensor& input, CpuTensor& output, GradientPool& pool) {
-  float* gradient = nullptr;
-  if (input.needs_gradient) {
-    gradient = pool.take(input.size());
-    input.gradient_parts.push_back(gradient);
-  }
-  for (float* part : output.gradient_parts) pool.give_back(part);
-  return gradient;
-}
-
 }  // namespace recordpipe

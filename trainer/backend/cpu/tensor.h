@@ -66,9 +66,4 @@ class GradientPool {
   std::vector<Buffer> buffers_;
 };
 
-// For a layer with one input whose backward pass needs no other memory: returns the memory of the
-// layer's part of the input's gradient (null if the input needs none), and gives back that of the
-// output's gradient.
-float* plan_gradient(CpuTensor& input, CpuTensor& output, GradientPool& pool);
-
 }  // namespace recordpipe

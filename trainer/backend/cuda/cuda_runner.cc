@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -88,43 +89,18 @@ std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network
 CudaRunner::~CudaRunner() { device_->finish(); }
 
 std::unique_ptr<Layer> CudaRunner::make_layer(NodeId node) {
-  struct Make {
-    CudaRunner& runner;
-    Tensor& output;
-
-    Tensor& tensor(NodeId id) const { return *runner.tensors_[id]; }
-
-    // The first and the last node have no layer.
-    std::unique_ptr<Layer> operator()(const InputOp&) const { return nullptr; }
-    std::unique_ptr<Layer> operator()(const SoftmaxCrossEntropyOp&) const { return nullptr; }
-
-    std::unique_ptr<Layer> operator()(const Conv2dOp& op) const {
-      return make_conv2d(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const BatchNormOp& op) const {
-      Tensor* residual = op.residual ? &tensor(*op.residual) : nullptr;
-      return make_batch_norm(runner.context_, op, tensor(op.input), residual, output);
-    }
-    std::unique_ptr<Layer> operator()(const PoolAndPadOp& op) const {
-      return make_pool_and_pad(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const GlobalAveragePoolOp& op) const {
-      return make_global_average_pool(runner.context_, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const MaxPoolOp& op) const {
-      return make_max_pool(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const ActivationOp& op) const {
-      return make_activation(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const LocalResponseNormOp& op) const {
-      return make_local_response_norm(runner.context_, op, tensor(op.input), output);
-    }
-    std::unique_ptr<Layer> operator()(const DenseOp& op) const {
-      return make_dense(runner.context_, op, tensor(op.input), output);
+  Tensor& output = *tensors_[node];
+  const auto make = [&]<class Op>(const Op& op) -> std::unique_ptr<Layer> {
+    if constexpr (std::is_same_v<Op, InputOp> || std::is_same_v<Op, SoftmaxCrossEntropyOp>) {
+      return nullptr;  // the first and the last node have no layer
+    } else if constexpr (std::is_same_v<Op, BatchNormOp>) {
+      Tensor* residual = op.residual ? tensors_[*op.residual].get() : nullptr;
+      return cuda::make_layer(context_, op, *tensors_[op.input], residual, output);
+    } else {
+      return cuda::make_layer(context_, op, *tensors_[op.input], output);
     }
   };
-  return std::visit(Make{*this, *tensors_[node]}, network_.nodes()[node].op);
+  return std::visit(make, network_.nodes()[node].op);
 }
 
 void CudaRunner::load(const ImageBatch& batch) {

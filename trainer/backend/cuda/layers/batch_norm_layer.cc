@@ -90,8 +90,8 @@ class BatchNormLayer final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(const LayerContext& context, const BatchNormOp& op,
-                                       Tensor& input, Tensor* residual, Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const BatchNormOp& op, Tensor& input,
+                                  Tensor* residual, Tensor& output) {
   return std::make_unique<BatchNormLayer>(context, op, input, residual, output);
 }
 

@@ -66,8 +66,8 @@ class Conv2dLayer final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_conv2d(const LayerContext& context, const Conv2dOp& op, Tensor& input,
-                                   Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const Conv2dOp& op, Tensor& input,
+                                  Tensor& output) {
   return std::make_unique<Conv2dLayer>(context, op, input, output);
 }
 

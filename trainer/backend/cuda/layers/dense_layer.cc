@@ -69,7 +69,7 @@ class DenseLayer final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_dense(const LayerContext& context, const DenseOp& op, Tensor& input,
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const DenseOp& op, Tensor& input,
                                   Tensor& output) {
   return std::make_unique<DenseLayer>(context, op, input, output);
 }

@@ -58,8 +58,8 @@ class KernelLayer final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_pool_and_pad(const LayerContext& context, const PoolAndPadOp& op,
-                                         Tensor& input, Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const PoolAndPadOp& op,
+                                  Tensor& input, Tensor& output) {
   PoolAndPad work = {};
   work.element = input.element();
   work.images = input.images();
@@ -74,8 +74,8 @@ std::unique_ptr<Layer> make_pool_and_pad(const LayerContext& context, const Pool
                                                    pool_and_pad_gradient, input, output);
 }
 
-std::unique_ptr<Layer> make_global_average_pool(const LayerContext& context, Tensor& input,
-                                                Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const GlobalAveragePoolOp&,
+                                  Tensor& input, Tensor& output) {
   GlobalAveragePool work = {};
   work.element = input.element();
   work.images = input.images();
@@ -85,8 +85,8 @@ std::unique_ptr<Layer> make_global_average_pool(const LayerContext& context, Ten
       context, work, global_average_pool, global_average_pool_gradient, input, output);
 }
 
-std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolOp& op,
-                                     Tensor& input, Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const MaxPoolOp& op, Tensor& input,
+                                  Tensor& output) {
   if (op.window > 256)
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "max pooling windows are limited to 256 pixels"});
@@ -108,8 +108,8 @@ std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolO
   return layer;
 }
 
-std::unique_ptr<Layer> make_activation(const LayerContext& context, const ActivationOp& op,
-                                       Tensor& input, Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const ActivationOp& op,
+                                  Tensor& input, Tensor& output) {
   ActivationWork work = {};
   work.element = input.element();
   work.function = op.function;
@@ -118,9 +118,8 @@ std::unique_ptr<Layer> make_activation(const LayerContext& context, const Activa
                                                        activation_gradient, input, output);
 }
 
-std::unique_ptr<Layer> make_local_response_norm(const LayerContext& context,
-                                                const LocalResponseNormOp& op, Tensor& input,
-                                                Tensor& output) {
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const LocalResponseNormOp& op,
+                                  Tensor& input, Tensor& output) {
   LocalResponseNorm work = {};
   work.element = input.element();
   work.rows = input.rows();

@@ -67,24 +67,23 @@ class Layer {
   virtual void backward() = 0;
 };
 
-std::unique_ptr<Layer> make_conv2d(const LayerContext& context, const Conv2dOp& op, Tensor& input,
-                                   Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const Conv2dOp& op, Tensor& input,
+                                  Tensor& output);
 // `residual` may be null.
-std::unique_ptr<Layer> make_batch_norm(const LayerContext& context, const BatchNormOp& op,
-                                       Tensor& input, Tensor* residual, Tensor& output);
-std::unique_ptr<Layer> make_pool_and_pad(const LayerContext& context, const PoolAndPadOp& op,
-                                         Tensor& input, Tensor& output);
-std::unique_ptr<Layer> make_global_average_pool(const LayerContext& context, Tensor& input,
-                                                Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const BatchNormOp& op, Tensor& input,
+                                  Tensor* residual, Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const PoolAndPadOp& op,
+                                  Tensor& input, Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const GlobalAveragePoolOp& op,
+                                  Tensor& input, Tensor& output);
 // Throws Error{unsupported} for a window larger than 256.
-std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolOp& op,
-                                     Tensor& input, Tensor& output);
-std::unique_ptr<Layer> make_activation(const LayerContext& context, const ActivationOp& op,
-                                       Tensor& input, Tensor& output);
-std::unique_ptr<Layer> make_local_response_norm(const LayerContext& context,
-                                                const LocalResponseNormOp& op, Tensor& input,
-                                                Tensor& output);
-std::unique_ptr<Layer> make_dense(const LayerContext& context, const DenseOp& op, Tensor& input,
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const MaxPoolOp& op, Tensor& input,
+                                  Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const ActivationOp& op,
+                                  Tensor& input, Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const LocalResponseNormOp& op,
+                                  Tensor& input, Tensor& output);
+std::unique_ptr<Layer> make_layer(const LayerContext& context, const DenseOp& op, Tensor& input,
                                   Tensor& output);
 
 }  // namespace recordpipe::cuda
