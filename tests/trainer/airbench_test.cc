@@ -64,12 +64,13 @@ TEST(Whitening, MakesTheFirstConvolutionsOutputsUncorrelated) {
       "dense", 2));
   ReferenceVariables<double> variables(network.variables());
   initialize(variables, 1);
-  ReferenceRunner<double> runner(network, variables, {.batch_size = 12, .mode = Mode::inference});
+  const auto runner = ReferenceBackend<double>().make_runner(
+      network, variables, {.batch_size = 12, .mode = Mode::inference});
   ImageBatch labelled = images;
   for (size_t image = 0; image < 12; ++image) labelled.set_label(image, 0);
-  runner.load(labelled);
-  runner.forward();
-  const std::vector<float> output = runner.output(1);
+  runner->load(labelled);
+  runner->forward();
+  const std::vector<float> output = runner->output(1);
   const size_t pixels = 8 * 7, patches = 12 * pixels;
   for (size_t a = 0; a < 24; ++a)
     for (size_t b = 0; b < 24; ++b) {

@@ -18,10 +18,11 @@ namespace {
 void check_gradients(const Network& network, size_t images, size_t samples) {
   ReferenceVariables<double> variables(network.variables());
   randomize(variables, 3);
-  ReferenceRunner<double> runner(network, variables, {.batch_size = images});
-  runner.load(random_batch(network, images, 5));
-  runner.forward();
-  runner.backward();
+  const auto runner =
+      ReferenceBackend<double>().make_runner(network, variables, {.batch_size = images});
+  runner->load(random_batch(network, images, 5));
+  runner->forward();
+  runner->backward();
 
   const double h = 1e-6;
   for (VariableId id = 0; id < network.variables().size(); ++id) {
@@ -36,9 +37,9 @@ void check_gradients(const Network& network, size_t images, size_t samples) {
       double& value = variables.at(id)[i];
       const double before = value;
       value = before + h;
-      const double above = runner.forward().loss;
+      const double above = runner->forward().loss;
       value = before - h;
-      const double below = runner.forward().loss;
+      const double below = runner->forward().loss;
       value = before;
       const double difference = (above - below) / (2 * h);
       EXPECT_NEAR(difference, expected[i], 1e-8 + 1e-6 * std::abs(expected[i]))
