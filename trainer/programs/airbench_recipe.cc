@@ -8,13 +8,13 @@
 
 namespace recordpipe {
 
-std::vector<std::string> airbench_files(const std::string& data_dir) {
+std::vector<std::string> all_training_files(const std::string& data_dir) {
   std::vector<std::string> files = cifar10_files(data_dir, Cifar10Subset::train);
   std::ranges::copy(cifar10_files(data_dir, Cifar10Subset::validation), std::back_inserter(files));
   return files;
 }
 
-Network airbench_network(const AirbenchRecipe& recipe,
+Network airbench_network(const Hyperparameters& recipe,
                          const std::vector<std::string>& train_files) {
   std::vector<float> whitening;
   if (!train_files.empty()) {
@@ -39,7 +39,7 @@ Cifar10Options airbench_input(Cifar10Options options, size_t train_images) {
   return options;
 }
 
-TrainerOptions airbench_trainer(const AirbenchRecipe& recipe) {
+TrainerOptions airbench_trainer(const Hyperparameters& recipe) {
   TrainerOptions options = {.batch_size = recipe.batch_size,
                             .momentum = recipe.momentum,
                             .nesterov = true,

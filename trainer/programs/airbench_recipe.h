@@ -14,13 +14,14 @@
 
 namespace recordpipe {
 
-struct AirbenchRecipe {
+// Of a training on CIFAR-10; the defaults are those of airbench94_muon, except where noted.
+struct Hyperparameters {
   bool muon = true;   // as airbench94_muon; false: as airbench94
   size_t width = 32;  // channels of the first block, there 64; the others have four times as many
   size_t batch_size = 512;  // there 2000
   double epochs = 8;
   double learning_rate = 0.12;      // the peak; there 0.24
-  std::string schedule = "linear";  // from the peak to zero; or "triangular": triangular_schedule()
+  std::string schedule = "linear";  // of the learning rate, as in cifar10_main --help
   double momentum = 0.85;           // Nesterov's, of the variables that are not updated by Muon
   double weight_decay = 0.0084;
   double label_smoothing = 0.2;
@@ -29,27 +30,22 @@ struct AirbenchRecipe {
 };
 
 // airbench94's: gradient descent and lookahead.
-inline AirbenchRecipe airbench_without_muon() {
-  AirbenchRecipe recipe;
-  recipe.muon = false;
-  recipe.learning_rate = 0.75;
-  recipe.schedule = "triangular";
-  recipe.weight_decay = 0.00133;
-  return recipe;
+inline Hyperparameters airbench_without_muon() {
+  return {.muon = false, .learning_rate = 0.75, .schedule = "triangular", .weight_decay = 0.00133};
 }
 
-// The images to train on: those of all five training batches of the archive, which are the train
-// and the validation files.
-std::vector<std::string> airbench_files(const std::string& data_dir);
+// The images of all five training batches of the archive: the train and the validation files.
+std::vector<std::string> all_training_files(const std::string& data_dir);
 
 // With whitening weights for the first of the training images; random ones without files.
-Network airbench_network(const AirbenchRecipe& recipe, const std::vector<std::string>& train_files);
+Network airbench_network(const Hyperparameters& recipe,
+                         const std::vector<std::string>& train_files);
 
 // Sets the order and the distortions of endless batches: `train_images` are shuffled as a whole,
 // moved by up to two pixels with reflected edges, and flipped in every second epoch.
 Cifar10Options airbench_input(Cifar10Options options, size_t train_images);
 
-TrainerOptions airbench_trainer(const AirbenchRecipe& recipe);
+TrainerOptions airbench_trainer(const Hyperparameters& recipe);
 
 // Linear from the peak to zero.
 LearningRateSchedule linear_schedule(double peak, uint64_t total_steps);

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"
 
@@ -30,7 +29,7 @@ void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
                  "Folder with the train and eval files of generate_cifar10_tfrecords")
       .required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints").required();
-  add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, max_images,
+  add_number<size_t>(app, "--train-batch-size", flags.hyperparameters.batch_size, 1, max_images,
                      "Images per training step; with --sync, per process");
   add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, max_images,
                      "Images evaluated at once");
@@ -55,18 +54,8 @@ Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
           (arguments[i] == recipe && i > 0 && arguments[i - 1] == "--recipe"))
         flags.recipe = recipe;
   if (flags.recipe == "resnet") return flags;
-  const AirbenchRecipe recipe =
-      flags.recipe == "airbench" ? AirbenchRecipe() : airbench_without_muon();
-  flags.width = recipe.width;
-  flags.batch_norm_decay = recipe.batch_norm_decay;
-  flags.batch_norm_epsilon = recipe.batch_norm_epsilon;
+  flags.hyperparameters = flags.recipe == "airbench" ? Hyperparameters() : airbench_without_muon();
   flags.train_steps = 800;
-  flags.train_batch_size = recipe.batch_size;
-  flags.learning_rate = recipe.learning_rate;
-  flags.learning_rate_schedule = recipe.schedule;
-  flags.momentum = recipe.momentum;
-  flags.weight_decay = recipe.weight_decay;
-  flags.label_smoothing = recipe.label_smoothing;
   flags.augmentation = TestTimeAugmentation::flip_and_translate;
   flags.log_frequency = 20;
   return flags;
@@ -75,15 +64,15 @@ Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
 void add_model_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_choice(app, "--recipe", flags.recipe, {"resnet", "airbench", "airbench-sgd"},
              "The network, its input and the defaults of other flags, which --help shows");
-  add_number<size_t>(app, "--width", flags.width, 0, 1024,
+  add_number<size_t>(app, "--width", flags.hyperparameters.width, 0, 1024,
                      "Channels of airbench's first block; the others have four times as many");
   add_number<size_t>(
       app, "--num-layers", flags.num_layers, 8, 2000, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...",
       [](size_t layers) { return (layers - 2) % 6 == 0; }, "2 more than a multiple of 6");
-  add_number(app, "--batch-norm-decay", flags.batch_norm_decay, 0.0, 1.0,
+  add_number(app, "--batch-norm-decay", flags.hyperparameters.batch_norm_decay, 0.0, 1.0,
              "Decay of the moving statistics");
-  add_number(app, "--batch-norm-epsilon", flags.batch_norm_epsilon, smallest, largest,
-             "Constant added to the variance");
+  add_number(app, "--batch-norm-epsilon", flags.hyperparameters.batch_norm_epsilon, smallest,
+             largest, "Constant added to the variance");
 }
 
 void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
@@ -95,8 +84,9 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
              "steps is printed")
       .default_text("")
       .excludes(steps);
-  add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "Peak learning rate");
-  add_choice(app, "--learning-rate-schedule", flags.learning_rate_schedule,
+  add_number(app, "--learning-rate", flags.hyperparameters.learning_rate, smallest, largest,
+             "Peak learning rate");
+  add_choice(app, "--learning-rate-schedule", flags.hyperparameters.schedule,
              {"piecewise", "cosine", "one-cycle", "linear", "triangular"},
              "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
              "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero; "
@@ -106,11 +96,11 @@ void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
       app, "--warmup-steps", flags.warmup_steps, 0, kMaxStep,
       "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
       "steps)");
-  add_number(app, "--momentum", flags.momentum, 0.0, 1.0,
+  add_number(app, "--momentum", flags.hyperparameters.momentum, 0.0, 1.0,
              "Momentum of gradient descent; airbench's is Nesterov's, and not that of Muon");
-  add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
+  add_number(app, "--weight-decay", flags.hyperparameters.weight_decay, 0.0, largest,
              "Factor of the L2 penalty on all trained variables");
-  add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
+  add_number(app, "--label-smoothing", flags.hyperparameters.label_smoothing, 0.0, 0.999,
              "Probability distributed over all classes");
   app.add_option_function(
          "--test-time-augmentation",
@@ -205,12 +195,12 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
       throw ArgumentError("--precision",
                           "fp16 can't be combined with --check-numerics or clipping, which fail "
                           "at the first gradient that is not finite: use bf16");
-    if (device.num_gpus > 1 && flags.train_batch_size % device.num_gpus != 0)
+    if (device.num_gpus > 1 && flags.hyperparameters.batch_size % device.num_gpus != 0)
       throw ArgumentError("--train-batch-size", "must be a multiple of --num-gpus");
-    if ((flags.recipe != "resnet") != (flags.width > 0))
+    if ((flags.recipe != "resnet") != (flags.hyperparameters.width > 0))
       throw ArgumentError("--width", "needs --recipe airbench, and a number above 0");
     const bool warms_up =
-        flags.learning_rate_schedule == "cosine" || flags.learning_rate_schedule == "one-cycle";
+        flags.hyperparameters.schedule == "cosine" || flags.hyperparameters.schedule == "one-cycle";
     if (flags.warmup_steps > 0 && !warms_up)
       throw ArgumentError("--warmup-steps", "needs --learning-rate-schedule cosine or one-cycle");
   });

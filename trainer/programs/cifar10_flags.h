@@ -8,6 +8,7 @@
 
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/trainer/training/evaluate.h"
+#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/device.h"
 
 namespace recordpipe {
@@ -19,25 +20,26 @@ struct Cifar10Flags {
   uint64_t seed = 7;
 
   std::string recipe = "resnet";  // or "airbench", "airbench-sgd"
-  size_t width = 0;               // airbench only: see AirbenchRecipe
   size_t num_layers = 44;         // resnet only
-  double batch_norm_decay = 0.997;
-  double batch_norm_epsilon = 1e-5;
+  // The default is the tutorial's. The width is airbench's.
+  Hyperparameters hyperparameters = {.muon = false,
+                                     .width = 0,
+                                     .batch_size = 128,
+                                     .learning_rate = 0.1,
+                                     .schedule = "piecewise",
+                                     .momentum = 0.9,
+                                     .weight_decay = 2e-4,
+                                     .label_smoothing = 0,
+                                     .batch_norm_decay = 0.997,
+                                     .batch_norm_epsilon = 1e-5};
 
   uint64_t train_steps = 80'000;
   double minutes = 0;  // above 0: determines the number of steps
-  size_t train_batch_size = 128;
   size_t eval_batch_size = 100;
   bool use_distortion_for_training = true;
   Layout data_format = Layout::nhwc;
 
-  double learning_rate = 0.1;
-  std::string learning_rate_schedule =
-      "piecewise";  // or "cosine", "one-cycle", "linear", "triangular"
   uint64_t warmup_steps = 0;
-  double momentum = 0.9;
-  double weight_decay = 2e-4;
-  double label_smoothing = 0;
   double moving_average_decay = 0;  // 0: no averages
   double clip_gradient_norm = 0;    // 0: no clipping
   double clip_global_norm = 0;

@@ -22,7 +22,7 @@ namespace recordpipe {
 namespace {
 
 int speedrun(int argc, char** argv) {
-  AirbenchRecipe recipe;
+  Hyperparameters recipe;
   TrainingDevice device;
   std::string data_dir;
   uint64_t seed = 7;
@@ -43,7 +43,7 @@ int speedrun(int argc, char** argv) {
   add_seed(app, seed);
   parse_or_throw(app, arguments_of(argc, argv), [] {});
 
-  const auto train_files = airbench_files(data_dir);
+  const auto train_files = all_training_files(data_dir);
   const auto eval_files = cifar10_files(data_dir, Cifar10Subset::eval);
   const size_t images = cifar10_count(train_files);
   const auto steps = static_cast<uint64_t>(std::ceil(recipe.epochs * static_cast<double>(images) /

@@ -12,7 +12,6 @@
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "tools/support/process/interrupt.h"
-#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
@@ -36,7 +35,7 @@ Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   Cifar10Data data;
   // Those of the validation split too, unless they are evaluated.
   data.train_files = is_airbench(flags) && flags.validation_steps == 0
-                         ? airbench_files(flags.data_dir)
+                         ? all_training_files(flags.data_dir)
                          : cifar10_files(flags.data_dir, Cifar10Subset::train);
   data.eval_files = cifar10_files(flags.data_dir, Cifar10Subset::eval);
   data.train_images = cifar10_count(data.train_files);
@@ -59,20 +58,20 @@ Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
 
 LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_epoch,
                                    uint64_t last_step) {
-  if (flags.learning_rate_schedule == "cosine")
-    return cosine_schedule(flags.learning_rate, flags.warmup_steps, last_step);
-  if (flags.learning_rate_schedule == "one-cycle")
+  if (flags.hyperparameters.schedule == "cosine")
+    return cosine_schedule(flags.hyperparameters.learning_rate, flags.warmup_steps, last_step);
+  if (flags.hyperparameters.schedule == "one-cycle")
     return one_cycle_schedule(
-        {.initial_rate = flags.learning_rate / 10,
-         .peak_rate = flags.learning_rate,
+        {.initial_rate = flags.hyperparameters.learning_rate / 10,
+         .peak_rate = flags.hyperparameters.learning_rate,
          .rise_steps =
              std::min(last_step, flags.warmup_steps > 0 ? flags.warmup_steps : last_step * 3 / 10),
          .total_steps = std::max<uint64_t>(1, last_step)});
-  if (flags.learning_rate_schedule == "linear")
-    return linear_schedule(flags.learning_rate, last_step);
-  if (flags.learning_rate_schedule == "triangular")
-    return triangular_schedule(flags.learning_rate, last_step);
-  return tutorial_schedule(flags.learning_rate, steps_per_epoch);
+  if (flags.hyperparameters.schedule == "linear")
+    return linear_schedule(flags.hyperparameters.learning_rate, last_step);
+  if (flags.hyperparameters.schedule == "triangular")
+    return triangular_schedule(flags.hyperparameters.learning_rate, last_step);
+  return tutorial_schedule(flags.hyperparameters.learning_rate, steps_per_epoch);
 }
 
 // One thread makes batches many times faster than two cores train on them.
@@ -83,8 +82,8 @@ size_t pipeline_threads(const Cifar10Flags& flags) {
 // This process's share.
 Dataset<ImageBatch> training_batches(const Cifar10Flags& flags, const Cifar10Data& data,
                                      const Communicator& processes, uint64_t seed) {
-  const size_t in_a_step = flags.train_batch_size * processes.size();
-  Cifar10Options options = {.batch_size = flags.train_batch_size,
+  const size_t in_a_step = flags.hyperparameters.batch_size * processes.size();
+  Cifar10Options options = {.batch_size = flags.hyperparameters.batch_size,
                             .seed = seed,
                             // The tutorial's: 0.4 of the images, and three batches.
                             .shuffle_buffer = data.train_images * 2 / 5 + 3 * in_a_step,
@@ -110,19 +109,19 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 // The settings that a resumed run may change; it reports changes.
 CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
                                const Backend& backend) {
-  return {{"batch_norm_decay", fmt::format("{}", flags.batch_norm_decay)},
-          {"batch_norm_epsilon", fmt::format("{}", flags.batch_norm_epsilon)},
+  return {{"batch_norm_decay", fmt::format("{}", flags.hyperparameters.batch_norm_decay)},
+          {"batch_norm_epsilon", fmt::format("{}", flags.hyperparameters.batch_norm_epsilon)},
           {"batch_size", std::to_string(batch_size)},
           {"check_numerics", flags.check_numerics ? "true" : "false"},
           {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
           {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
           {"distortion", flags.use_distortion_for_training ? "true" : "false"},
-          {"label_smoothing", fmt::format("{}", flags.label_smoothing)},
-          {"learning_rate", fmt::format("{}", flags.learning_rate)},
-          {"learning_rate_schedule", flags.learning_rate_schedule},
+          {"label_smoothing", fmt::format("{}", flags.hyperparameters.label_smoothing)},
+          {"learning_rate", fmt::format("{}", flags.hyperparameters.learning_rate)},
+          {"learning_rate_schedule", flags.hyperparameters.schedule},
           {"measure_algorithms", flags.device.measure_algorithms ? "true" : "false"},
-          {"momentum", fmt::format("{}", flags.momentum)},
+          {"momentum", fmt::format("{}", flags.hyperparameters.momentum)},
           {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"num_gpus", std::to_string(flags.device.num_gpus)},
           {"precision", flags.device.precision},
@@ -131,35 +130,23 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"sync_batch_norm", flags.device.sync_batch_norm ? "true" : "false"},
           {"test_time_augmentation", name_of(flags.augmentation)},
           {"warmup_steps", std::to_string(flags.warmup_steps)},
-          {"weight_decay", fmt::format("{}", flags.weight_decay)}};
-}
-
-AirbenchRecipe recipe_of(const Cifar10Flags& flags) {
-  return {.muon = flags.recipe == "airbench",
-          .width = flags.width,
-          .batch_size = flags.train_batch_size,
-          .learning_rate = flags.learning_rate,
-          .momentum = flags.momentum,
-          .weight_decay = flags.weight_decay,
-          .label_smoothing = flags.label_smoothing,
-          .batch_norm_decay = flags.batch_norm_decay,
-          .batch_norm_epsilon = flags.batch_norm_epsilon};
+          {"weight_decay", fmt::format("{}", flags.hyperparameters.weight_decay)}};
 }
 
 // Without files: for a look at its cost.
 Network make_network(const Cifar10Flags& flags, const std::vector<std::string>& train_files) {
-  if (is_airbench(flags)) return airbench_network(recipe_of(flags), train_files);
+  if (is_airbench(flags)) return airbench_network(flags.hyperparameters, train_files);
   return resnet({.layers = flags.num_layers,
-                 .batch_norm_decay = flags.batch_norm_decay,
-                 .batch_norm_epsilon = flags.batch_norm_epsilon,
-                 .label_smoothing = flags.label_smoothing});
+                 .batch_norm_decay = flags.hyperparameters.batch_norm_decay,
+                 .batch_norm_epsilon = flags.hyperparameters.batch_norm_epsilon,
+                 .label_smoothing = flags.hyperparameters.label_smoothing});
 }
 
 TrainerOptions trainer_options(const Cifar10Flags& flags) {
-  TrainerOptions options = {.batch_size = flags.train_batch_size,
-                            .momentum = flags.momentum,
-                            .weight_decay = flags.weight_decay};
-  if (is_airbench(flags)) options = airbench_trainer(recipe_of(flags));
+  TrainerOptions options = {.batch_size = flags.hyperparameters.batch_size,
+                            .momentum = flags.hyperparameters.momentum,
+                            .weight_decay = flags.hyperparameters.weight_decay};
+  if (is_airbench(flags)) options = airbench_trainer(flags.hyperparameters);
   options.check_numerics = flags.check_numerics;
   if (flags.clip_gradient_norm > 0) options.clip_gradient_norm = flags.clip_gradient_norm;
   if (flags.clip_global_norm > 0) options.clip_global_norm = flags.clip_global_norm;
@@ -178,11 +165,11 @@ int train_cifar10(const Cifar10Flags& flags) {
     return 0;
   }
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
-  const size_t batch_size = flags.train_batch_size * processes->size();
+  const size_t batch_size = flags.hyperparameters.batch_size * processes->size();
   const Cifar10Data data = open_data(flags, batch_size);
   const std::unique_ptr<Backend> backend = make_training_backend(flags.device, *processes);
   const Network network = make_network(flags, data.train_files);
-  const std::string width = fmt::format("Airbench of width {}", flags.width);
+  const std::string width = fmt::format("Airbench of width {}", flags.hyperparameters.width);
   TrainingRun run(
       *backend, network, *processes,
       {.job_dir = flags.job_dir,
@@ -196,7 +183,7 @@ int train_cifar10(const Cifar10Flags& flags) {
            [&](uint64_t last_step) {
              return make_schedule(flags, data.train_images / batch_size, last_step);
            },
-       .schedule_has_end = flags.learning_rate_schedule != "piecewise",
+       .schedule_has_end = flags.hyperparameters.schedule != "piecewise",
        .last_step = flags.train_steps,
        .minutes = flags.minutes,
        .nan = flags.stop_on_nan ? NanPolicy::stop : NanPolicy::fail,

@@ -19,6 +19,7 @@
 #include "recordpipe/trainer/session/write_events.h"
 #include "recordpipe/trainer/summary/event_writer.h"
 #include "tools/support/process/interrupt.h"
+#include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
@@ -30,14 +31,6 @@ namespace {
 
 constexpr double weight_decay = 0.004;
 constexpr double average_decay = 0.9999;
-
-// The tutorial trains on all five batches of the archive: the train and the validation files.
-std::vector<std::string> training_files(const std::string& data_dir) {
-  std::vector<std::string> files = cifar10_files(data_dir, Cifar10Subset::train);
-  const auto validation = cifar10_files(data_dir, Cifar10Subset::validation);
-  files.insert(files.end(), validation.begin(), validation.end());
-  return files;
-}
 
 // One thread makes batches many times faster than two cores train on them.
 size_t pipeline_threads(const TutorialFlags& flags) {
@@ -79,7 +72,7 @@ class TutorialEvaluation {
         variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
-                           : training_files(flags.data_dir);
+                           : all_training_files(flags.data_dir);
     images_ = std::min<uint64_t>(cifar10_count(files), flags.num_examples);
     if (images_ == 0)
       throw Error({.kind = ErrorKind::invalid_argument,
@@ -190,7 +183,7 @@ class TutorialEvaluation {
 
 int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
-  const std::vector<std::string> files = training_files(flags.data_dir);
+  const std::vector<std::string> files = all_training_files(flags.data_dir);
   const size_t images = cifar10_count(files);
   const size_t share = flags.batch_size * flags.device.num_gpus;  // of a process, in the batch
   const size_t batch_size = share * processes->size();
