@@ -6,14 +6,16 @@ import contextlib
 import importlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recordpipe import _native
-from recordpipe.dataset import Dataset
 from recordpipe.errors import Error, error_of
 from recordpipe.filesystem_adapters import files_on
 from recordpipe.inputs import file_path_of
 from recordpipe.table_files import reading_file, writing_file
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
 
 __all__ = [
     "checked_codec",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from recordpipe import _native
-from recordpipe.dataset import Dataset
+from recordpipe._plan.plan import Plan
 from recordpipe.errors import InvalidArgumentError
 from recordpipe.features import (
     NUMBERS,
@@ -324,7 +324,7 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
             generator: but not what a function opens in a pass that has begun before this call.
         options: those of :class:`Writer`.
     """
-    last = elements._last() if isinstance(elements, Dataset) else None
+    last = elements._last() if isinstance(elements, Plan) else None
     if last is not None and last.method in ("batch", "padded_batch"):
         raise InvalidArgumentError(
             "the elements are batches, and each would become one Example: write the Dataset before "
@@ -348,6 +348,6 @@ def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any)
 
 def _is_table(elements: Any) -> bool:
     """Whether ``elements`` are rows of Arrow columns. A Dataset yields the elements to write."""
-    if isinstance(elements, (bytes, dict, Dataset)):
+    if isinstance(elements, (bytes, dict, Plan)):
         return False
     return hasattr(elements, "__arrow_c_stream__") or hasattr(elements, "__arrow_c_array__")

@@ -15,11 +15,9 @@ def name_of(file):
 
 
 def executed(node):
-    """The statements that an import of the module runs."""
+    """The nodes that run, also at a call: an import in a function makes a circle, too."""
     for each in ast.iter_child_nodes(node):
-        is_function = isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        is_for_types = isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
-        if not is_function and not is_for_types:
+        if not (isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"):
             yield each
             yield from executed(each)
 

@@ -124,7 +124,7 @@ void define_option(Options& options, const char* name, Path... path) {
   options.def_prop_rw(name, get, set, nb::for_setter(nb::arg().none()));
 }
 
-// The options that convert() (recordpipe/_tools/conversion.py) sets.
+// The options that convert() (recordpipe/_tools/record_conversion.py) sets.
 void define_options(nb::module_& module) {
   Options options(module, "ConvertOptions");
   options.def(nb::init<>());

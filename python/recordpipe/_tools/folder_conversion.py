@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from recordpipe import _native as native
 from recordpipe._plan.found_features import chosen_features
-from recordpipe._tools.conversion import convert, part_features, set_selection
+from recordpipe._tools.conversion import convert
 from recordpipe._tools.conversion_reports import ConvertReport
+from recordpipe._tools.record_conversion import part_features, set_selection
 from recordpipe._tools.shard_jobs import Made, ShardJobReport, run_shard_job
 from recordpipe._tools.shards import Executor
 from recordpipe._tools.table_columns import Damage, TableSurvey, survey_files
@@ -102,7 +103,8 @@ def convert_to_dir(
     from_tables = are_tables(files.paths)
     if not from_tables:
         options = {"threads": 1, **options}
-    if unknown := options.keys() - (convert.__kwdefaults__ or {}).keys():
+    defaults = convert.__kwdefaults__ or {}
+    if unknown := options.keys() - defaults.keys():
         raise TypeError(f"convert() has no {min(unknown)}")
     compression = check = skipped = None
     ending = "" if format is None else f".{format}"
@@ -111,7 +113,7 @@ def convert_to_dir(
     if format is None:
         compression = known_compression(options.pop("compression", None)) or None
         if from_tables:
-            options = from_table_options(options)
+            options = from_table_options(options, defaults)
             ending, compression = ".tfrecord", compression or "none"
         how = options = {**options, "compression": compression}
         work = functools.partial(_convert_file, options, seed, filesystem)
@@ -119,7 +121,7 @@ def convert_to_dir(
     elif from_tables:
         raise ValueError("format is of tables that are made, and the sources are tables, too")
     else:
-        options = table_options(options)
+        options = table_options(options, defaults)
         checked_codec(ending, options.get("compression"))
         if "tmp_dir" in options and not is_direct(options):
             with temporary_records("", "", options):
@@ -229,7 +231,7 @@ def _write_table(
     if source in survey.failed:
         raise survey.failed[source]
     how = {**options, "filesystem": filesystem, "seed": _seed_of(seed, name)}
-    report = write_rows([source], target, survey.columns, how)
+    report = write_rows([source], target, survey.columns, how, convert.__kwdefaults__ or {})
     known = survey.damage.get(source, (0, 0, 0))
     return _made(report, known if is_direct(options) else _damage(report))
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe._plan.found_features import FoundFeatures
-from recordpipe._tools.conversion import (
+from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
+from recordpipe._tools.record_conversion import (
     conversion_options,
-    convert,
+    convert_records,
     part_features,
     renamed,
     selected,
 )
-from recordpipe._tools.conversion_reports import ConvertReport, WrittenFile
 from recordpipe._tools.table_columns import (
     columns_of,
     is_column,
@@ -85,9 +85,12 @@ _WITH_BITS = (
 
 
 def convert_tables(
-    sources: list[str], target: str | os.PathLike[str], arguments: Mapping[str, Any]
+    sources: list[str],
+    target: str | os.PathLike[str],
+    arguments: Mapping[str, Any],
+    defaults: Mapping[str, Any],
 ) -> ConvertReport:
-    """``arguments``: all of convert()."""
+    """``arguments``: all of convert(); ``defaults``: theirs, here and below."""
     filesystem = arguments["filesystem"]
     path = file_path_of(target, filesystem)
     found = found_files(sources, arguments["recursive"], filesystem)
@@ -96,11 +99,11 @@ def convert_tables(
     if tables and is_table(path):
         raise refused(path, "the sources are tables, too: convert those with pyarrow")
     make = _from_tables if tables else _to_table
-    options = (from_table_options if tables else table_options)(arguments)
+    options = (from_table_options if tables else table_options)(arguments, defaults)
     if not tables:
         checked_codec(path, options.get("compression"))
     with reported(arguments["progress"], "convert") as progress:
-        return make(found, path, options, progress)
+        return make(found, path, options, defaults, progress)
 
 
 def are_tables(paths: list[str]) -> bool:
@@ -113,23 +116,23 @@ def are_tables(paths: list[str]) -> bool:
     return bool(tables)
 
 
-def table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def table_options(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments for convert() to a table that are no defaults, checked."""
-    options = _given(arguments)
+    options = _given(arguments, defaults)
     if options.get("text", "auto") not in ("auto", "never"):
         raise ValueError(f'text is "auto" or "never", not {options["text"]!r}')
     _require(options, _NOT_TO, "to a table")
     return options
 
 
-def from_table_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def from_table_options(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The same from a table."""
-    options = _given(arguments)
+    options = _given(arguments, defaults)
     _require(options, _NOT_FROM, "from a table")
     return options
 
 
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     checks: dict[str, Callable[[Any], Any]] = {
         "limit": limit_of,
         "select": selected,
@@ -138,7 +141,6 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
         "threads": checked_threads,
         "on_damage": lambda value: checked_on_damage(value, arguments.get("check_crc", True)),
     }
-    defaults = convert.__kwdefaults__ or {}
     values = {
         name: checks[name](arguments[name]) if name in checks else arguments[name]
         for name, default in defaults.items()
@@ -177,10 +179,14 @@ def temporary_records(path: str, name: str, options: Mapping[str, Any]) -> Itera
 
 
 def _from_tables(
-    tables: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+    tables: FoundFiles,
+    path: str,
+    options: dict[str, Any],
+    defaults: Mapping[str, Any],
+    progress: ProgressFunction | None,
 ) -> ConvertReport:
     files = files_on(options.get("filesystem"))
-    made = conversion_options(path, {**(convert.__kwdefaults__ or {}), **options})
+    made = conversion_options(path, {**defaults, **options})
     outputs = native.replaced_files(files, path, made)
     native.require_no_input(files, tables.paths, outputs)
     if options.get("no_clobber"):
@@ -201,7 +207,8 @@ def _from_tables(
         _read_tables(tables, records, functools.partial(_needed, options, gone), {}, progress)
         drop = [each for each in options.get("drop", []) if each not in gone]
         try:
-            return convert(records, path, **{**options, "drop": drop, "progress": False})
+            how = {**defaults, **options, "drop": drop, "progress": False}
+            return convert_records([records], path, how)
         except Error as error:
             if error.path != records:
                 raise
@@ -288,7 +295,11 @@ def _selected(options: Mapping[str, Any], batch: Any, name: str) -> Any:
 
 
 def _to_table(
-    sources: FoundFiles, path: str, options: dict[str, Any], progress: ProgressFunction | None
+    sources: FoundFiles,
+    path: str,
+    options: dict[str, Any],
+    defaults: Mapping[str, Any],
+    progress: ProgressFunction | None,
 ) -> ConvertReport:
     def first_half(done: int, size: int) -> None:
         if progress is not None:
@@ -314,7 +325,7 @@ def _to_table(
         if len(sources.paths) == 1:
             raise
         raise refused_file(sources.paths, options, threads, filesystem) or error from None
-    report = write_rows(sources.paths, path, columns, options)
+    report = write_rows(sources.paths, path, columns, options, defaults)
     if progress is not None:
         progress(2 * sum(sources.sizes), 2 * sum(sources.sizes))
     if not is_direct(options):  # it was counted on the way
@@ -334,7 +345,11 @@ def is_direct(options: Mapping[str, Any]) -> bool:
 
 
 def write_rows(
-    sources: list[str], path: str, columns: Mapping[str, Feature], options: Mapping[str, Any]
+    sources: list[str],
+    path: str,
+    columns: Mapping[str, Feature],
+    options: Mapping[str, Any],
+    defaults: Mapping[str, Any],
 ) -> ConvertReport:
     """Writes the records to a table of these columns, which ``rename`` renames."""
     filesystem = options.get("filesystem")
@@ -352,7 +367,7 @@ def write_rows(
             records = stack.enter_context(temporary_records(path, "records", options))
             # With kind=, records may have fields that are no features: an edit refuses them.
             edit = {"select": [*columns]} if "kind" in options and columns else {}
-            report = _copied(sources, records, {**options, **edit})
+            report = _copied(sources, records, {**options, **edit}, defaults)
             dataset = tfrecords(records)
             new_names = options.get("rename", {})
             columns = {new_names.get(name, name): one for name, one in columns.items()}
@@ -370,12 +385,13 @@ def write_rows(
     return replace(report, files=(made,), records_read=report.records_read or rows)
 
 
-def _copied(sources: list[str], records: str, options: Mapping[str, Any]) -> ConvertReport:
+def _copied(
+    sources: list[str], records: str, options: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> ConvertReport:
     not_here = {"compression", "no_clobber", "progress", "recursive", "text"}
     token = part_features.set([])  # what the options name is known to be somewhere
     try:
-        return convert(
-            sources, records, **{key: options[key] for key in options if key not in not_here}
-        )
+        how = {key: options[key] for key in options if key not in not_here}
+        return convert_records(sources, records, {**defaults, **how})
     finally:
         part_features.reset(token)
