@@ -42,9 +42,9 @@ RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mea
 }
 
 // NaN stays NaN, so that a diverged network can't be mistaken for one with zero activations.
-template <class V>
-RECORDPIPE_INLINE V relu(const V& x) {
-  return x < 0 ? V{} : x;
+template <class Lanes>
+RECORDPIPE_INLINE typename Lanes::Vector relu(const typename Lanes::Vector& x) {
+  return x < 0 ? typename Lanes::Vector{} : x;
 }
 
 template <class Lanes>
@@ -57,11 +57,11 @@ RECORDPIPE_INLINE void normalize_of(size_t pixels, const float* x_data, const fl
   const V scale = *pixels_of<Lanes>(scale_data), shift = *pixels_of<Lanes>(shift_data);
   V* y = pixels_of<Lanes>(y_data);
   if (residual && with_relu)
-    for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift + residual[p]);
+    for (size_t p = 0; p < pixels; ++p) y[p] = relu<Lanes>(x[p] * scale + shift + residual[p]);
   else if (residual)
     for (size_t p = 0; p < pixels; ++p) y[p] = x[p] * scale + shift + residual[p];
   else if (with_relu)
-    for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift);
+    for (size_t p = 0; p < pixels; ++p) y[p] = relu<Lanes>(x[p] * scale + shift);
   else
     for (size_t p = 0; p < pixels; ++p) y[p] = x[p] * scale + shift;
 }
