@@ -87,6 +87,7 @@ TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
                 testing::HasSubstr(", " + std::to_string(threads) + " threads,"));
     compare_steps(resnet({.layers = 8, .input = {3, 8, 8}}), 5, 1e-4, {.threads = threads});
     compare_steps(tutorial_cnn({.input = {3, 7, 9}}), 5, 1e-4, {.threads = threads});
+    compare_steps(small_airbench(), 5, 1e-4, {.threads = threads});
   }
   EXPECT_EQ(CpuBackend().name(), by_default);
   EXPECT_THROW(CpuBackend({.threads = 1025}), Error);

@@ -140,6 +140,16 @@ std::vector<NamedNetwork> layer_networks(size_t many_rows) {
   max_pool("WholeImage", {2, 2, 3}, 4, {.window = 7, .stride = 4});
   max_pool("Valid", {2, 7, 5}, 16, {.window = 2, .stride = 2, .padding = Padding::valid});
   max_pool("ValidOverlap", {2, 7, 8}, 5, {.window = 3, .stride = 2, .padding = Padding::valid});
+  add("Conv2dMaxPooled", around({3, 11, 10}, 33, [](Network& network, NodeId x) {
+        x = network.conv2d(x, "layer", {.filters = 40});
+        return network.max_pool(x, "pool", {.window = 2, .stride = 2, .padding = Padding::valid});
+      }));
+  add("Conv2dMaxPooledAndRead", around({2, 6, 4}, 4, [](Network& network, NodeId x) {
+        x = network.conv2d(x, "layer", {.filters = 4});
+        const NodeId pooled = network.max_pool(x, "pool", {.window = 2, .stride = 2});
+        return network.batch_norm(pooled, "bn",
+                                  {.residual = network.pool_and_pad(x, "skip", 2, 4)});
+      }));
   add("MaxPoolReadTwice", read_twice({3, 6, 5}, 6, [](Network& network, NodeId x) {
         return network.max_pool(x, "layer");
       }));

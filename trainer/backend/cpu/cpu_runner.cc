@@ -1,5 +1,6 @@
 #include "trainer/backend/cpu/cpu_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <type_traits>
@@ -40,6 +41,18 @@ size_t preferred_lanes(const dnnl::engine& engine) {
   return 1;
 }
 
+// Whether only max pooling over windows of 2x2 without overlap or padding reads the node's output.
+bool is_max_pooled(const Network& network, NodeId node) {
+  const FeatureShape& shape = network.nodes()[node].shape;
+  return std::ranges::all_of(network.nodes(), [&](const NetworkNode& reader) {
+    const auto inputs = inputs_of(reader);
+    if (std::ranges::count(inputs, node) == 0) return true;
+    const auto* pool = std::get_if<MaxPoolOp>(&reader.op);
+    return pool && pool->window == 2 && pool->stride == 2 &&
+           reader.shape.height == shape.height / 2 && reader.shape.width == shape.width / 2;
+  });
+}
+
 template <class Work>
 double seconds(Work work) {
   const auto start = std::chrono::steady_clock::now();
@@ -67,7 +80,10 @@ CpuRunner::CpuRunner(const Network& network, CpuVariables& variables, const Runn
   }
   if (options.mode != Mode::training) return;
   const std::vector<bool> needed = network_.needed_gradients();
-  for (NodeId node = 0; node < needed.size(); ++node) tensors_[node]->needs_gradient = needed[node];
+  for (NodeId node = 0; node < needed.size(); ++node) {
+    tensors_[node]->needs_gradient = needed[node];
+    tensors_[node]->max_pooled = is_max_pooled(network_, node);
+  }
   for (size_t layer = layers_.size(); layer-- > 0;)
     if (needed[layer]) layers_[layer]->prepare_backward(gradients_);
 }

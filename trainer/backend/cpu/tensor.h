@@ -40,6 +40,8 @@ class CpuTensor {
   // The gradient is the sum of parts, one from each node that reads this one. After backward()
   // their memory is reused.
   bool needs_gradient = false;
+  // Whether only max pooling over windows of 2x2 without overlap or padding reads the output.
+  bool max_pooled = false;
   std::vector<float*> gradient_parts;
   // Adds all parts to the first.
   float* sum_gradient();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "trainer/backend/cpu/layers/layer.h"
+#include "trainer/backend/cpu/pooled_weights_gradient.h"
 #include "trainer/backend/cpu/relu.h"
 #include "trainer/backend/cpu/reordered_variable.h"
 
@@ -70,7 +71,11 @@ class CpuConv2d final : public CpuLayer {
   }
 
   void prepare_backward(GradientPool& pool) override {
-    prepare_backward_weights();
+    if (output_.max_pooled && op_.kernel == 3 && op_.stride == 1 && op_.padding == 1 && !op_.bias &&
+        input_.lanes() == 16 && output_.lanes() == 16)
+      pooled_weights_gradient_.emplace(input_, output_);
+    else
+      prepare_backward_weights();
     if (input_.needs_gradient) prepare_backward_data(pool);
     for (float* part : output_.gradient_parts) pool.give_back(part);
   }
@@ -78,8 +83,13 @@ class CpuConv2d final : public CpuLayer {
   void backward() override {
     float* output_gradient = output_.sum_gradient();
     if (op_.relu) relu_gradient(output_, output_gradient);
-    backward_weights_.execute(context_.stream, backward_weights_arguments_);
-    weights_gradient_->store();
+    if (pooled_weights_gradient_) {
+      pooled_weights_gradient_->compute(output_gradient,
+                                        context_.variables.at(op_.weights, Slot::gradient));
+    } else {
+      backward_weights_.execute(context_.stream, backward_weights_arguments_);
+      weights_gradient_->store();
+    }
     if (!input_.needs_gradient) return;
     backward_data_weights_->refresh();
     backward_data_.execute(context_.stream, backward_data_arguments_);
@@ -134,6 +144,7 @@ class CpuConv2d final : public CpuLayer {
   std::optional<ReorderedGradient> weights_gradient_;
   dnnl::convolution_backward_weights backward_weights_;
   Arguments backward_weights_arguments_;
+  std::optional<PooledWeightsGradient> pooled_weights_gradient_;  // instead, if it is faster
 
   std::optional<ReorderedVariable> backward_data_weights_;
   dnnl::convolution_backward_data backward_data_;
