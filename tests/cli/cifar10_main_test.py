@@ -3,10 +3,13 @@
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
+import contextlib
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from cifar10_main_case import AIRBENCH, Cifar10MainTest, PROGRAM, small_data
@@ -177,6 +180,26 @@ class Training(Cifar10MainTest):
         accuracy = result.stdout.splitlines()[-1]
         self.assertIn(accuracy, speedrun.stdout.splitlines())
         self.assertRegex(speedrun.stdout, r"\n[0-9.]+ s since exec\(\): .* 8 steps on cpu, ")
+
+    def test_a_signal_ends_speedrun_within_a_step(self):
+        # A step takes minutes. This thread is started for the first one.
+        speedrun = subprocess.Popen(
+            [pathlib.Path(PROGRAM).parent / "cifar10_speedrun", "--data-dir", small_data(),
+             "--device", "reference", "--width", "64", "--train-batch-size", "96"],
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(speedrun.wait)
+        self.addCleanup(speedrun.kill)
+
+        def threads():
+            for name in pathlib.Path(f"/proc/{speedrun.pid}/task").glob("*/comm"):
+                with contextlib.suppress(OSError):  # it has ended
+                    yield name.read_text()
+
+        while "rp-prefetch\n" not in threads():
+            self.assertIsNone(speedrun.poll())
+            time.sleep(0.01)
+        speedrun.terminate()
+        self.assertEqual(speedrun.wait(timeout=30), 128 + signal.SIGTERM)
 
     def test_checkpoint_holds_everything(self):
         self.expect_done(self.train(steps=1))
