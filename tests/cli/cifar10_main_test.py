@@ -152,7 +152,7 @@ class Training(Cifar10MainTest):
     def test_airbench(self):
         result = self.train(*AIRBENCH, steps=6)
         self.expect_done(result)
-        self.assertIn("Airbench of width 4, ", result.stderr)
+        self.assertIn("Airbench of width 16, ", result.stderr)
         self.assertRegex(result.stdout,
                          r"/24\) at step 6, averaged over flips and translations\n$")
         header = header_of(self.job / "checkpoint-6.safetensors")
@@ -174,7 +174,7 @@ class Training(Cifar10MainTest):
         self.expect_done(result)
         speedrun = subprocess.run(
             [pathlib.Path(PROGRAM).parent / "cifar10_speedrun", "--data-dir", small_data(), "--width",
-             "4", "--train-batch-size", "16", "--epochs", "1"],
+             "16", "--train-batch-size", "16", "--epochs", "1"],
             capture_output=True, text=True, timeout=120, check=False)
         self.expect_done(speedrun)
         accuracy = result.stdout.splitlines()[-1]

@@ -222,6 +222,36 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ContinuesFromItsLookaheadAverages) {
   EXPECT_NE(run.read("conv/weights"), slow);
 }
 
+// After half of four steps, as if a trainer of the others went on.
+TYPED_TEST(TrainerOptionsOnEachBackend, FreezesVariablesAfterAShareOfTheSteps) {
+  Network network({3, 6, 6});
+  const ParameterOptions half = {.initializer = GlorotUniform{}, .trained_share = 0.5};
+  NodeId x = network.conv2d(0, "first", {.filters = 5, .weights = half});
+  x = network.activation(x, "gelu", Activation::gelu);
+  x = network.conv2d(x, "second", {.filters = 6});
+  network.softmax_cross_entropy(network.dense(x, "head", 4));
+  TypeParam backend;
+  const auto after = [&](uint64_t steps, bool selected) {
+    const auto variables = backend.make_variables(network);
+    initialize(*variables, 1);
+    Trainer whole(backend, network, *variables, {.batch_size = 4});
+    Trainer rest(backend, network, *variables,
+                 {.batch_size = 4, .variables_to_train = {"second", "head"}});
+    if (!selected) whole.set_total_steps(4);
+    for (uint64_t step = 0; step < steps; ++step) {
+      if (step == 2) variables->write(0, Floats(5 * 27, 3), Slot::gradient);
+      Trainer& trainer = selected && step >= 2 ? rest : whole;
+      trainer.step(random_batch(network, 4, step), constant);
+    }
+    if (steps > 2 && backend.name() != "reference") {
+      EXPECT_EQ(variables->read(0, Slot::gradient), Floats(5 * 27, 3)) << "was computed";
+    }
+    return State(*variables);
+  };
+  for (const uint64_t steps : {2u, 4u}) EXPECT_EQ(after(steps, false), after(steps, true));
+  EXPECT_EQ(after(4, false).slots[0], after(2, false).slots[0]);
+}
+
 // Otherwise these averages would not be updated, and an evaluation would use them.
 TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});

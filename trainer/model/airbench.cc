@@ -62,6 +62,7 @@ Network airbench(const AirbenchOptions& options) {
       .padding = 0,
       .weights = {.initializer = FanInUniform{}, .decay_factor = 0, .rate_factor = 0},
       .biases = parameters(ConstantValue{0}, rates.whitening_bias)};
+  whitening.biases->trained_share = 3.0 / 8;  // as there; the steps after that are 8% faster
   if (!options.whitening.empty()) whitening.weights.initializer = GivenValues{options.whitening};
   NodeId x = network.conv2d(/*input=*/0, "whiten", whitening);
   x = network.activation(x, "whiten/gelu", Activation::gelu);

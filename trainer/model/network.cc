@@ -189,12 +189,13 @@ NodeId Network::softmax_cross_entropy(NodeId logits, double label_smoothing) {
              SoftmaxCrossEntropyOp{.input = logits, .label_smoothing = label_smoothing});
 }
 
-std::vector<bool> Network::needed_gradients() const {
+std::vector<bool> Network::needed_gradients(std::span<const VariableId> frozen) const {
   std::vector<bool> needed;
   for (const NetworkNode& node : nodes_)
     needed.push_back(std::ranges::any_of(inputs_of(node), [&](NodeId id) { return needed[id]; }) ||
                      std::ranges::any_of(variables_of(node), [&](VariableId id) {
-                       return variables_[id].trained && variables_[id].rate_factor != 0;
+                       return variables_[id].trained && variables_[id].rate_factor != 0 &&
+                              std::ranges::count(frozen, id) == 0;
                      }));
   return needed;
 }
@@ -246,6 +247,7 @@ VariableId Network::add_parameter(std::string name, std::vector<size_t> shape,
                        .initializer = options.initializer,
                        .decay_factor = options.decay_factor,
                        .rate_factor = options.rate_factor,
+                       .trained_share = options.trained_share,
                        .orthogonal = options.orthogonal};
   require(!given || given->values.size() == spec.size(), spec.name,
           "needs " + std::to_string(spec.size()) + " initial values");

@@ -233,14 +233,25 @@ uint64_t TrainingRun::measure_last_step() {
   // At a rate of 0 only momenta, averages, batch norm's statistics and the loss scale change; the
   // session's constructor resets them.
   const auto make_step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
-  for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
-  const double measured_from = steady_seconds();
-  uint64_t steps = 0;
-  do {
-    make_step();
-    ++steps;
-  } while (!any(processes_, steady_seconds() - start >= trial || interrupted()));
-  const double per_step = (steady_seconds() - measured_from) / static_cast<double>(steps);
+  const auto seconds_per_step = [&](double seconds) {
+    const double from = steady_seconds();
+    for (int warm_up = 0; warm_up < 3; ++warm_up) make_step();
+    const double measured_from = steady_seconds();
+    uint64_t steps = 0;
+    do {
+      make_step();
+      ++steps;
+    } while (!any(processes_, steady_seconds() - from >= seconds || interrupted()));
+    return (steady_seconds() - measured_from) / static_cast<double>(steps);
+  };
+  // With all variables trained, and with those frozen that are at the end.
+  const double share =
+      std::ranges::min(network_.variables(), {}, &VariableSpec::trained_share).trained_share;
+  double per_step = seconds_per_step(share * trial);
+  if (share < 1) {
+    trainer_.set_total_steps(0);
+    per_step = share * per_step + (1 - share) * seconds_per_step((1 - share) * trial);
+  }
 
   const double left = std::max(0.0, budget - (steady_seconds() - start));
   uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);

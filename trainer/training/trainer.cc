@@ -39,13 +39,39 @@ double decay_at(double most, uint64_t steps) {
 Trainer::Trainer(Backend& backend, const Network& network, Variables& variables,
                  const TrainerOptions& options)
     : options_(checked(options)),
+      backend_(backend),
+      network_(network),
       variables_(variables),
-      frozen_(frozen_variables(network.variables(), options.variables_to_train)),
-      multipliers_(gradient_multipliers(network.variables(), options.gradient_multipliers)),
-      runner_(backend.make_runner(network, variables,
-                                  {.batch_size = options.batch_size, .mode = Mode::training})) {
-  for (const NetworkNode& node : network.nodes()) layers_.push_back(node.name);
+      not_selected_(frozen_variables(network.variables(), options.variables_to_train)),
+      multipliers_(gradient_multipliers(network.variables(), options.gradient_multipliers)) {
+  prepare_runner();
   if (keeps_averages() && !variables_.has_averages()) variables_.start_averages();
+}
+
+std::vector<VariableId> Trainer::frozen_in_next_step() const {
+  std::vector<VariableId> frozen = not_selected_;
+  for (VariableId id = 0; id < network_.variables().size(); ++id) {
+    const VariableSpec& spec = network_.variables()[id];
+    const bool has_ended =
+        total_steps_ && spec.trained_share < 1 &&
+        static_cast<double>(steps_done_) >= spec.trained_share * static_cast<double>(*total_steps_);
+    // A rate of 0 would leave a momentum, of a gradient that is perhaps not computed any more.
+    if (spec.trained && (has_ended || spec.rate_factor == 0) && std::ranges::count(frozen, id) == 0)
+      frozen.push_back(id);
+  }
+  std::ranges::sort(frozen);
+  return frozen;
+}
+
+void Trainer::prepare_runner() {
+  std::vector<VariableId> frozen = frozen_in_next_step();
+  if (runner_ && frozen == frozen_) return;
+  runner_.reset();  // first: its memory is needed
+  runner_ = backend_.make_runner(
+      network_, variables_,
+      {.batch_size = options_.batch_size, .mode = Mode::training, .frozen = frozen});
+  runner_->trace_to(trace_);
+  frozen_ = std::move(frozen);
 }
 
 void Trainer::set_steps_done(uint64_t steps) {
@@ -55,6 +81,7 @@ void Trainer::set_steps_done(uint64_t steps) {
 
 StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& learning_rate) {
   StepResult result = {.step = steps_done_ + 1, .learning_rate = learning_rate(steps_done_)};
+  prepare_runner();
   TracePhases phases(trace_.get(), "step");
   phases.begin("load");
   runner_->load(batch);
@@ -82,8 +109,8 @@ void Trainer::update_averages() {
   if (options_.average_decay)
     variables_.update_averages(decay_at(*options_.average_decay, steps_done_));
   if (!options_.lookahead || steps_done_ % options_.lookahead->every != 0) return;
-  const double progress =
-      std::min(1.0, static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
+  const double progress = std::min(
+      1.0, static_cast<double>(steps_done_) / static_cast<double>(total_steps_.value_or(1)));
   variables_.update_averages(options_.lookahead->decay * progress * progress * progress);
   variables_.reset_to_averages();
 }
@@ -116,10 +143,10 @@ double Trainer::process_gradients(uint64_t step) {
 void Trainer::fail_for_loss(uint64_t step) const {
   std::string reason = "the loss is not finite at step " + std::to_string(step);
   // The last node is the loss, whose output can't be read.
-  for (NodeId node = 0; node + 1 < layers_.size(); ++node) {
+  for (NodeId node = 0; node + 1 < network_.nodes().size(); ++node) {
     if (std::ranges::all_of(runner_->output(node), [](float x) { return std::isfinite(x); }))
       continue;
-    reason += ": the first layer with non-finite outputs is " + layers_[node];
+    reason += ": the first layer with non-finite outputs is " + network_.nodes()[node].name;
     break;
   }
   throw NotFiniteError({.kind = ErrorKind::invalid_argument,

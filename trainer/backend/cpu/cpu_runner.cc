@@ -79,7 +79,7 @@ CpuRunner::CpuRunner(const Network& network, CpuVariables& variables, const Runn
     layers_.push_back(make_layer(node));
   }
   if (options.mode != Mode::training) return;
-  const std::vector<bool> needed = network_.needed_gradients();
+  const std::vector<bool> needed = network_.needed_gradients(options.frozen);
   for (NodeId node = 0; node < needed.size(); ++node) {
     tensors_[node]->needs_gradient = needed[node];
     tensors_[node]->max_pooled = is_max_pooled(network_, node);

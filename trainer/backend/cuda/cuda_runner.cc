@@ -29,7 +29,7 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
       zeros_(sizeof(uint32_t)) {
   const Element element = element_of(settings.precision);
   const NodeId loss = network_.nodes().size() - 1;
-  const std::vector<bool> needed = network_.needed_gradients();
+  const std::vector<bool> needed = network_.needed_gradients(options.frozen);
   for (NodeId node = 0; node < loss; ++node) {
     tensors_.push_back(
         std::make_unique<Tensor>(options.batch_size, network_.nodes()[node].shape, element));

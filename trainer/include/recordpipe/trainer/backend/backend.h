@@ -45,6 +45,8 @@ struct RunnerOptions {
   // the batches that all of them load, which must be of the same size, and this runner computes its
   // share of the gradients; the mean of the shares is the gradient of the mean loss.
   Communicator* shared_statistics = nullptr;
+  // Variables whose gradients backward() may leave out, with all that only they need.
+  std::vector<VariableId> frozen = {};
 };
 
 struct BatchResult {

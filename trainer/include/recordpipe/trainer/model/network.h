@@ -68,6 +68,9 @@ struct VariableSpec {
   // A factor of the learning rate for this variable; 0: it keeps its initial values, and its
   // gradient is not computed if none of those before it is needed.
   double rate_factor = 1;
+  // The share of a run's steps after which the variable is frozen; 1: it never is. See
+  // Trainer::set_total_steps().
+  double trained_share = 1;
   // Updated by Muon instead of gradient descent: see Variables::apply_momentum(). The first axis of
   // the shape is the matrix's rows.
   bool orthogonal = false;
@@ -187,6 +190,7 @@ struct ParameterOptions {
   Initializer initializer = ConstantValue{0};
   double decay_factor = 1;
   double rate_factor = 1;
+  double trained_share = 1;
   bool orthogonal = false;
 };
 
@@ -260,8 +264,8 @@ class Network {
   size_t classes() const { return nodes_.back().shape.channels; }
 
   // By node: whether the loss's gradient with respect to its output is needed, because it depends
-  // on a trained variable with a rate factor above 0.
-  std::vector<bool> needed_gradients() const;
+  // on a trained variable with a rate factor above 0 that is not one of `frozen`.
+  std::vector<bool> needed_gradients(std::span<const VariableId> frozen = {}) const;
 
   // The number of trained values.
   size_t parameter_count() const;

@@ -106,7 +106,9 @@ class Trainer {
   // Must be called after the variables were set to those of a run with this number of steps. Drops
   // averages that this trainer doesn't maintain: an evaluation would otherwise use outdated ones.
   void set_steps_done(uint64_t steps);
-  // The steps of the whole run, for LookaheadOptions; before the first step.
+  // The steps of the whole run, for LookaheadOptions and VariableSpec::trained_share; before the
+  // first step. Without it, the run is taken as at its end by the former, and at its begin by the
+  // latter.
   void set_total_steps(uint64_t steps) { total_steps_ = steps; }
 
   Variables& variables() { return variables_; }
@@ -116,7 +118,8 @@ class Trainer {
   // step.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
-  // The variables and the network prepared for training, for inspection.
+  // The variables and the network prepared for training, for inspection. The next step() may
+  // prepare it anew, if other variables are frozen.
   const Variables& variables() const { return variables_; }
   const Runner& runner() const { return *runner_; }
   // Records the load, forward, backward and update of each step (category "step") and the work of
@@ -130,6 +133,8 @@ class Trainer {
   }
 
  private:
+  std::vector<VariableId> frozen_in_next_step() const;
+  void prepare_runner();
   bool keeps_averages() const { return options_.average_decay || options_.lookahead; }
   void update_averages();  // of the step that was made
   bool must_process_gradients() const;
@@ -137,13 +142,16 @@ class Trainer {
   [[noreturn]] void fail_for_loss(uint64_t step) const;
 
   const TrainerOptions options_;
+  Backend& backend_;
+  const Network network_;
   Variables& variables_;
-  const std::vector<VariableId> frozen_;
+  const std::vector<VariableId> not_selected_;  // by options_.variables_to_train
   const std::vector<double> multipliers_;
-  std::vector<std::string> layers_;  // the nodes' names
+  std::vector<VariableId> frozen_;  // those that runner_ was made for
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<ChromeTrace> trace_;
-  uint64_t steps_done_ = 0, total_steps_ = 1;
+  uint64_t steps_done_ = 0;
+  std::optional<uint64_t> total_steps_;
 };
 
 }  // namespace recordpipe
