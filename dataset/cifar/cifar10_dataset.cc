@@ -27,6 +27,7 @@ struct DrawCrop {
     std::vector<Parameter> all = {{"pad", options.pad}};
     if (options.reflect) all.emplace_back("reflect", true);
     if (options.alternating_flip) all.emplace_back("alternating_flip", true);
+    if (options.cutout != 0) all.emplace_back("cutout", options.cutout);
     return all;
   }
 };

@@ -35,28 +35,47 @@ PadCropFlip PadCropFlip::draw(Random& random, const PadCropFlipOptions& options)
   crop.top = static_cast<int>(random.below(places)) - options.pad;
   crop.left = static_cast<int>(random.below(places)) - options.pad;
   crop.flip = options.alternating_flip ? random.alternating() : random.below(2) == 1;
+  if (options.cutout == 0) return crop;
+  crop.cutout = options.cutout;
+  crop.cutout_row = random.uniform();
+  crop.cutout_column = random.uniform();
   return crop;
 }
 
 namespace {
 
-// The window [channels, height, width] of the reflected image. Abs(x) reflects at the first pixel,
-// last - abs(last - x) at the last one.
-std::vector<uint8_t> reflected(std::span<const uint8_t> image, const PadCropFlip& crop,
-                               const ImageFormat& format) {
+// The crop [channels, height, width] before the flip, with what write_window() can't do. Abs(x)
+// reflects at the first pixel, last - abs(last - x) at the last one.
+std::vector<uint8_t> moved(std::span<const uint8_t> image, const PadCropFlip& crop,
+                           const ImageFormat& format) {
   const auto height = static_cast<int>(format.height), width = static_cast<int>(format.width);
-  if (std::abs(crop.top) >= height || std::abs(crop.left) >= width)
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "a reflected image reaches no further than the image's size"});
-  const auto inside = [](int at, int last) { return last - std::abs(last - std::abs(at)); };
+  require(!crop.reflect || (std::abs(crop.top) < height && std::abs(crop.left) < width),
+          "a reflected image reaches no further than the image's size");
+  require(crop.cutout >= 0 && crop.cutout <= std::min(height, width),
+          "a cutout is at most as large as the image");
+  const auto begin = [&](float share, int size) {
+    return static_cast<int>(share * static_cast<float>(size - crop.cutout + 1));
+  };
+  const int top = begin(crop.cutout_row, height), left = begin(crop.cutout_column, width);
+  const auto source = [&](int at, int size) {
+    if (!crop.reflect) return at >= 0 && at < size ? at : -1;
+    return size - 1 - std::abs(size - 1 - std::abs(at));
+  };
+  constexpr uint8_t grey = 128;
   std::vector<uint8_t> window;
   window.reserve(image.size());
-  for (size_t channel = 0; channel < format.channels; ++channel)
+  for (int channel = 0; channel < static_cast<int>(format.channels); ++channel)
     for (int y = 0; y < height; ++y) {
-      const auto row = static_cast<int>(channel) * height + inside(y + crop.top, height - 1);
-      for (int x = 0; x < width; ++x)
-        window.push_back(
-            image[static_cast<size_t>(row * width + inside(x + crop.left, width - 1))]);
+      const bool is_cut = y >= top && y < top + crop.cutout;
+      const int row = source(y + crop.top, height);
+      for (int x = 0; x < width; ++x) {
+        const int column = source(x + crop.left, width);
+        const auto from = static_cast<size_t>((channel * height + row) * width + column);
+        if (is_cut && x >= left && x < left + crop.cutout)
+          window.push_back(grey);
+        else
+          window.push_back(row < 0 || column < 0 ? uint8_t{0} : image[from]);
+      }
     }
   return window;
 }
@@ -72,13 +91,13 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                            std::to_string(format.values_per_image()) + " were expected"});
   }
   check(normalization, format);
-  const std::vector<uint8_t> moved =
-      crop.reflect ? reflected(image, crop, format) : std::vector<uint8_t>();
-  const CropWindow window = {.image = crop.reflect ? moved.data() : image.data(),
+  const bool copied = crop.reflect || crop.cutout != 0;
+  const std::vector<uint8_t> copy = copied ? moved(image, crop, format) : std::vector<uint8_t>();
+  const CropWindow window = {.image = copied ? copy.data() : image.data(),
                              .image_height = format.height,
                              .image_width = format.width,
-                             .top = crop.reflect ? 0 : crop.top,
-                             .left = crop.reflect ? 0 : crop.left,
+                             .top = copied ? 0 : crop.top,
+                             .left = copied ? 0 : crop.left,
                              .flip = crop.flip,
                              .next = next};
   write_window(window, format, channel_map(normalization, window, format), out);

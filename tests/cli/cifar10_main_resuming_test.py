@@ -54,9 +54,10 @@ class Resuming(Cifar10MainTest):
         self.expect_done(self.train(*before, steps=2))
         result = self.train(*before, "--warmup-steps", 1, "--batch-norm-decay", 0.9,
                             "--batch-norm-epsilon", 0.001, "--check-numerics", "true",
-                            "--num-gpus", 2, "--sync-batch-norm", "true", steps=3)
+                            "--num-gpus", 2, "--sync-batch-norm", "true", "--cutout", 4, steps=3)
         self.expect_done(result)
-        for words in ("warmup_steps was 0 and is now 1", "batch_norm_decay was 0.997 and is now 0.9",
+        for words in ("cutout was 0 and is now 4", "warmup_steps was 0 and is now 1",
+                      "batch_norm_decay was 0.997 and is now 0.9",
                       "batch_norm_epsilon was 1e-05 and is now 0.001",
                       "check_numerics was false and is now true", "last_step was 2 and is now 3",
                       "num_gpus was 1 and is now 2", "sync_batch_norm was false and is now true"):

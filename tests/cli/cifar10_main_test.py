@@ -222,6 +222,8 @@ class Training(Cifar10MainTest):
             "map()", "map_with_random(seed=7, pad=4)",
             "batch(batch_size=16, drop_remainder=false, image=32x32x3, dtype=uint8, layout=nhwc)"])
         self.assertNotIn("map_with_random(seed=7, pad=4)", plans["false"])
+        self.expect_done(self.train("--cutout", 12, steps=1))
+        self.assertIn("map_with_random(seed=7, pad=4, cutout=12)", self.plan(1))
 
     def test_same_flags_same_bytes(self):
         contents = []

@@ -1,10 +1,13 @@
 // Compares the direct crop with separate steps: pad, crop, flip, transpose, convert.
 #include "recordpipe/image/pad_crop_flip.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -123,6 +126,42 @@ TEST(PadCropFlip, ReflectsTheImageAtItsEdges) {
     EXPECT_EQ(direct(random, {.flip = true, .reflect = true}, colours),
               direct(random, {.flip = true}, colours));
   }
+}
+
+TEST(PadCropFlip, CutsAGreySquareOutOfTheCrop) {
+  for (const Layout layout : {Layout::nhwc, Layout::nchw})
+    for (const bool reflect : {false, true}) {
+      const ImageFormat format{.height = 6, .width = 7, .dtype = DType::uint8, .layout = layout};
+      auto image = random_image(format, 4);
+      std::ranges::replace(image, 128, 127);
+      std::map<std::pair<size_t, size_t>, int> places;
+      for (uint64_t i = 0; i < 1200; ++i) {
+        Random random(derive_key(3, 0), 0, i), same(derive_key(3, 0), 0, i);
+        const PadCropFlipOptions options = {.pad = 2, .reflect = reflect, .cutout = 3};
+        const PadCropFlip crop = PadCropFlip::draw(random, options);
+        const auto cut = direct(image, crop, format);
+        const auto whole =
+            direct(image, PadCropFlip::draw(same, {.pad = 2, .reflect = reflect}), format);
+        std::set<size_t> rows, columns;
+        size_t changed = 0;
+        for (size_t y = 0; y < 6; ++y)
+          for (size_t x = 0; x < 7; ++x)
+            for (size_t c = 0; c < 3; ++c) {
+              const size_t at = layout == Layout::nchw ? (c * 6 + y) * 7 + x : (y * 7 + x) * 3 + c;
+              if (cut[at] == whole[at]) continue;
+              EXPECT_EQ(cut[at], 128);
+              rows.insert(y), columns.insert(x), ++changed;
+            }
+        ASSERT_TRUE(rows.size() == 3 && columns.size() == 3 && changed == 27);
+        ++places[{*rows.begin(), *columns.begin()}];
+      }
+      EXPECT_EQ(places.size(), 4u * 5u);
+      for (const auto& [place, count] : places) EXPECT_GT(count, 30);  // 60 on average
+    }
+  const ImageFormat format{.height = 6, .width = 7, .dtype = DType::uint8};
+  EXPECT_EQ(direct(random_image(format, 1), {.cutout = 6}, format).front(), 128);
+  for (const int size : {-1, 7})
+    EXPECT_THROW(direct(random_image(format, 1), {.cutout = size}, format), Error);
 }
 
 TEST(PadCropFlip, TakesOtherShapesAndCropsThatLieOutside) {

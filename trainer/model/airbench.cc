@@ -6,18 +6,19 @@
 namespace recordpipe {
 namespace {
 
-// Factors of the learning rate. A head whose outputs are multiplied by s is the same as one with
-// initial values that are s times as large, and s² times the rate. Where the rate is higher, the
-// decay is smaller, so that all variables decay by the same share.
+// Factors of the learning rate. airbench94 multiplies the logits by a constant s (head_scale). Here
+// s is a part of the head's weights: they begin s times as large, and their rate is s² times as
+// high, which trains the same function. Where the rate is higher, the decay is smaller, so that all
+// variables decay by the same share.
 struct Rates {
   double filters, batch_norm_bias, whitening_bias, head;
 };
 
 Rates rates_of(const AirbenchOptions& options, double head_scale) {
   if (options.muon_batch_size == 0) return {1, 64, 1, head_scale * head_scale};
-  // airbench94_muon has rates of 0.24 for the filters, and 0.053 and 0.67 for the sum of the
-  // gradients of 2000 images. Muon's steps are as long for any batch; here they grow with its
-  // square root.
+  // airbench94_muon's rates for batches of 2000: 0.24 for the filters, and 0.053 and 0.67 for the
+  // sum of the images' gradients, which is a mean here. They are factors of a learning rate of 0.24
+  // · √(images / 2000), which the caller sets.
   const auto images = static_cast<double>(options.muon_batch_size);
   const double filters = 0.24 * std::sqrt(images / 2000);
   const double bias = 0.053 * images / filters;
@@ -62,7 +63,9 @@ Network airbench(const AirbenchOptions& options) {
       .padding = 0,
       .weights = {.initializer = FanInUniform{}, .decay_factor = 0, .rate_factor = 0},
       .biases = parameters(ConstantValue{0}, rates.whitening_bias)};
-  whitening.biases->trained_share = 3.0 / 8;  // as there; the steps after that are 8% faster
+  // As there, where the rate has fallen to zero by then; here to 5/8. Steps after that are 8%
+  // faster.
+  whitening.biases->trained_share = 3.0 / 8;
   if (!options.whitening.empty()) whitening.weights.initializer = GivenValues{options.whitening};
   NodeId x = network.conv2d(/*input=*/0, "whiten", whitening);
   x = network.activation(x, "whiten/gelu", Activation::gelu);
@@ -77,8 +80,8 @@ Network airbench(const AirbenchOptions& options) {
     x = network.activation(x, name + "gelu2", Activation::gelu);
   }
   x = max_pool(x, "pool", 3);
-  // airbench94 divides these logits by 9, airbench94_muon by their inputs' number, with a deviation
-  // of 1 before.
+  // s is 1/9 in airbench94, and 1 / features in airbench94_muon, whose weights begin with a
+  // standard deviation of 1: uniform values up to √3.
   const double limit = head_scale * (muon ? std::sqrt(3 * features) : 1);
   x = network.dense(x, "head", options.classes,
                     {.weights = parameters(FanInUniform{.scale = limit}, rates.head),

@@ -18,11 +18,12 @@ namespace recordpipe {
 struct Hyperparameters {
   bool muon = true;   // as airbench94_muon; false: as airbench94
   size_t width = 32;  // channels of the first block, there 64; the others have four times as many
-  size_t batch_size = 512;  // there 2000
-  double epochs = 8;
-  double learning_rate = 0.12;      // the peak; there 0.24
+  size_t batch_size = 512;      // there 2000
+  double epochs = 8;            // of cifar10_speedrun; cifar10_main has --train-steps and --minutes
+  double learning_rate = 0.12;  // the peak; there 0.24. About 0.24 · √(batch_size / 2000)
   std::string schedule = "linear";  // of the learning rate, as in cifar10_main --help
-  double momentum = 0.85;           // Nesterov's, of the variables that are not updated by Muon
+  // Nesterov's, of the variables that are not updated by Muon (MomentumOptions::muon_momentum).
+  double momentum = 0.85;
   double weight_decay = 0.0084;
   double label_smoothing = 0.2;
   double batch_norm_decay = 0.6;

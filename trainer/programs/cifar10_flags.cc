@@ -35,6 +35,8 @@ void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
               "Random crops and flips");
+  add_number<size_t>(app, "--cutout", flags.cutout, 0, 32,
+                     "Edge of a grey square at a random place of each distorted image; 0: none");
   app.add_option_function(
          "--data-format",
          [&flags](const std::string& name) {
@@ -55,7 +57,7 @@ Cifar10Flags defaults_for(const std::vector<std::string>& arguments) {
         flags.recipe = recipe;
   if (flags.recipe == "resnet") return flags;
   flags.hyperparameters = flags.recipe == "airbench" ? Hyperparameters() : airbench_without_muon();
-  flags.train_steps = 800;
+  flags.train_steps = 782;  // 8 epochs of 50,000 images
   flags.augmentation = TestTimeAugmentation::flip_and_translate;
   flags.log_frequency = 20;
   return flags;

@@ -37,6 +37,7 @@ struct Cifar10Flags {
   double minutes = 0;  // above 0: determines the number of steps
   size_t eval_batch_size = 100;
   bool use_distortion_for_training = true;
+  size_t cutout = 0;  // PadCropFlipOptions::cutout
   Layout data_format = Layout::nhwc;
 
   uint64_t warmup_steps = 0;

@@ -1,5 +1,6 @@
 // cifar10_speedrun: the shortest way from TFRecord files to an accuracy, and the time that it
-// takes, from exec() on. cifar10_main --recipe airbench makes the same steps, and can be resumed.
+// takes, from exec() on. cifar10_main --recipe airbench makes the same steps, if their number is
+// the same, and can be resumed.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "recordpipe/base/error.h"
 #include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/trainer/backend/variables.h"
+#include "recordpipe/trainer/training/evaluate.h"
 #include "tools/support/process/interrupt.h"
 #include "trainer/programs/airbench_recipe.h"
 #include "trainer/programs/device.h"
@@ -74,10 +76,9 @@ int speedrun(int argc, char** argv) {
 
   const size_t at_once = std::min<size_t>(500, cifar10_count(eval_files));
   const auto evaluate_with = [&](TestTimeAugmentation augmentation) {
-    return evaluate_averaged(
-               *backend, network, *variables,
-               cifar10_batches(eval_files, {.batch_size = at_once, .dtype = DType::uint8}),
-               {.batch_size = at_once, .augmentation = augmentation})
+    return evaluate(*backend, network, *variables,
+                    cifar10_batches(eval_files, {.batch_size = at_once, .dtype = DType::uint8}),
+                    {.batch_size = at_once, .augmentation = augmentation})
         .total;
   };
   const BatchResult plain = evaluate_with(TestTimeAugmentation::none);

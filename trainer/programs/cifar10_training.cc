@@ -95,6 +95,7 @@ Dataset<ImageBatch> training_batches(const Cifar10Flags& flags, const Cifar10Dat
                             .threads = pipeline_threads(flags)};
   if (is_airbench(flags)) options = airbench_input(options, data.train_images);
   options.distort = flags.use_distortion_for_training;
+  options.distortion.cutout = static_cast<int>(flags.cutout);
   return cifar10_batches(data.train_files, options);
 }
 
@@ -115,6 +116,7 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"check_numerics", flags.check_numerics ? "true" : "false"},
           {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
           {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
+          {"cutout", std::to_string(flags.cutout)},
           {"device", backend.name()},
           {"distortion", flags.use_distortion_for_training ? "true" : "false"},
           {"label_smoothing", fmt::format("{}", flags.hyperparameters.label_smoothing)},

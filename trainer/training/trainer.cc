@@ -55,7 +55,7 @@ std::vector<VariableId> Trainer::frozen_in_next_step() const {
     const bool has_ended =
         total_steps_ && spec.trained_share < 1 &&
         static_cast<double>(steps_done_) >= spec.trained_share * static_cast<double>(*total_steps_);
-    // A rate of 0 would leave a momentum, of a gradient that is perhaps not computed any more.
+    // A rate of 0 freezes, too: the momentum would be of gradients that are perhaps not computed.
     if (spec.trained && (has_ended || spec.rate_factor == 0) && std::ranges::count(frozen, id) == 0)
       frozen.push_back(id);
   }

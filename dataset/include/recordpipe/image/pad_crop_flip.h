@@ -25,6 +25,10 @@ struct PadCropFlipOptions {
   // Flips each image in every second epoch, beginning with a random one of the first two, instead
   // of at random: each pair of epochs then has both sides of every image.
   bool alternating_flip = false;
+  // The edge of a square that is grey (128) in every channel, at a random place within the crop
+  // (DeVries and Taylor 2017, https://arxiv.org/abs/1708.04552, where it may lie partly outside).
+  // 0: none.
+  int cutout = 0;
 };
 
 // The parameters of one crop. Default: the unchanged image.
@@ -33,9 +37,12 @@ struct PadCropFlip {
   int left = 0;  // first column, with the same range
   bool flip = false;
   bool reflect = false;  // then |top| < height and |left| < width
+  int cutout = 0;        // the edge of the grey square, at most height and width
+  // The square's place: the share, in [0, 1), of the rows and columns at which it can begin.
+  float cutout_row = 0, cutout_column = 0;
 
   // Draws three random values: the row and the column, uniform over the 2 * pad + 1 positions, and
-  // the flip, with probability 1/2.
+  // the flip, with probability 1/2; with a cutout, its place, too.
   static PadCropFlip draw(Random& random, int pad) { return draw(random, {.pad = pad}); }
   static PadCropFlip draw(Random& random, const PadCropFlipOptions& options);
 };
@@ -44,10 +51,11 @@ struct PadCropFlip {
 //   image: uint8, [channels, height, width], as CIFAR stores it, with the sizes of `format`
 //   out:   format.bytes_per_image() bytes in the dtype and layout of `format`, aligned for the
 //          dtype; values 0..255, pixels outside the image are 0 or reflected
+// The grey square is cut out of the crop.
 // `normalization` (default: none) is applied to every value, including padding. `next` (default:
 // none) is the image of the same size that will be cropped next; it is prefetched into the CPU
-// cache. Throws Error{invalid_argument} for an image of another size and for an invalid
-// normalisation.
+// cache. Throws Error{invalid_argument} for an image of another size, a cutout larger than it, and
+// an invalid normalisation.
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                    const ImageFormat& format, std::byte* out,
                    const Normalization& normalization = {}, const uint8_t* next = nullptr);

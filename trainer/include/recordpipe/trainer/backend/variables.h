@@ -84,9 +84,9 @@ class Variables {
   // Variables with VariableSpec::orthogonal are matrices of n rows, updated by Muon (Jordan et al.
   // 2024, https://kellerjordan.github.io/posts/muon/), without weight decay: v = muon_momentum · v
   // + gradient, w = w · √n / ‖w‖ - learning_rate · rate_factor · O(gradient + muon_momentum · v).
-  // O(x) is near the orthogonal matrix that is nearest to x: x / (‖x‖ + 1e-7), then three times x
-  // = 3.4445 x - 4.775 x xᵀ x + 2.0315 x xᵀ x xᵀ x (Newton and Schulz), after which singular values
-  // are about 0.7 to 1.2.
+  // O(x) is about the orthogonal matrix that is nearest to x, by three steps of Newton and Schulz's
+  // iteration on x / (‖x‖ + 1e-7): x = 3.4445 x - 4.775 x xᵀ x + 2.0315 x xᵀ x xᵀ x. Singular
+  // values above about a fiftieth of ‖x‖ become 0.7 to 1.2.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
   // Processes the gradients of all trained variables that are not frozen.

@@ -27,19 +27,20 @@ struct AirbenchOptions {
   size_t muon_batch_size = 0;
 };
 
-// A 2x2 convolution without padding to 24 channels, whose weights are not trained, and GELU; three
-// blocks; max pooling 3x3; a dense layer. A block is a 3x3 convolution, max pooling 2x2, batch
-// norm, GELU, a convolution, batch norm, GELU. Convolutions begin with the identity (Dirac) and
-// have no bias, but for the first one; batch norm has no scale. The rate of batch norm's bias is
-// many times that of the weights.
+// A 2x2 convolution without padding to 24 channels, whose weights are frozen and whose biases are
+// trained for the first 3/8 of the steps, and GELU; three blocks; max pooling 3x3; a dense layer. A
+// block is a 3x3 convolution, max pooling 2x2, batch norm, GELU, a convolution, batch norm, GELU.
+// Convolutions begin with the identity (Dirac) and have no bias, but for the first one; batch norm
+// has no scale. The rate of batch norm's bias is many times that of the weights.
 //
 // 118 million multiply-adds per image.
 Network airbench(const AirbenchOptions& options = {});
 
-// The weights [2 · channels · 4][channels][2][2] of a convolution whose outputs are uncorrelated
-// and of variance 1 on patches like those of `images`: the eigenvectors of the patches' second
-// moments, each divided by the square root of its eigenvalue + epsilon, then the same with the
-// other sign (Page 2018). `images` are uint8 or float32.
+// The weights [2 · channels · 4][channels][2][2] of a convolution. The first half of its outputs is
+// uncorrelated, with a mean square of about 1, on patches like those of `images`: the filters are
+// the eigenvectors of the patches' second moments, those of the largest eigenvalues first, each
+// divided by the square root of its eigenvalue + epsilon. The second half is the first with the
+// other sign. `images` are uint8 or float32.
 std::vector<float> whitening_weights(const ImageBatch& images,
                                      const InputOp& scaling = AirbenchOptions().scaling,
                                      double epsilon = 5e-4);

@@ -60,13 +60,12 @@ struct VariableSpec {
   // Row-major. Convolutions [out][in][height][width], dense layers [out][in], the rest [channels].
   std::vector<size_t> shape;
   Initializer initializer = ConstantValue{0};
-  // Trained by gradient descent; otherwise a moving statistic of batch norm, set by
-  // Runner::update_statistics().
+  // Has a gradient and a momentum, and is updated by steps unless it is frozen; otherwise a moving
+  // statistic of batch norm, set by Runner::update_statistics().
   bool trained = true;
   // A factor for this variable's part of the weight decay; 0: no decay.
   double decay_factor = 1;
-  // A factor of the learning rate for this variable; 0: it keeps its initial values, and its
-  // gradient is not computed if none of those before it is needed.
+  // A factor of the learning rate for this variable; 0: it is always frozen.
   double rate_factor = 1;
   // The share of a run's steps after which the variable is frozen; 1: it never is. See
   // Trainer::set_total_steps().

@@ -107,8 +107,8 @@ class Trainer {
   // averages that this trainer doesn't maintain: an evaluation would otherwise use outdated ones.
   void set_steps_done(uint64_t steps);
   // The steps of the whole run, for LookaheadOptions and VariableSpec::trained_share; before the
-  // first step. Without it, the run is taken as at its end by the former, and at its begin by the
-  // latter.
+  // first step. Without it, lookahead has its full decay from the start, and no variable is frozen
+  // for its share.
   void set_total_steps(uint64_t steps) { total_steps_ = steps; }
 
   Variables& variables() { return variables_; }
