@@ -17,8 +17,8 @@ struct Rates {
 Rates rates_of(const AirbenchOptions& options, double head_scale) {
   if (options.muon_batch_size == 0) return {1, 64, 1, head_scale * head_scale};
   // airbench94_muon's rates for batches of 2000: 0.24 for the filters, and 0.053 and 0.67 for the
-  // sum of the images' gradients, which is a mean here. They are factors of a learning rate of 0.24
-  // · √(images / 2000), which the caller sets.
+  // sum of the images' gradients, which is a mean here. They are factors of a learning rate of
+  // 0.24 · √(images / 2000), which the caller sets.
   const auto images = static_cast<double>(options.muon_batch_size);
   const double filters = 0.24 * std::sqrt(images / 2000);
   const double bias = 0.053 * images / filters;
@@ -63,8 +63,7 @@ Network airbench(const AirbenchOptions& options) {
       .padding = 0,
       .weights = {.initializer = FanInUniform{}, .decay_factor = 0, .rate_factor = 0},
       .biases = parameters(ConstantValue{0}, rates.whitening_bias)};
-  // As there, where the rate has fallen to zero by then; here to 5/8. Steps after that are 8%
-  // faster.
+  // As there, where the rate has fallen to zero by then; here to 5/8. Later steps take a tenth less.
   whitening.biases->trained_share = 3.0 / 8;
   if (!options.whitening.empty()) whitening.weights.initializer = GivenValues{options.whitening};
   NodeId x = network.conv2d(/*input=*/0, "whiten", whitening);
