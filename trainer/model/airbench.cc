@@ -63,7 +63,7 @@ Network airbench(const AirbenchOptions& options) {
       .padding = 0,
       .weights = {.initializer = FanInUniform{}, .decay_factor = 0, .rate_factor = 0},
       .biases = parameters(ConstantValue{0}, rates.whitening_bias)};
-  // As there, where the rate has fallen to zero by then; here to 5/8. Later steps take a tenth less.
+  // As there, where the rate has fallen to zero by then; here to 5/8. Later steps are faster.
   whitening.biases->trained_share = 3.0 / 8;
   if (!options.whitening.empty()) whitening.weights.initializer = GivenValues{options.whitening};
   NodeId x = network.conv2d(/*input=*/0, "whiten", whitening);
