@@ -67,11 +67,16 @@ in_debian RECORDPIPE_WARNINGS_AS_ERRORS=ON bash -euo pipefail -c '
     tools/install_packages.sh
     python/setup
     c++ --version | head -1
-    # Not in CMAKE_CXX_FLAGS: CMake checks the compiler by linking programs.
-    echo "add_compile_options(-fsyntax-only)" >/root/syntax_only.cmake
-    # Precompiled headers, and other files of a unit, provide what a file forgot to include.
-    cmake --preset dev -DCMAKE_PROJECT_recordpipe_INCLUDE=/root/syntax_only.cmake \
-      -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS=OFF \
+    # Not in CMAKE_CXX_FLAGS: CMake checks the compiler by linking programs. Headers are precompiled;
+    # with --all they are not, and no file is in a unit with others: both would provide what a file
+    # forgot to include.
+    cat >/root/syntax_only <<"EOF"
+#!/bin/sh
+case " $* " in *" c++-header "*) exec "$@" ;; *) exec "$@" -fsyntax-only ;; esac
+EOF
+    chmod +x /root/syntax_only
+    cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=/root/syntax_only \
+      -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON -DRECORDPIPE_PRECOMPILED_HEADERS="$2" \
       -DCMAKE_UNITY_BUILD="$2" -DRECORDPIPE_UNITY_TESTS="$2" >/root/log 2>&1 ||
       { cat /root/log; exit 1; }
     cd build/dev

@@ -99,4 +99,10 @@ void conv2d_backward_bias(const Conv2dShape& shape, std::span<const T> dy, std::
   for_each_output(shape, [&](size_t o, size_t iy) { dbias[o] += dy[iy]; });
 }
 
+// Compiled in reference_runner.cc, also for tests, which are optimised less: finite differences
+// spend their time here.
+extern template void conv2d_forward(const Conv2dShape&, std::span<const double>,
+                                    std::span<const double>, std::span<const double>,
+                                    std::span<double>);
+
 }  // namespace recordpipe::reference

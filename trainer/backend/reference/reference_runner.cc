@@ -317,5 +317,8 @@ std::unique_ptr<Runner> ReferenceBackend<T>::make_runner(const Network& network,
 
 template class ReferenceBackend<float>;
 template class ReferenceBackend<double>;
+template void reference::conv2d_forward(const Conv2dShape&, std::span<const double>,
+                                        std::span<const double>, std::span<const double>,
+                                        std::span<double>);
 
 }  // namespace recordpipe
