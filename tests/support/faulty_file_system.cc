@@ -68,7 +68,6 @@ class FaultyFileSystem::Output final : public OutputFile {
   }
   void sync() override {
     files_.enter("sync", path());
-    base_->sync();
     const std::lock_guard lock(files_.mutex_);
     files_.synced_[path()] = size_;
   }
@@ -199,10 +198,7 @@ void FaultyFileSystem::remove_empty_directory(const std::string& path) {
   base_.remove_empty_directory(path);
 }
 
-void FaultyFileSystem::sync_directory(const std::string& path) {
-  enter("sync_directory", path);
-  base_.sync_directory(path);
-}
+void FaultyFileSystem::sync_directory(const std::string& path) { enter("sync_directory", path); }
 
 std::unique_ptr<FileLock> FaultyFileSystem::lock(const std::string& path) {
   enter("lock", path);

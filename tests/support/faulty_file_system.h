@@ -19,7 +19,8 @@
 namespace recordpipe {
 
 // Counts every call, including the calls of the files that it opens (read, read_at, write,
-// copy_permissions, sync, close), and forwards it to another file system. Thread-safe.
+// copy_permissions, sync, close), and forwards it to another file system, but for syncs: these are
+// only noted, so that no test waits for a disk. Thread-safe.
 class FaultyFileSystem final : public FileSystem {
  public:
   enum class Fault {
