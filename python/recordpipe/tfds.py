@@ -78,9 +78,9 @@ def tfds(
         decode_images: False leaves images as the bytes of their files. A dict says it for images by
             their path; the others are decoded.
         missing: what there is in place of an optional feature that an Example lacks. "mask": None;
-            in a batch, zeros or empty strings, and "<name>_mask" beside it, a bool array [batch]
-            that is True where the feature is present. "fill": TensorFlow's values: the least value
-            of the dtype, False, ``b""``.
+            in a batch, zeros or empty strings, and ``"<name>_mask"`` beside it, a bool array
+            [batch] that is True where the feature is present. "fill": TensorFlow's values: the
+            least value of the dtype, False, ``b""``.
         dct: the inverse transform of JPEG files: "fast", as TFDS's, or "accurate", as PIL's.
         max_pixels: of one image. All images of one sequence (of an episode) together may have 16
             times as many.

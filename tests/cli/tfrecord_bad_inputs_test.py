@@ -179,7 +179,7 @@ class Formats(Reading):
             self.assertIn(result.returncode, (1, 2))
             printed = " ".join((result.stdout + result.stderr).decode().split())
             self.assertIn(name, printed)
-            for wrong in ("--no-crc", "salvage takes out", "fetch it again"):
+            for wrong in ("--no-crc", "salvage saves", "fetch it again"):
                 self.assertNotIn(wrong, printed)
 
     def test_other_formats(self):

@@ -54,7 +54,7 @@ class Text(TfrecordTest):
         (self.folder / "a").write_bytes(flipped(THREE, 8 * 40) + THREE + b"\0")
         result = self.start("verify", "a")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr, b"tfrecord verify: tfrecord salvage takes out what is intact\n")
+        self.assertEqual(result.stderr, b"tfrecord verify: tfrecord salvage saves the intact records\n")
         self.assertEqual(result.stdout.decode(), f"""\
 a: damaged
   1 intact record

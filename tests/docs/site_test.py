@@ -130,14 +130,19 @@ class OtherPages(Folder):
         self.assertIn("# T\n\n``` python\n1 < 2\n```", page)
         self.assertIn("<pre><code>&lt;True&gt;</code></pre>", page)
 
-    def test_dead_links_of_a_site(self):
+    def test_dead_links_and_lost_text_of_a_site(self):
         self.write(
             index_DOT_html='<a href="a/#x">1</a><a href="a/#y">2</a><a href="b/">3</a>',
-            a__index_DOT_html='<p id="x"><a href="..">4</a><img src="https://example.org/p.png">',
+            a__index_DOT_html='<p id="x"><a href="..">4</a><img src="https://example.org/p.png"></p>',
+            c__index_DOT_html="<p>the <name>_mask tells it</p>",
         )
         self.assertEqual(
             [*check_site.problems(self.root.resolve())],
-            ["index.html: a/#y has no such anchor", "index.html: b/ leads nowhere"],
+            [
+                "c/index.html: <name> is never closed: should it be in backticks?",
+                "index.html: a/#y has no such anchor",
+                "index.html: b/ leads nowhere",
+            ],
         )
 
 

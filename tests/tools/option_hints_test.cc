@@ -27,7 +27,7 @@ Error unmasked() {
 TEST(OptionHints, FollowTheRemedy) {
   EXPECT_EQ(text_for(Remedy::none), "a: broken at 3 (do something)");
   EXPECT_EQ(text_for(Remedy::salvage),
-            "a: broken at 3 (do something; tfrecord salvage takes out what is intact)");
+            "a: broken at 3 (do something; tfrecord salvage saves the intact records)");
   EXPECT_NE(text_for(Remedy::crc_check_off).find("read it with --no-crc"), std::string::npos);
   EXPECT_NE(
       text_of(with_remedy(unmasked(), "skip it").value()).find("fetch it again; skip it; tfrecord"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Rejects a site with links inside of it that lead nowhere. Standard library only.
+"""Rejects a site with links inside of it that lead nowhere, or with lost text. Standard library only.
 
 usage: check_site.py FOLDER
 
-Checks each relative link and picture of the pages below FOLDER, and each anchor. Exit status 1 if
-there are any.
+Checks each relative link and picture of the pages below FOLDER, each anchor, and that elements are
+closed: "<name>" outside of code is one for browsers, which don't show it. Exit status 1 if there are any.
 """
 
 import html.parser
@@ -13,13 +13,21 @@ import sys
 import urllib.parse
 
 
+_EMPTY = {"base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.anchors, self.links = set(), set()
+        self.opened, self.closed = set(), _EMPTY.copy()
         self.feed(text)
 
+    def handle_endtag(self, tag):
+        self.closed.add(tag)
+
     def handle_starttag(self, tag, attributes):
+        self.opened.add(tag)
         for name, value in attributes:
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value)
@@ -32,6 +40,8 @@ def problems(root):
     if not pages:
         yield f"{root}: no pages"
     for path, page in pages.items():
+        for tag in sorted(page.opened - page.closed):
+            yield f"{path.relative_to(root)}: <{tag}> is never closed: should it be in backticks?"
         if path.name == "404.html":
             continue  # its links are absolute
         for link in sorted(page.links):

@@ -112,7 +112,7 @@ class StepOperators(Plan):
                 write or read in the steps.
             offsets: by name, of a feature or of all below it: the steps of its window, relative to
                 the row's. Its values get a dimension for them, and if padding is possible there is
-                "<name>_mask". Features without offsets are those of the step itself.
+                ``"<name>_mask"``. Features without offsets are those of the step itself.
             pad: what the places before the first and after the last step hold: "edge", the values
                 of that step, or "zero": zeros, empty bytes, and zeros in the batch for images.
             where: chooses episodes by what is not of their steps, and by "steps", their number:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib.util
+import io
 import os
 import pathlib
 import re
@@ -41,17 +42,31 @@ class Page(FilesTest):
         self.enterContext(mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": ""}))
 
     def run_code(self, title, **names):
-        """Runs the page's first code and that below the title; returns the variables."""
+        """Runs the page's code of `ds` and that below the title; returns the variables."""
         import torch
 
         text = PAGE.read_text()
         sections = dict(re.findall(r"## (.*?)\n(.*?)(?=\n## |\Z)", text, re.DOTALL))
         (code,) = re.findall(r"```python\n(.*?)```", sections[title], re.DOTALL)
-        first = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+        write, first = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
+        if title == "One process":
+            first = write + first
         torch.manual_seed(1)
-        names |= {"torch": torch}
         exec(compile(first + code, str(PAGE), "exec"), names)
         return names
+
+    def test_one_process(self):
+        import torch
+
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            names = self.run_code("One process")
+        losses = [float(line.split()[1]) for line in printed.getvalue().splitlines()]
+        self.assertEqual(len(losses), 3)
+        self.assertLess(losses[2], losses[0])
+        for each, state in zip(("model", "loader"), torch.load("checkpoint.pt")[::2], strict=True):
+            names[each].load_state_dict(state)
+        self.assertEqual(names["loader"].epoch, 3)
 
     def test_ddp(self):
         import torch
@@ -59,6 +74,7 @@ class Page(FilesTest):
         torch.distributed.init_process_group(
             "gloo", init_method=f"file://{self.folder}/rendezvous", rank=0, world_size=1
         )
+        self.enterContext(mock.patch("torch.distributed.init_process_group"))
         try:
             loader = self.run_code("DistributedDataParallel, with torchrun")["loader"]
             self.assertEqual([len(batch["label"]) for batch in loader], [128])

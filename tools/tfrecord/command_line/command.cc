@@ -16,7 +16,7 @@ std::string exit_statuses(const std::string& no) {
 
 namespace {
 
-constexpr char kSalvage[] = "; tfrecord salvage takes out what is intact";
+constexpr char kSalvage[] = "; tfrecord salvage saves the intact records";
 constexpr char kAllLikeThis[] = "; if all its records are like this, ";
 
 // `hint`, or its counterpart if the remedy is an option.

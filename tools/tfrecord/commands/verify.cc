@@ -89,7 +89,7 @@ class Verification {
     if (!is_single_ && arguments_.reports() && !arguments_.json) out_.write(total());
     out_.close();
     if (can_salvage_ && arguments_.reports() && !arguments_.json) {
-      print_note(context_, "verify", "tfrecord salvage takes out what is intact");
+      print_note(context_, "verify", "tfrecord salvage saves the intact records");
     }
   }
 
