@@ -61,7 +61,7 @@ function(recordpipe_configure target)
       target_compile_options(${target} PRIVATE
                              $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     endif()
-    # Clang warns for each OpenMP loop that it did not vectorise: with sanitizers, for all.
+    # Clang warns for each OpenMP loop that it did not vectorise, as with sanitizers.
     if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
       target_compile_options(${target} PRIVATE -Wno-pass-failed)
     endif()
